@@ -25,7 +25,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-import ullage_relay
 from bench.environments import OUT, PEERS_FOLDER, QUIET, NotInstalled, Peer, python_of
 from bench.invented import CODE_WORDS
 from bench.process import local_server
@@ -168,20 +167,13 @@ def ullage(upstream: int) -> Iterator[ProxyUnderTest]:
     with tempfile.TemporaryDirectory() as directory:
         settings = {"store": str(Path(directory) / "proxy.db"), "local": ["anthropic"]}
         metering = [sys.executable, "-P", "-m", "ullage.runtime.metering_process"]
-        command = [
-            sys.executable,
-            "-I",
-            "-S",
-            str(Path(ullage_relay.__file__).with_name("__main__.py")),
-            "--port",
-            "0",
-            "--upstream",
-            f"anthropic=http://127.0.0.1:{upstream}",
-            "--metering",
-            json.dumps(metering),
-            "--metering-settings",
-            json.dumps(settings),
-        ]
+        options = {
+            "port": 0,
+            "upstreams": {"anthropic": f"http://127.0.0.1:{upstream}"},
+            "metering": metering,
+            "metering_settings": settings,
+        }
+        command = [sys.executable, "-P", "-m", "ullage_relay", json.dumps(options)]
         with program(command, HOME=directory) as process:
             assert process.stdout is not None
             port = json.loads(process.stdout.readline())["port"]

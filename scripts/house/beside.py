@@ -19,8 +19,7 @@ MODULES: dict[str, frozenset[str]] = {
     "ullage_line": frozenset(
         {"__future__", "io", "json", "math", "os", "re", "stat", "sys"}
     ),
-    # it starts without the site's packages
-    "ullage_relay": sys.stdlib_module_names,
+    "ullage_relay": sys.stdlib_module_names | {"h11"},
     "ullage_simulators": sys.stdlib_module_names | {"starlette", "uvicorn"},
 }
 """The modules that each package may import besides its own."""

@@ -1,10 +1,8 @@
-"""Started as ``python -I -S …/ullage_relay/__main__.py``: without the environment's and the site's modules."""
+"""Started as ``python -P -m ullage_relay``: the directory where it starts is the user's project."""
 
-import os
 import sys
 
-if __name__ == "__main__":
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from ullage_relay.serving import main
+from ullage_relay.serving import main
 
+if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

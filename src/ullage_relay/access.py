@@ -29,21 +29,20 @@ def objection(
     address: str,
 ) -> AccessRefused | None:
     """Why this request is refused; ``None`` when it may pass. A wrong token counts for ``address``."""
-    fields = request.fields
-    if fields.has(b"origin") or fields.get(b"sec-fetch-site").lower() in OF_A_PAGE:
+    if request.has(b"origin") or request.get(b"sec-fetch-site").lower() in OF_A_PAGE:
         return AccessRefused(
             403,
             "A page in a browser made this request, and nothing was sent on: a page must not spend your key."
             " Use a program that sends no Origin header.",
         )
     if token:
-        given = path.token or fields.get(TOKEN)
+        given = path.token or request.get(TOKEN)
         if compare_digest(given, token):
             return None
         return _wrong_token(given, wrong, address)
-    host = host_name(fields.get(b"host").decode("latin-1"))
+    host = host_name(request.get(b"host").decode("latin-1"))
     # A request of HTTP/1.0 may have no Host.
-    if fields.has(b"host") and not is_loopback(host.strip("[]")):
+    if request.has(b"host") and not is_loopback(host.strip("[]")):
         return AccessRefused(
             403,
             "The Host header of this request is not this machine's, and nothing was sent on."

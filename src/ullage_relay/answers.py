@@ -1,27 +1,29 @@
 """Follows the bytes of an upstream's answer: which may be passed on, where the answer ends, and what it holds.
 
-The bytes that come out are those that went in, whatever they are.
+h11 reads them; the bytes that go on to the client are those that came, whatever they are.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
 
-from ullage_relay.bodies import ChunkedBody, FixedBody, KeepContent, MessageBody, OpenBody
-from ullage_relay.heads import HttpResponse, Malformed, find_head, read_response
+import h11
 
-WITHOUT_BODY: Final = (204, 304)
+from ullage_relay.heads import problem_of
+
+KeepContent = Callable[[bytes], object]
+"""Takes a piece of the content, without its transfer coding."""
 
 
 class AnswerReader:
-    """One answer, interim responses (1xx) before it included."""
+    """One answer, interim responses (1xx) before it included. ``http`` has sent the request."""
 
-    def __init__(self, method: bytes, keep: KeepContent | None = None) -> None:
-        self._method = method
+    def __init__(self, http: h11.Connection, keep: KeepContent) -> None:
+        self._http = http
         self._keep = keep
         self._head = b""
-        self._body: MessageBody | None = None
-        self.response: HttpResponse | None = None
+        """What came of a head that is not complete."""
+        self.response: h11.Response | None = None
         """The head of the final response, once it has come."""
         self.problem = ""
         """Why the end of the answer can't be told. All that comes is passed on until the connection ends."""
@@ -29,77 +31,60 @@ class AnswerReader:
         """Whether the upstream has changed to another protocol (101)."""
         self.has_passed = False
         """Whether the client has been given anything of this answer."""
-        self.extra = b""
-        """What came after the end."""
+        self.is_complete = False
 
     @property
-    def is_complete(self) -> bool:
-        return self._body is not None and self._body.is_complete and not self.problem
+    def is_over(self) -> bool:
+        """Whether nothing more of it is awaited."""
+        is_unreadable = bool(self.problem) and not self.has_passed
+        return self.is_complete or self.is_switched or is_unreadable
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether another request may follow on the connection."""
+        return self._http.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE} and (
+            not self._http.trailing_data[0]
+        )
 
     def feed(self, data: bytes) -> bytes:
         """What is passed on now. Only a head that is not complete is held back."""
-        passed = self._head_and_body(data) if self._body is None else self._rest(data)
-        if passed:
-            self.has_passed = True
-        return passed
+        if not self.problem:
+            self._http.receive_data(data)
+            data = self._head + data
+            self._follow()
+        if self.problem:
+            self.has_passed = self.has_passed or self.response is not None
+            return data if self.has_passed else b""
+        rest = 0
+        is_head = self.response is None and not self.is_switched
+        if is_head or self.is_complete:
+            rest = len(self._http.trailing_data[0])
+        end = len(data) - rest
+        self._head = data[end:]
+        self.has_passed = self.has_passed or end > 0
+        return data[:end]
 
     def end(self) -> bool:
         """Whether the answer is whole when the connection ends here."""
-        return self._body is not None and self._body.end() and not self.problem
+        if self.response is not None and not self.is_complete and not self.problem:
+            self._http.receive_data(b"")
+            self._follow()
+        return self.is_complete
 
-    def _rest(self, data: bytes) -> bytes:
-        end = self._take(data, 0)
-        return data[:end]
-
-    def _take(self, data: bytes, at: int) -> int:
-        """Where the body ends in the data; what follows is extra."""
-        if self._body is None or self.problem:
-            return len(data)
+    def _follow(self) -> None:
+        """Read all that has come."""
         try:
-            end = self._body.take(data, at, self._keep)
-        except Malformed as problem:
-            self.problem = str(problem)
-            return len(data)
-        self.extra += data[end:]
-        return end
-
-    def _head_and_body(self, data: bytes) -> bytes:
-        data = self._head + data
-        at = 0
-        while self._body is None and not self.is_switched and not self.problem:
-            try:
-                size = find_head(data[at:])
-                if size:
-                    self._head_came(data[at : at + size])
-            except Malformed as problem:
-                self.problem = str(problem)
-                break
-            if not size:
-                break
-            at += size
-        if self.problem and not self.has_passed and not at:
-            self._head = data
-            return b""
-        if self._body is not None:
-            at = self._take(data, at)
-        elif self.is_switched or self.problem:
-            at = len(data)
-        self._head = data[at:] if self._body is None else b""
-        return data[:at]
-
-    def _head_came(self, head: bytes) -> None:
-        response = read_response(head)
-        if response.status == 101:
-            self.is_switched = True
-            self.response = response
-        elif response.status >= 200:
-            self._body = self._body_of(response)
-            self.response = response
-
-    def _body_of(self, response: HttpResponse) -> MessageBody:
-        if self._method == b"HEAD" or response.status in WITHOUT_BODY:
-            return FixedBody(0)
-        if response.fields.has(b"transfer-encoding"):
-            return ChunkedBody() if response.is_chunked else OpenBody()
-        length = response.length
-        return OpenBody() if length is None else FixedBody(length)
+            while not self.is_complete:
+                event = self._http.next_event()
+                if isinstance(event, h11.Data):
+                    self._keep(event.data)
+                elif event is h11.NEED_DATA or event is h11.PAUSED:
+                    break
+                elif isinstance(event, h11.Response):
+                    self.response = event
+                elif isinstance(event, h11.InformationalResponse):
+                    self.is_switched = event.status_code == 101
+                elif isinstance(event, h11.EndOfMessage):
+                    self.is_complete = True
+        except h11.RemoteProtocolError as problem:
+            self.problem = problem_of(problem)

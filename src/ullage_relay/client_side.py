@@ -1,20 +1,23 @@
 """The connection of a client: its requests go to their upstream one after the other, the answers come back unchanged.
 
 A client's connection has at most one connection to an upstream, so that it sees what it would see without the relay:
-an upstream that closes an idle connection closes the client's.
+an upstream that closes an idle connection closes the client's. One task serves it; the pieces of an answer go straight
+from one connection to the other.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from ullage_relay.access import objection
 from ullage_relay.connections import ClientConnections, has_left
-from ullage_relay.heads import HttpRequest, Malformed, find_head, read_request
-from ullage_relay.own_answers import error_body, own_answer
+from ullage_relay.heads import HttpRequest, Malformed, RequestReader
+from ullage_relay.metering import PASSES, GuardVerdict
+from ullage_relay.own_answers import JSON, error_body, own_answer
 from ullage_relay.passing import PassedRequest, RelayState
-from ullage_relay.requests import head_for_upstream
 from ullage_relay.upstream_side import CannotConnect, UpstreamConnection
 from ullage_relay.upstreams import RelayedPath, is_loopback, relayed_path
 
@@ -33,9 +36,6 @@ BODY_BYTES_PER_S: Final = 10_000
 """How long the relay waits for a body that does not come; each ten kilobytes that come give back one second of it.
 ``ullage.server.connections`` has the same figures."""
 
-OWN_IN_A_ROW: Final = 20
-"""Answers of the relay's own to one client, before other clients have their turn."""
-
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 TOO_MANY: Final = (
@@ -47,247 +47,160 @@ TOO_MANY: Final = (
 class ClientConnection(asyncio.Protocol):
     """One connection, for as many requests as the client sends."""
 
+    _transport: asyncio.Transport
+    _task: asyncio.Task[None]
+
     def __init__(self, state: RelayState, open_ones: ClientConnections) -> None:
         state.connections += 1
         self._state = state
         self._name = f"c{state.connections}"
         self._open_ones = open_ones
-        self._transport: asyncio.Transport | None = None
         self._input = bytearray()
+        """What has come of the client and was not read yet."""
         self._passed: PassedRequest | None = None
         self._upstream: UpstreamConnection | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
         self._is_tunnel = False
         self._is_refusing = False
         """Whether the last answer was given, and what still comes is thrown away."""
         self._is_stopping = False
         self._is_paused = False
-        self._is_full = False
-        self._waits_since = asyncio.get_running_loop().time()
-        """When a request was last ended, or the next one begun, or more of its body came, or it stopped reading."""
-        self._body_until = 0.0
-        """When the body of the present request is late."""
-        self._own_in_a_row = 0
+        self._full_since: float | None = None
+        """Since when the client does not read what was written."""
+        self._waits_since: float | None = self._now()
+        """Since when its next request or more of a body is awaited."""
+        self._patience_s = BODY_S
+        """How long the body of the present request may still keep the relay waiting."""
+
+    # what happens on the connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if not self._open_ones.add(self):
-            self._refuse(None, "", 503, TOO_MANY)
+        has_room = self._open_ones.add(self)
+        self._task = asyncio.create_task(self._serve(has_room=has_room))
 
     def data_received(self, data: bytes) -> None:
-        if self._is_refusing:
-            return
-        if self._is_tunnel and self._upstream is not None:
-            self._upstream.write(data)
-        else:
-            if not self._input:
-                self._waits_from_now()
-            self._more_came(len(data))
+        if not self._is_refusing:
             self._input += data
-            self._go_on()
+            self._input_changed()
 
     def eof_received(self) -> None:
-        if self._passed is not None and self._transport is not None:
+        if self._passed is not None:
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open_ones.discard(self)
-        self._transport = None
-        passed = self._passed
-        self._passed = None
-        if self._task is not None:
-            self._task.cancel()
+        self._task.cancel()
         self._leave_upstream()
-        if passed is not None:
-            passed.answer_came("cancelled", "the client closed the connection")
 
     def pause_writing(self) -> None:
-        self._is_full = True
-        self._waits_from_now()
+        self._full_since = self._now()
         if self._upstream is not None:
             self._upstream.pause_reading()
 
     def resume_writing(self) -> None:
-        self._is_full = False
+        self._full_since = None
         if self._upstream is not None:
             self._upstream.resume_reading()
-        self._go_on()
+        self._changed.set()
 
-    def stop(self) -> None:
-        """Take no other request; what runs may end."""
-        self._is_stopping = True
-        if self._passed is None:
-            self._close()
-
-    def abort(self) -> None:
-        """Close at once."""
-        if self._transport is not None:
-            self._transport.abort()
+    # what others ask of it
 
     @property
     def is_idle(self) -> bool:
         """Whether no request is under way."""
-        return self._passed is None and not self._is_tunnel
+        return self._passed is None
 
     @property
     def address(self) -> str:
         """See ``KeptConnection``."""
-        peer = self._transport.get_extra_info("peername") if self._transport else None
+        peer = self._transport.get_extra_info("peername")
         host = str(peer[0]) if peer else ""
         return "" if is_loopback(host) else host
 
     @property
     def waits_since(self) -> float | None:
         """See ``KeptConnection``."""
-        is_awaited = self._is_full or self.is_idle or self._awaits_body
-        return self._waits_since if is_awaited else None
+        return self._full_since if self._waits_since is None else self._waits_since
 
-    @property
-    def _awaits_body(self) -> bool:
-        """Whether the present request goes on as soon as its client sends more of it."""
-        passed = self._passed
-        return passed is not None and passed.is_open and not self._input
+    def stop(self) -> None:
+        """Take no other request; what runs may end."""
+        self._is_stopping = True
+        self._changed.set()
 
-    def look_after(self, now: float) -> None:
-        """End the connection if its client has left, or has let it wait too long."""
-        transport = self._transport
-        if transport is None:
-            return
-        # An idle connection to an upstream is the upstream's to end.
-        is_waiting = self.is_idle and (self._upstream is None or bool(self._input))
-        waited_s = now - self._waits_since
-        is_late = is_waiting and waited_s > WAITS_AT_MOST_S
-        if is_late or (self._is_paused and has_left(transport)):
-            transport.abort()
-        elif not self._awaits_body:
-            self._body_until = now + BODY_S
-        elif now > self._body_until:
-            self._body_is_late()
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
 
-    def _body_is_late(self) -> None:
-        passed = self._passed
-        assert passed is not None
-        if passed.answer.has_passed:
-            self.abort()
-            return
-        self._damaged(passed, 408, "The body of this request did not come in time.")
-
-    def _more_came(self, size: int) -> None:
-        until = self._body_until + size / BODY_BYTES_PER_S
-        self._body_until = min(until, asyncio.get_running_loop().time() + BODY_S)
-
-    def _waits_from_now(self) -> None:
-        self._waits_since = asyncio.get_running_loop().time()
+    def look_after(self) -> None:
+        """End the connection if its client has left while nothing is read from it."""
+        if self._is_paused and has_left(self._transport):
+            self._transport.abort()
 
     # what the upstream does
 
     def upstream_came(self, data: bytes) -> None:
-        if self._transport is None:
-            return
+        passed = self._passed
         if self._is_tunnel:
             self._transport.write(data)
-            return
-        passed = self._passed
-        if passed is None or not passed.is_sent:
+        elif passed is None or not passed.is_sent:
             self._leave_upstream()
-            self._close()
-            return
-        passed.answer_begins()
-        answer = passed.answer
-        shown = answer.feed(data)
-        if shown:
-            self._transport.write(shown)
-        if answer.problem and not answer.has_passed:
-            self._fail(
-                passed, f"The upstream's answer is not HTTP/1.1: {answer.problem}."
-            )
-        elif answer.is_switched:
-            self._become_tunnel(passed)
-        elif answer.is_complete:
-            self._answer_came(passed)
+            self._transport.close()
+        else:
+            shown = passed.answer_came(data)
+            if shown:
+                self._transport.write(shown)
+            if passed.is_over:
+                self._changed.set()
 
     def upstream_ended(self) -> None:
         self._upstream = None
-        passed = self._passed
-        if passed is None or self._is_tunnel:
-            self._close()
-        elif not passed.is_sent:
-            return
-        elif passed.answer.end():
-            self._answer_came(passed)
-        elif passed.answer.has_passed or passed.is_on_used_connection:
-            note = passed.answer.problem or "the upstream closed the connection"
-            outcome = "dropped" if passed.answer.has_passed else "failed"
-            passed.answer_came(outcome, note)
-            self._passed = None
-            self._close()
-        else:
-            origin = passed.upstream.origin
-            self._fail(
-                passed, f"{origin} closed the connection without an answer. Try again."
-            )
-
-    def upstream_full(self) -> None:
-        self._limit_reading()
+        if self._passed is not None and self._passed.is_sent:
+            self._passed.cut_off()
+        self._changed.set()
 
     def upstream_drained(self) -> None:
-        self._go_on()
+        self._changed.set()
 
-    # requests
+    # the task
 
-    def _go_on(self) -> None:
-        self._advance()
-        self._limit_reading()
-
-    def _advance(self) -> None:
-        """Go on with what has come from the client, as far as that can go on."""
-        while self._input and not self._is_refusing and self._transport is not None:
-            passed = self._passed
-            if passed is None:
-                if self._transport.is_closing() or self._is_full or self._has_had_turn():
-                    break
-                if not self._begin():
-                    break
-            elif not self._take_body(passed):
-                break
-
-    def _has_had_turn(self) -> bool:
-        """Whether other clients come first, since this one got so many answers of the relay's own. It goes on later."""
-        if self._own_in_a_row < OWN_IN_A_ROW:
-            return False
-        self._own_in_a_row = 0
-        asyncio.get_running_loop().call_soon(self._go_on)
-        return True
-
-    def _begin(self) -> bool:
-        """Begin with the next request; false when its head is not complete."""
-        while self._input[:2] == b"\r\n":
-            del self._input[:2]
+    async def _serve(self, *, has_room: bool) -> None:
         try:
-            size = find_head(self._input)
-            if not size:
-                return False
-            request = read_request(bytes(self._input[:size]))
-        except Malformed as problem:
-            self._refuse(None, "", 400, f"This request was not sent on: {problem}.")
-            return False
-        del self._input[:size]
-        self._request_came(request)
-        return True
+            if has_room:
+                while await self._next_request():
+                    pass
+            else:
+                await self._refuse(None, "", 503, TOO_MANY)
+        finally:
+            self._leave_upstream()
+            self._transport.close()
 
-    def _request_came(self, request: HttpRequest) -> None:
+    async def _next_request(self) -> bool:
+        """Read one request and answer it. Gives whether another may follow."""
+        reader = RequestReader()
+        try:
+            request = await self._head(reader)
+        except TimeoutError:
+            self._transport.abort()
+            return False
+        except Malformed as problem:
+            return await self._refuse(
+                None, "", 400, f"This request was not sent on: {problem}."
+            )
+        if request is None:
+            return False
         state = self._state
         path = relayed_path(request.target)
         name = path.upstream
         refused = objection(request, path, state.token, state.wrong, self.address)
         if refused is not None:
-            self._refuse(request, name, refused.status, refused.message)
-        elif name == "ullage":
-            self._answer_itself(request, path)
-        elif name not in state.upstreams:
+            return await self._refuse(request, name, refused.status, refused.message)
+        if name == "ullage":
+            return await self._answer_itself(request, path, reader)
+        if name not in state.upstreams:
             known = ", ".join(f"/{each}" for each in state.upstreams)
-            self._refuse(
+            return await self._refuse(
                 request,
                 name,
                 404,
@@ -295,157 +208,185 @@ class ClientConnection(asyncio.Protocol):
                 f" The address has to go on with one of {known}."
                 " More are named when the proxy is started: --upstream NAME=URL.",
             )
-        elif request.upgrade == b"websocket" and request.path.endswith("/responses"):
-            self._refuse(
+        if request.upgrade == b"websocket" and request.path.endswith("/responses"):
+            return await self._refuse(
                 request,
                 name,
                 426,
                 "This address has no WebSocket, since its calls could not be metered. Use HTTP.",
             )
-        else:
-            self._pass_on(PassedRequest(state, request, path, self._name))
-
-    def _answer_itself(self, request: HttpRequest, path: RelayedPath) -> None:
-        if path.rest == b"/health" and request.method in (b"GET", b"HEAD"):
-            self._give(request, 200, self._state.health())
-        else:
-            message = "Only GET /ullage/health is answered here."
-            self._refuse(request, "", 404, message)
-
-    def _pass_on(self, passed: PassedRequest) -> None:
+        passed = PassedRequest(state, request, path, self._name)
         self._passed = passed
-        self._body_until = asyncio.get_running_loop().time() + BODY_S
-        if passed.upgrade:
-            where = passed.where[:80]
-            self._state.say_once(
-                f"a WebSocket of {where!r} is passed on and not metered."
-            )
-        if passed.held is None:
-            self._reach(passed)
-        elif passed.request.fields.has(b"expect") and self._transport is not None:
-            self._transport.write(CONTINUE)
-        self._take_body(passed)
-
-    def _take_body(self, passed: PassedRequest) -> bool:
-        """Take what has come of the body; false when it has to wait for the upstream."""
-        upstream = self._upstream
-        is_kept = passed.held is not None and self._task is None
-        is_sent = passed.is_sent and upstream is not None and not upstream.is_full
-        if not passed.is_open or not (is_kept or is_sent or passed.refusal):
-            return False
-        data = bytes(self._input)
         try:
-            end = passed.take(data)
+            return await self._pass_on(passed, reader)
+        except TimeoutError:
+            message = "The body of this request did not come in time."
+            return await self._damaged(passed, 408, message)
         except Malformed as problem:
-            self._damaged(passed, 400, f"The body of this request is damaged: {problem}.")
-            return False
-        del self._input[:end]
-        if passed.held is not None:
-            passed.held.append(data[:end])
-        elif upstream is not None and passed.is_sent and end:
-            upstream.write(data[:end])
-        if passed.body.is_complete:
-            self._body_came(passed)
-        elif (
-            passed.held is not None and passed.call is not None and passed.call.is_dropped
-        ):
-            self._reach(passed)
-        return True
+            message = f"The body of this request is damaged: {problem}."
+            return await self._damaged(passed, 400, message)
+        finally:
+            self._passed = None
+            passed.ended("cancelled", "the client closed the connection")
 
-    def _damaged(self, passed: PassedRequest, status: int, message: str) -> None:
-        """End a request that will not be whole."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-        self._leave_upstream()
-        self._passed = None
-        passed.answer_came("failed", message)
-        self._refuse(passed.request, passed.path.upstream, status, message)
+    async def _head(self, reader: RequestReader) -> HttpRequest | None:
+        """The next request; ``None`` when there will be none. Raises ``Malformed`` and ``TimeoutError``."""
+        while self._full_since is not None:
+            await self._change()
+        self._waits_since = since = self._now()
+        had_upstream = self._upstream is not None
+        while not self._is_stopping and had_upstream == (self._upstream is not None):
+            if self._input:
+                if not reader.has_begun:
+                    self._waits_since = since = self._now()
+                request = reader.feed(self._taken())
+                if request is not None:
+                    self._waits_since = None
+                    return request
+            # An idle connection to an upstream is the upstream's to end.
+            is_bounded = reader.has_begun or not had_upstream
+            deadline = since + WAITS_AT_MOST_S if is_bounded else None
+            async with asyncio.timeout_at(deadline):
+                await self._change()
+        return None
 
-    def _body_came(self, passed: PassedRequest) -> None:
-        passed.is_open = False
-        passed.request_came()
-        if passed.refusal:
-            self._give_refusal(passed)
-        elif passed.held is not None:
-            self._task = asyncio.create_task(self._judge(passed))
-
-    async def _judge(self, passed: PassedRequest) -> None:
-        """Wait for the guard's word."""
-        call = passed.call
-        if call is not None and not call.is_dropped:
-            verdict = await self._state.metering.verdict(call.name)
+    async def _pass_on(self, passed: PassedRequest, reader: RequestReader) -> bool:
+        """Send the request on, and wait for the end of its answer. Gives whether another request may follow."""
+        self._patience_s = BODY_S
+        if passed.upgrade:
+            self._state.say_once(
+                f"a WebSocket of {passed.where[:80]!r} is passed on and not metered."
+            )
+        held = [passed.head()]
+        if passed.is_guarded:
+            if passed.request.has(b"expect"):
+                self._transport.write(CONTINUE)
+            await self._take_body(passed, reader, held.append)
+            verdict = await self._judge(passed)
             if verdict.refuses:
-                self._task = None
-                passed.failure = "refused by the guard"
-                passed.refusal = own_answer(
-                    verdict.status,
-                    verdict.body,
-                    verdict.content_type,
-                    is_last=passed.request.is_last,
+                self._end(passed, "failed", "refused by the guard")
+                self._give_back(reader)
+                return await self._give(
+                    passed.request, verdict.status, verdict.body, verdict.content_type
                 )
-                self._give_refusal(passed)
-                return
-        self._task = None
-        self._reach(passed)
-
-    def _reach(self, passed: PassedRequest) -> None:
-        """Send the request on the connection that there is, or on a new one."""
-        upstream = self._upstream
-        if upstream is not None and upstream.upstream == passed.upstream:
-            passed.is_on_used_connection = True
-            self._send(passed, upstream)
-            return
-        self._leave_upstream()
-        self._task = asyncio.create_task(self._connect(passed))
-
-    async def _connect(self, passed: PassedRequest) -> None:
+        used = self._upstream
         try:
-            upstream = await self._state.connector.connect(self, passed.upstream)
+            upstream = await self._reach(passed)
         except CannotConnect as problem:
-            self._task = None
-            self._fail(passed, str(problem))
-            return
-        self._task = None
-        self._upstream = upstream
-        if self._is_full:
-            upstream.pause_reading()
-        self._send(passed, upstream)
-        self._go_on()
-
-    def _send(self, passed: PassedRequest, upstream: UpstreamConnection) -> None:
-        head = head_for_upstream(
-            passed.request,
-            passed.path,
-            passed.upstream,
-            metered=passed.call is not None,
-            upgrade=passed.upgrade,
-            without=b"expect" if passed.held is not None else b"",
-        )
-        held = passed.held or []
-        passed.held = None
+            return await self._fail(passed, reader, str(problem))
         passed.is_sent = True
-        upstream.write(b"".join((head, *held)))
-        self._take_body(passed)
-        self._limit_reading()
+        upstream.write(b"".join(held))
+        held.clear()
+        await self._take_body(passed, reader, upstream.write)
+        while not passed.is_over and not upstream.is_ended:
+            await self._change()
+        return await self._answered(passed, reader, is_used=used is upstream)
 
-    # the end of an answer
+    async def _take_body(
+        self,
+        passed: PassedRequest,
+        reader: RequestReader,
+        give: Callable[[bytes], object],
+    ) -> None:
+        """Give the body on as it comes. Raises ``Malformed``, and ``TimeoutError`` when it does not come.
 
-    def _answer_came(self, passed: PassedRequest) -> None:
-        passed.answer_came()
-        self._passed = None
-        self._waits_from_now()
-        response = passed.answer.response
-        is_last = passed.request.is_last or passed.is_open or self._is_stopping
-        if response is None or response.is_last or passed.answer.extra:
-            is_last = True
-        if self._upstream is None or is_last:
+        It ends early when the answer is over, and when a body that the guard waits for is too large to be kept.
+        """
+        while passed.is_open and not passed.is_over:
+            upstream = self._upstream
+            if passed.is_sent and upstream is not None and upstream.is_full:
+                await self._change()
+                continue
+            event = reader.next_piece()
+            if event is not None:
+                give(passed.piece(event))
+            elif passed.is_guarded and not passed.is_sent and passed.is_dropped:
+                break
+            else:
+                await self._more_of_body(passed, reader)
+
+    async def _more_of_body(self, passed: PassedRequest, reader: RequestReader) -> None:
+        """Wait for more of the body. Raises ``TimeoutError``."""
+        self._waits_since = begun = self._now()
+        async with asyncio.timeout(self._patience_s):
+            while not self._input and not passed.is_over:
+                await self._change()
+        self._waits_since = None
+        data = self._taken()
+        given_back_s = begun - self._now() + len(data) / BODY_BYTES_PER_S
+        self._patience_s = min(BODY_S, self._patience_s + given_back_s)
+        if data:
+            reader.feed_body(data)
+
+    async def _judge(self, passed: PassedRequest) -> GuardVerdict:
+        """Wait for the guard's word."""
+        if passed.call is None or passed.is_dropped:
+            return PASSES
+        return await self._state.metering.verdict(passed.call.name)
+
+    async def _reach(self, passed: PassedRequest) -> UpstreamConnection:
+        """The connection that there is, or a new one. Raises ``CannotConnect``."""
+        upstream = self._upstream
+        if upstream is None or upstream.upstream != passed.upstream:
             self._leave_upstream()
-            self._close_after(passed)
-        else:
-            self._go_on()
+            upstream = await self._state.connector.connect(self, passed.upstream)
+            self._upstream = upstream
+            if self._full_since is not None:
+                upstream.pause_reading()
+        return upstream
 
-    def _fail(self, passed: PassedRequest, message: str) -> None:
+    async def _answered(
+        self, passed: PassedRequest, reader: RequestReader, *, is_used: bool
+    ) -> bool:
+        """No more comes of the answer: gives whether another request may follow."""
+        answer = passed.answer
+        if answer.is_switched:
+            return await self._tunnel(reader)
+        if answer.is_complete:
+            self._passed = None
+            is_last = passed.request.is_last or passed.is_open or self._is_stopping
+            if self._upstream is None or is_last or not answer.is_reusable:
+                if passed.is_open:
+                    await self._linger()
+                return False
+            self._give_back(reader)
+            return True
+        if answer.has_passed or is_used:
+            outcome = "dropped" if answer.has_passed else "failed"
+            note = answer.problem or "the upstream closed the connection"
+            self._end(passed, outcome, note)
+            return False
+        message = f"{passed.upstream.origin} closed the connection without an answer. Try again."
+        if answer.problem:
+            message = f"The upstream's answer is not HTTP/1.1: {answer.problem}."
+        return await self._fail(passed, reader, message)
+
+    async def _tunnel(self, reader: RequestReader) -> bool:
+        """Pass all bytes on in both directions until one side closes."""
+        self._is_tunnel = True
+        self._give_back(reader)
+        while self._upstream is not None:
+            if self._input and not self._upstream.is_full:
+                self._upstream.write(self._taken())
+            await self._change()
+        return False
+
+    # answers of the relay's own
+
+    async def _answer_itself(
+        self, request: HttpRequest, path: RelayedPath, reader: RequestReader
+    ) -> bool:
+        if path.rest == b"/health" and request.method in (b"GET", b"HEAD"):
+            self._give_back(reader)
+            is_last = request.has_body
+            body = self._state.health()
+            return await self._give(request, 200, body, is_last=is_last)
+        message = "Only GET /ullage/health is answered here."
+        return await self._refuse(request, "", 404, message)
+
+    async def _fail(
+        self, passed: PassedRequest, reader: RequestReader, message: str
+    ) -> bool:
         """The upstream gave no answer: the client gets one from the relay.
 
         It comes when the request is complete, so that metering has the call. A client whose request was interrupted
@@ -453,93 +394,71 @@ class ClientConnection(asyncio.Protocol):
         """
         self._leave_upstream()
         self._state.say_once(message)
-        request = passed.request
-        is_interrupted = passed.is_sent or request.fields.has(b"expect")
-        is_waiting = passed.is_open and is_interrupted
-        body = error_body(request, passed.path.upstream, 502, message)
-        passed.failure = message
-        passed.is_sent = False
-        passed.held = None
-        passed.refusal = own_answer(
-            502,
-            body,
-            is_head=request.method == b"HEAD",
-            is_last=request.is_last or is_waiting,
-        )
-        if is_waiting or not passed.is_open:
-            self._give_refusal(passed)
-        else:
-            self._take_body(passed)
-            self._go_on()
+        if not passed.is_sent and not passed.request.has(b"expect"):
+            await self._take_body(passed, reader, len)
+        self._end(passed, "failed", message)
+        if passed.is_open:
+            return await self._refuse(passed.request, passed.path.upstream, 502, message)
+        self._give_back(reader)
+        body = error_body(passed.request, passed.path.upstream, 502, message)
+        return await self._give(passed.request, 502, body)
 
-    def _give_refusal(self, passed: PassedRequest) -> None:
-        self._passed = None
-        self._waits_from_now()
-        passed.answer_came("failed", passed.failure)
-        if self._transport is None:
-            return
-        self._transport.write(passed.refusal)
-        if passed.is_open or passed.request.is_last or self._is_stopping:
-            self._close_after(passed)
-        else:
-            self._go_on()
+    async def _damaged(self, passed: PassedRequest, status: int, message: str) -> bool:
+        """End a request that will not be whole."""
+        self._leave_upstream()
+        self._end(passed, "failed", message)
+        if passed.answer.has_passed:
+            self._transport.abort()
+            return False
+        return await self._refuse(passed.request, passed.path.upstream, status, message)
 
-    def _become_tunnel(self, passed: PassedRequest) -> None:
-        self._passed = None
-        if not passed.upgrade or self._upstream is None:
-            passed.answer_came("dropped", "the upstream changed the protocol")
-            self._leave_upstream()
-            self._close()
-            return
-        self._is_tunnel = True
-        self._upstream.write(bytes(self._input))
-        self._input.clear()
-
-    def _refuse(
+    async def _refuse(
         self, request: HttpRequest | None, upstream: str, status: int, message: str
-    ) -> None:
-        """An error of the relay's own, at once, and the last answer: more requests are not worth its time."""
+    ) -> bool:
+        """An error of the relay's own, and the last answer: more requests are not worth its time."""
         body = error_body(request, upstream, status, message)
-        self._give(request, status, body, is_last=True)
+        return await self._give(request, status, body, is_last=True)
 
-    def _give(
+    async def _give(
         self,
         request: HttpRequest | None,
         status: int,
         body: bytes,
+        content_type: str = JSON,
         *,
         is_last: bool = False,
-    ) -> None:
-        """An answer of the relay's own, at once. What the client still sends of its request is thrown away."""
-        if self._transport is None:
-            return
-        self._own_in_a_row += 1
+    ) -> bool:
+        """An answer of the relay's own. Gives whether another request may follow."""
         is_head = request is not None and request.method == b"HEAD"
-        if request is None or request.length != 0 or request.is_last or self._is_stopping:
+        if request is None or request.is_last or self._is_stopping:
             is_last = True
-        self._transport.write(own_answer(status, body, is_head=is_head, is_last=is_last))
+        answer = own_answer(status, body, content_type, is_head=is_head, is_last=is_last)
+        self._transport.write(answer)
         if is_last:
-            self._linger()
-
-    def _close_after(self, passed: PassedRequest) -> None:
-        if passed.is_open:
-            self._linger()
+            await self._linger()
         else:
-            self._close()
+            await asyncio.sleep(0)  # other clients have their turn
+        return not is_last
 
-    def _linger(self) -> None:
-        """No more answers. What still comes is thrown away until the client closes, or for a while."""
+    async def _linger(self) -> None:
+        """What still comes is thrown away until the client closes, or for a while."""
         self._is_refusing = True
         self._input.clear()
+        self._input_changed()
         self._leave_upstream()
-        if self._transport is not None and not self._transport.is_closing():
+        self._waits_since = self._now()
+        if not self._transport.is_closing():
             self._transport.write_eof()
-            asyncio.get_running_loop().call_later(LINGER_S, self._close)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_S):
+                    while not self._is_stopping:
+                        await self._change()
 
-    def _close(self) -> None:
-        """Close once all is written."""
-        if self._transport is not None:
-            self._transport.close()
+    # small things
+
+    def _end(self, passed: PassedRequest, outcome: str, note: str) -> None:
+        self._passed = None
+        passed.ended(outcome, note)
 
     def _leave_upstream(self) -> None:
         upstream = self._upstream
@@ -547,16 +466,33 @@ class ClientConnection(asyncio.Protocol):
         if upstream is not None:
             upstream.abandon()
 
-    def _limit_reading(self) -> None:
+    async def _change(self) -> None:
+        """Wait until something has happened."""
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _taken(self) -> bytes:
+        """All that has come of the client, which is then no longer kept here."""
+        data = bytes(self._input)
+        self._input.clear()
+        self._input_changed()
+        return data
+
+    def _give_back(self, reader: RequestReader) -> None:
+        """Keep what follows the request for the next."""
+        self._input[:0] = reader.rest
+        self._input_changed()
+
+    def _input_changed(self) -> None:
         """Read no more than can go on."""
-        transport = self._transport
-        if transport is None or transport.is_closing():
-            return
-        is_upstream_full = self._upstream is not None and self._upstream.is_full
-        is_too_much = len(self._input) > WAITING_AT_MOST
-        should_pause = is_too_much or (self._is_tunnel and is_upstream_full)
+        should_pause = len(self._input) > WAITING_AT_MOST
         if should_pause and not self._is_paused:
-            transport.pause_reading()
+            self._transport.pause_reading()
         elif self._is_paused and not should_pause:
-            transport.resume_reading()
+            self._transport.resume_reading()
         self._is_paused = should_pause
+        self._changed.set()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

@@ -33,8 +33,8 @@ class KeptConnection(Protocol):
     def waits_since(self) -> float | None:
         """Since when it waits for its client to send or read something; ``None`` where it waits for an upstream."""
 
-    def look_after(self, now: float) -> None:
-        """End the connection if its client has left, or has let it wait too long."""
+    def look_after(self) -> None:
+        """End the connection if its client has left while nothing is read from it."""
 
     def stop(self) -> None:
         """Take no other request; what runs may end."""
@@ -83,11 +83,10 @@ class ClientConnections:
 
     async def look_after(self) -> None:
         """Look at each connection from time to time, for ever."""
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
             for connection in self.all():
-                connection.look_after(loop.time())
+                connection.look_after()
 
 
 def has_left(transport: asyncio.BaseTransport) -> bool:

@@ -3,10 +3,9 @@
 A frame is the length of its header and of its payload (4 bytes each, big-endian), the header, and the payload. The
 header is a JSON object whose ``kind`` is text. The relay writes to the child's stdin, the child to its stdout.
 
-The relay gets the child's command line (``--metering``, a JSON list) and its settings (``--metering-settings``, a JSON
-object) from the command line of Ullage. It does not read the settings: they are the payload of the first frame,
-``{"kind": "settings"}``, which each child gets when it starts. The child ends when its stdin ends, after it has stored
-what it was given.
+The relay gets the child's command line and its settings from the command line of Ullage. It does not read the settings:
+they are the payload of the first frame, ``{"kind": "settings"}``, which each child gets when it starts. The child ends
+when its stdin ends, after it has stored what it was given.
 
 relay to metering
 
@@ -79,41 +78,12 @@ class FrameReader:
 
     def __init__(self) -> None:
         self._kept = bytearray()
-        self._error: BadFrame | None = None
 
     def feed(self, data: bytes) -> list[TapFrame]:
-        """The frames that are complete with these bytes.
-
-        Raises ``BadFrame`` once those before the damage are given, and then for all that follows.
-        """
-        found: list[TapFrame] = []
-        if self._error is None:
-            self._kept += data
-            self._take_all(found)
-        if self._error is not None and not found:
-            raise self._error
-        return found
-
-    def end(self) -> None:
-        """The pipe has ended. Raises ``BadFrame`` if that was in the middle of a frame."""
-        if self._error is not None:
-            raise self._error
-        if self._kept:
-            waiting = len(self._kept)
-            raise BadFrame(
-                f"The pipe ended within a frame, after {waiting} of its bytes."
-            )
-
-    def _take_all(self, found: list[TapFrame]) -> None:
-        try:
-            at = self._take_complete(found)
-        except BadFrame as error:
-            self._error = error
-            at = len(self._kept)
-        del self._kept[:at]
-
-    def _take_complete(self, found: list[TapFrame]) -> int:
+        """The frames that are complete with these bytes. Raises ``BadFrame``: nothing that follows can be read."""
+        self._kept += data
         kept = self._kept
+        found: list[TapFrame] = []
         at = 0
         while len(kept) - at >= LENGTHS:
             header_size = int.from_bytes(kept[at : at + 4], "big")
@@ -126,7 +96,8 @@ class FrameReader:
             header = _header(bytes(kept[at + LENGTHS : header_end]))
             found.append(TapFrame(header, bytes(kept[header_end:end])))
             at = end
-        return at
+        del kept[:at]
+        return found
 
 
 def _check_lengths(header: int, payload: int) -> None:

@@ -1,6 +1,6 @@
-"""Heads of HTTP/1 requests and responses: strict for requests, since two readings of one request are an attack.
+"""Requests of clients: h11 reads them, and what two servers could read in two ways is refused.
 
-Rules: RFC 9112 (https://www.rfc-editor.org/rfc/rfc9112), sections 2.2, 3, 5 and 6.
+What goes on to an upstream is written anew from what h11 read, so that the upstream reads the same request.
 """
 
 from __future__ import annotations
@@ -8,70 +8,60 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+import h11
+
 HEAD_AT_MOST: Final = 64 * 1024
 """Bytes of a head. Node's limit is 16 KB, that of most servers 8 to 64 KB."""
-
-LENGTH_AT_MOST: Final = 15
-"""Digits of a length: a petabyte."""
 
 ENCODED_AT_MOST: Final = 3
 """How many times a dot, a slash or a percent sign of a path may be percent-encoded."""
 
-_REQUEST_LINE: Final = re.compile(
-    rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ([!-~\x80-\xff]+) HTTP/1\.([01])"
-)
-_STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?", re.S)
-_FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*?)[ \t]*", re.S)
+PROBLEM_AT_MOST: Final = 200
+"""Characters of what h11 says of a message, part of which it may repeat."""
+
 _HOST: Final = re.compile(
     r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?"
 )
 _ESCAPED: Final = re.compile(rb"%(2[ef]|5c|25)", re.I)
 _ELEMENT_ENDS: Final = re.compile(rb"[/\\]")
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_AMBIGUOUS: Final = re.compile(
+    rb"(?<!\r)\n|\r(?!\n)|\n[ \t]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+"""Bare ends of lines, a header over two lines, control characters: h11 reads them, another server might not."""
 
 
 class Malformed(ValueError):
     """What came is not HTTP/1, or could be read in two ways. The message says what is wrong."""
 
 
-class HeaderField(NamedTuple):
-    """One line of a head: the name in lower case, the value, and the line as it came."""
+class HttpRequest(NamedTuple):
+    """The head of a request. Names of headers are asked for in lower case."""
 
-    name: bytes
-    value: bytes
-    line: bytes
+    head: h11.Request
 
+    @property
+    def method(self) -> bytes:
+        return self.head.method
 
-class HeaderFields(tuple[HeaderField, ...]):
-    """The fields of a head, in their order."""
-
-    __slots__ = ()
+    @property
+    def target(self) -> bytes:
+        return self.head.target
 
     def all(self, name: bytes) -> list[bytes]:
-        """The values of the fields of this name."""
-        return [field.value for field in self if field.name == name]
+        """The values of the headers of this name."""
+        return [value for found, value in self.head.headers if found == name]
 
     def get(self, name: bytes) -> bytes:
-        """The values of the fields of this name, joined by commas; empty when there is none."""
+        """The values of the headers of this name, joined by commas; empty when there is none."""
         return b", ".join(self.all(name))
 
     def has(self, name: bytes) -> bool:
-        return any(field.name == name for field in self)
+        return any(found == name for found, _ in self.head.headers)
 
     def tokens(self, name: bytes) -> list[bytes]:
         """The elements of a list such as ``connection``, in lower case."""
         parts = self.get(name).lower().split(b",")
         return [part.strip() for part in parts if part.strip()]
-
-
-class HttpRequest(NamedTuple):
-    """The head of a request. ``length`` is ``None`` for a chunked body."""
-
-    method: bytes
-    target: bytes
-    minor: int
-    fields: HeaderFields
-    length: int | None
 
     @property
     def path(self) -> str:
@@ -81,43 +71,78 @@ class HttpRequest(NamedTuple):
     @property
     def is_last(self) -> bool:
         """Whether the client wants the connection closed after the answer."""
-        tokens = self.fields.tokens(b"connection")
-        return b"close" in tokens or (self.minor == 0 and b"keep-alive" not in tokens)
+        is_old = self.head.http_version != b"1.1"
+        return is_old or b"close" in self.tokens(b"connection")
+
+    @property
+    def has_body(self) -> bool:
+        has_length = self.get(b"content-length") not in (b"", b"0")
+        return has_length or self.has(b"transfer-encoding")
 
     @property
     def upgrade(self) -> bytes:
         """The protocol that the client wants to change to, in lower case; empty for none."""
-        if b"upgrade" not in self.fields.tokens(b"connection"):
+        if b"upgrade" not in self.tokens(b"connection"):
             return b""
-        return self.fields.get(b"upgrade").lower()
+        return self.get(b"upgrade").lower()
 
 
-class HttpResponse(NamedTuple):
-    """The head of a response."""
+class RequestReader:
+    """Reads one request from a client's bytes. All but ``feed`` raise ``Malformed``."""
 
-    status: int
-    minor: int
-    fields: HeaderFields
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the server closes the connection after this response."""
-        tokens = self.fields.tokens(b"connection")
-        return b"close" in tokens or (self.minor == 0 and b"keep-alive" not in tokens)
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.SERVER, HEAD_AT_MOST)
+        self._head = b""
+        """The bytes of a head that is not complete."""
 
     @property
-    def is_chunked(self) -> bool:
-        return self.fields.tokens(b"transfer-encoding")[-1:] == [b"chunked"]
+    def has_begun(self) -> bool:
+        return bool(self._head)
 
-    @property
-    def length(self) -> int | None:
-        """The length of the body; ``None`` when the head does not give it. Raises ``Malformed``."""
-        values = set(self.fields.tokens(b"content-length"))
-        if not values:
+    def feed(self, data: bytes) -> HttpRequest | None:
+        """The head, once these bytes complete it."""
+        if not self._head:
+            data = data.lstrip(b"\r\n")  # RFC 9112, section 2.2
+        self._head += data
+        if not data:
             return None
-        if len(values) > 1:
-            raise Malformed("the response has two lengths")
-        return _length(values.pop())
+        self._http.receive_data(data)
+        event = self._next()
+        if not isinstance(event, h11.Request):
+            return None
+        end = self._head.find(b"\r\n\r\n")
+        _check_bytes(self._head[: end + 2], is_whole=0 <= end <= HEAD_AT_MOST)
+        request = HttpRequest(event)
+        _check(request)
+        self._head = b""
+        return request
+
+    def feed_body(self, data: bytes) -> None:
+        """More bytes of the body."""
+        self._http.receive_data(data)
+
+    def next_piece(self) -> h11.Data | h11.EndOfMessage | None:
+        """The next piece of the body, or its end; ``None`` when more bytes have to come."""
+        event = self._next()
+        if isinstance(event, h11.Data | h11.EndOfMessage):
+            return event
+        return None
+
+    @property
+    def rest(self) -> bytes:
+        """What follows the part that was read."""
+        return self._http.trailing_data[0]
+
+    def _next(self) -> object:
+        try:
+            return self._http.next_event()
+        except h11.RemoteProtocolError as problem:
+            raise Malformed(problem_of(problem)) from problem
+
+
+def problem_of(error: h11.ProtocolError) -> str:
+    """What h11 found wrong, in few words."""
+    return str(error)[:PROBLEM_AT_MOST].rstrip(".")
 
 
 def host_name(host: str) -> str:
@@ -128,36 +153,29 @@ def host_name(host: str) -> str:
     return found["name"]
 
 
-def find_head(data: bytes | bytearray) -> int:
-    """Where the first head ends; 0 when it is not complete. Raises ``Malformed`` when it is too large."""
-    end = data.find(b"\r\n\r\n", 0, HEAD_AT_MOST)
-    if end >= 0:
-        return end + 4
-    if len(data) >= HEAD_AT_MOST:
-        raise Malformed(f"the head has more than {HEAD_AT_MOST} bytes")
-    return 0
+def _check_bytes(head: bytes, *, is_whole: bool) -> None:
+    if not is_whole:
+        raise Malformed(f"the head has more than {HEAD_AT_MOST} bytes, or no end")
+    if _AMBIGUOUS.search(head):
+        raise Malformed("the head holds a control character or a bare end of a line")
 
 
-def read_request(head: bytes) -> HttpRequest:
-    """The head of a request. Raises ``Malformed`` for everything that a server might read differently."""
-    first, lines = _lines(head)
-    line = _REQUEST_LINE.fullmatch(first)
-    if line is None:
-        raise Malformed("the first line is not METHOD TARGET HTTP/1.1")
-    method, target, minor = line.groups()
-    fields = _fields(lines)
-    if not target.startswith(b"/"):
+def _check(request: HttpRequest) -> None:
+    """Raise ``Malformed`` for a request that a server might read differently."""
+    version = request.head.http_version
+    if version not in (b"1.0", b"1.1"):
+        raise Malformed("its version is not HTTP/1.1")
+    if not request.target.startswith(b"/") or request.method == b"CONNECT":
         raise Malformed("the target is not a path that begins with /")
-    if len(fields.all(b"host")) > 1:
-        raise Malformed("there are two Host lines")
-    if minor == b"1" and not fields.has(b"host"):
-        raise Malformed("the Host line is missing")
-    if fields.has(b"host") and not host_name(fields.get(b"host").decode("latin-1")):
+    if request.has(b"host") and not host_name(request.get(b"host").decode("latin-1")):
         raise Malformed("the Host line names no host")
-    if _leaves_its_place(target):
+    if request.has(b"transfer-encoding"):
+        if request.has(b"content-length"):
+            raise Malformed("there are both Content-Length and Transfer-Encoding")
+        if version == b"1.0":
+            raise Malformed("HTTP/1.0 has no Transfer-Encoding")
+    if _leaves_its_place(request.target):
         raise Malformed("the path has . or .. as an element")
-    length = _request_length(fields, int(minor))
-    return HttpRequest(method, target, int(minor), fields, length)
 
 
 def _leaves_its_place(target: bytes) -> bool:
@@ -173,63 +191,3 @@ def _leaves_its_place(target: bytes) -> bool:
         return True
     elements = _ELEMENT_ENDS.split(path)
     return any(each.partition(b";")[0] in (b".", b"..") for each in elements)
-
-
-def read_response(head: bytes) -> HttpResponse:
-    """The head of a response. Raises ``Malformed``."""
-    first, lines = _lines(head)
-    line = _STATUS_LINE.fullmatch(first)
-    if line is None:
-        raise Malformed("the first line is not HTTP/1.1 STATUS")
-    return HttpResponse(int(line[2]), int(line[1]), _readable_fields(lines))
-
-
-def _lines(head: bytes) -> tuple[bytes, list[bytes]]:
-    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    return first, lines
-
-
-def _fields(lines: list[bytes]) -> HeaderFields:
-    found = []
-    for line in lines:
-        if line[:1] in (b" ", b"\t"):
-            raise Malformed("a header is folded over two lines")
-        match = _FIELD.fullmatch(line)
-        if match is None:
-            raise Malformed("a header line has no name")
-        if _CONTROL.search(line):
-            raise Malformed("a header holds a control character")
-        found.append(HeaderField(match[1].lower(), match[2], line))
-    return HeaderFields(found)
-
-
-def _readable_fields(lines: list[bytes]) -> HeaderFields:
-    """The fields of a response, which is passed on unchanged: a line that is no field is left out here."""
-    found = []
-    for line in lines:
-        match = _FIELD.fullmatch(line)
-        if match is not None:
-            found.append(HeaderField(match[1].lower(), match[2], line))
-    return HeaderFields(found)
-
-
-def _request_length(fields: HeaderFields, minor: int) -> int | None:
-    lengths = fields.all(b"content-length")
-    codings = fields.all(b"transfer-encoding")
-    if len(lengths) > 1:
-        raise Malformed("there are two Content-Length lines")
-    if codings and lengths:
-        raise Malformed("there are both Content-Length and Transfer-Encoding")
-    if codings and minor == 0:
-        raise Malformed("HTTP/1.0 has no Transfer-Encoding")
-    if codings and [coding.lower() for coding in codings] != [b"chunked"]:
-        raise Malformed("the only Transfer-Encoding that is read is chunked")
-    if codings:
-        return None
-    return _length(lengths[0]) if lengths else 0
-
-
-def _length(value: bytes) -> int:
-    if not value.isdigit() or len(value) > LENGTH_AT_MOST:
-        raise Malformed("Content-Length is no plausible number")
-    return int(value)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -37,9 +35,6 @@ PIECE: Final = 256 * 1024
 """Bytes that are given to the pipe at once."""
 
 
-_CONTENT_TYPE: Final = re.compile(r"[a-z]+/[a-z-]+(; ?charset=utf-8)?")
-
-
 class GuardVerdict(NamedTuple):
     """Whether the guard refuses a call, and the answer that the client gets then."""
 
@@ -52,113 +47,6 @@ class GuardVerdict(NamedTuple):
 PASSES: Final = GuardVerdict(False)
 
 
-class MeteringPipe(asyncio.SubprocessProtocol):
-    """One process, and the frames to and from it."""
-
-    def __init__(
-        self, taps: Taps, settings: bytes, came: Callable[[TapFrame], None]
-    ) -> None:
-        self._taps = taps
-        self._came = came
-        self._reader = FrameReader()
-        self._rest = memoryview(encoded({"kind": "settings"}, settings))
-        """What the process has yet to be given of the present frame."""
-        self._transport: asyncio.SubprocessTransport | None = None
-        self._stdin: asyncio.WriteTransport | None = None
-        self._is_full = False
-        self._is_ending = False
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.moved_at = asyncio.get_running_loop().time()
-        """When it last read or wrote anything."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-        stdin = transport.get_pipe_transport(0)
-        assert isinstance(stdin, asyncio.WriteTransport)
-        self._stdin = stdin
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, transport.get_pid(), NICENESS)
-        self.pump()
-
-    def pump(self) -> None:
-        """Give the process what waits, as far as it reads."""
-        while self._stdin is not None and not self._is_full:
-            if not self._rest:
-                frame = self._taps.next_frame()
-                if frame is None:
-                    self._close_if_ending()
-                    break
-                self._rest = memoryview(frame)
-            piece = self._rest[:PIECE]
-            self._rest = self._rest[PIECE:]
-            self._stdin.write(piece)
-            self._moved()
-
-    def end_after_all(self) -> None:
-        """The process gets what still waits, and then the end of its stdin."""
-        self._is_ending = True
-        self.pump()
-
-    def close(self) -> None:
-        """End the process if it still runs, and let go of its pipes before the loop ends."""
-        if self._transport is not None:
-            self._transport.close()
-
-    def kill(self) -> None:
-        if self._transport is not None:
-            with suppress(ProcessLookupError):
-                self._transport.kill()
-
-    def hangs(self, now: float) -> bool:
-        """Whether it has something to do and does nothing."""
-        is_busy = self._is_full or self._taps.awaits_storage
-        return is_busy and now - self.moved_at > HANGS_AFTER_S
-
-    def pause_writing(self) -> None:
-        self._is_full = True
-
-    def resume_writing(self) -> None:
-        # Not at once: asyncio closes the pipe on what is written here if the pipe is closed here too, and loses it.
-        self._is_full = False
-        self._moved()
-        asyncio.get_running_loop().call_soon(self.pump)
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._moved()
-        try:
-            for frame in self._reader.feed(data):
-                self._came(frame)
-        except BadFrame as problem:
-            say(f"metering wrote what is no frame, and is started again. {problem}")
-            self.kill()
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 0:
-            self._stdin = None
-        if not self._is_ending:
-            self.kill()
-
-    def process_exited(self) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(READ_AFTER_EXIT_S, self._end)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-    def _moved(self) -> None:
-        self.moved_at = asyncio.get_running_loop().time()
-
-    def _close_if_ending(self) -> None:
-        if self._is_ending and self._stdin is not None:
-            self._stdin.close()
-            self._stdin = None
-
-
 class MeteringChild:
     """The process that meters, whichever runs at present."""
 
@@ -166,9 +54,13 @@ class MeteringChild:
         self._command = command
         self._settings = settings
         self._taps = taps
-        self._pipe: MeteringPipe | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_writing = False
+        self._moved_at = 0.0
+        """When the process last read or wrote anything."""
         self._pause_s = FIRST_PAUSE_S
         self._verdicts: dict[str, asyncio.Future[GuardVerdict]] = {}
+        self._has_work = asyncio.Event()
         self._stopping = asyncio.Event()
         self._is_ready = asyncio.Event()
         self._is_waited_for = False
@@ -180,12 +72,11 @@ class MeteringChild:
         """``running``, ``restarting``, or ``off`` when there is no command."""
         if not self._command:
             return "off"
-        return "running" if self._pipe is not None else "restarting"
+        return "running" if self._process is not None else "restarting"
 
     def pump(self) -> None:
         """Something was added to the taps."""
-        if self._pipe is not None:
-            self._pipe.pump()
+        self._has_work.set()
 
     async def start(self, *, is_waited_for: bool = False) -> None:
         """Keep a process running until ``stop``. Returns once the first one was started, or could not be.
@@ -204,20 +95,31 @@ class MeteringChild:
     async def stop(self, within_s: float) -> None:
         """The process stores what it was given and ends; after ``within_s`` it is killed."""
         self._stopping.set()
+        self._has_work.set()
         if self._task is None:
             return
-        if self._pipe is not None:
-            self._pipe.end_after_all()
         await asyncio.wait([self._task], timeout=within_s)
         if not self._task.done():
-            if self._pipe is not None:
-                self._pipe.kill()
             self._task.cancel()
             await asyncio.wait([self._task], timeout=KILLED_WITHIN_S)
         missing = self._taps.waiting
         if missing:
             calls = "1 call was" if missing == 1 else f"{missing} calls were"
             say(f"{calls} not stored before the end, and may be missing.")
+
+    async def verdict(self, call: str) -> GuardVerdict:
+        """What the guard says of a call. It passes when there is no word within two seconds."""
+        if self._process is None:
+            return PASSES
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[GuardVerdict] = loop.create_future()
+        self._verdicts[call] = waiting
+        try:
+            return await asyncio.wait_for(waiting, VERDICT_WITHIN_S)
+        except TimeoutError:
+            return PASSES
+        finally:
+            del self._verdicts[call]
 
     async def _run(self) -> None:
         while not (self._stopping.is_set() and self._taps.is_empty):
@@ -230,30 +132,13 @@ class MeteringChild:
             except TimeoutError:
                 self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2)
 
-    async def verdict(self, call: str) -> GuardVerdict:
-        """What the guard says of a call. It passes when there is no word within two seconds."""
-        if self._pipe is None:
-            return PASSES
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[GuardVerdict] = loop.create_future()
-        self._verdicts[call] = waiting
-        try:
-            return await asyncio.wait_for(waiting, VERDICT_WITHIN_S)
-        except TimeoutError:
-            return PASSES
-        finally:
-            del self._verdicts[call]
-
     async def _one_process(self) -> None:
         """Start a process and wait for its end."""
-        loop = asyncio.get_running_loop()
         try:
-            _, pipe = await loop.subprocess_exec(
-                lambda: MeteringPipe(self._taps, self._settings, self._frame_came),
+            process = await asyncio.create_subprocess_exec(
                 *self._command,
-                stdin=-1,
-                stdout=-1,
-                stderr=None,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C ends the relay, and the relay this process
             )
         except OSError as error:
@@ -262,16 +147,25 @@ class MeteringChild:
                 f"metering can't be started: {error}. Traffic goes on unmetered."
             )
             return
-        self._pipe = pipe
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        self._process = process
+        self._moved()
         if not self._is_waited_for:
             self._is_ready.set()
-        if self._stopping.is_set():
-            pipe.end_after_all()
+        tasks = [
+            asyncio.create_task(work(process))
+            for work in (self._write, self._read, self._watch)
+        ]
         try:
-            await self._until_end(pipe)
+            await process.wait()
+            await asyncio.wait([tasks[1]], timeout=READ_AFTER_EXIT_S)
         finally:
-            pipe.close()
-            self._pipe = None
+            self._process = None
+            _kill(process)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             self._is_ready.set()
             self._taps.process_died()
             for waiting in self._verdicts.values():
@@ -280,12 +174,57 @@ class MeteringChild:
         if not self._stopping.is_set():
             self._say_once("metering ended and is started again. Traffic goes on.")
 
-    async def _until_end(self, pipe: MeteringPipe) -> None:
+    async def _write(self, process: asyncio.subprocess.Process) -> None:
+        """Give the process what waits, as fast as it reads, and the end of its input once the relay ends."""
+        stdin = process.stdin
+        assert stdin is not None
+        try:
+            await self._write_frame(stdin, encoded({"kind": "settings"}, self._settings))
+            while True:
+                self._has_work.clear()
+                while (frame := self._taps.next_frame()) is not None:
+                    await self._write_frame(stdin, frame)
+                if self._stopping.is_set():
+                    break
+                await self._has_work.wait()
+        except ConnectionError:
+            _kill(process)
+        stdin.close()
+
+    async def _write_frame(self, stdin: asyncio.StreamWriter, frame: bytes) -> None:
+        self._is_writing = True
+        for at in range(0, len(frame), PIECE):
+            stdin.write(frame[at : at + PIECE])
+            await stdin.drain()
+            self._moved()
+        self._is_writing = False
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        stdout = process.stdout
+        assert stdout is not None
+        reader = FrameReader()
+        try:
+            while data := await stdout.read(PIECE):
+                self._moved()
+                for frame in reader.feed(data):
+                    self._frame_came(frame)
+        except BadFrame as problem:
+            say(f"metering wrote what is no frame, and is started again. {problem}")
+            _kill(process)
+        if not self._stopping.is_set():
+            _kill(process)
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        """End a process that has something to do and does nothing."""
         loop = asyncio.get_running_loop()
-        while not pipe.ended.done():
-            await asyncio.wait([pipe.ended], timeout=HANGS_AFTER_S / 4)
-            if pipe.hangs(loop.time()):
-                pipe.kill()
+        while True:
+            await asyncio.sleep(HANGS_AFTER_S / 4)
+            is_busy = self._is_writing or self._taps.awaits_storage
+            if is_busy and loop.time() - self._moved_at > HANGS_AFTER_S:
+                _kill(process)
+
+    def _moved(self) -> None:
+        self._moved_at = asyncio.get_running_loop().time()
 
     def _frame_came(self, frame: TapFrame) -> None:
         self._is_ready.set()
@@ -305,16 +244,17 @@ class MeteringChild:
             say(text)
 
 
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+
+
 def _verdict(frame: TapFrame) -> GuardVerdict:
+    status = frame.header.get("status")
     if frame.header.get("refuse") is not True:
         return PASSES
-    status = frame.header.get("status")
-    if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status < 600:
-        status = 400
-    content_type = frame.text("content_type")
-    if _CONTENT_TYPE.fullmatch(content_type) is None:
-        content_type = JSON
-    return GuardVerdict(True, status, content_type, frame.payload)
+    status = status if isinstance(status, int) else 400
+    return GuardVerdict(True, status, frame.text("content_type"), frame.payload)
 
 
 def say(text: str) -> None:

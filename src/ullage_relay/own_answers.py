@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Final
 
 from ullage_relay.heads import HttpRequest
 
 JSON: Final = "application/json"
 
-REASONS: Final = {
-    200: "OK",
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    408: "Request Timeout",
-    426: "Upgrade Required",
-    429: "Too Many Requests",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-}
+_REASONS: Final = {each.value: each.phrase for each in HTTPStatus}
 
 STATUSES_OF_GEMINI: Final = {
     400: "INVALID_ARGUMENT",
@@ -68,7 +58,7 @@ def own_answer(
     is_last: bool = False,
 ) -> bytes:
     """A whole response."""
-    reason = REASONS.get(status, "Error")
+    reason = _REASONS.get(status, "Error")
     lines = [
         f"HTTP/1.1 {status} {reason}",
         f"content-type: {content_type}",

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Final
 
+import h11
+
 from ullage_relay.answers import AnswerReader
-from ullage_relay.bodies import ChunkedBody, FixedBody, MessageBody
-from ullage_relay.heads import HttpRequest
+from ullage_relay.heads import HEAD_AT_MOST, HttpRequest
 from ullage_relay.metering import MeteringChild, say
 from ullage_relay.own_answers import json_body
-from ullage_relay.requests import SESSION, SHOWN_OF_ANSWER, is_metered, shown_headers
+from ullage_relay.requests import (
+    SESSION,
+    SHOWN_HEADERS,
+    SHOWN_OF_ANSWER,
+    is_metered,
+    request_for_upstream,
+    shown_headers,
+)
 from ullage_relay.taps import TappedCall, Taps
 from ullage_relay.tokens import WrongTokens
 from ullage_relay.upstream_side import Connector
@@ -32,6 +41,7 @@ class RelayState:
         token: bytes = b"",
         guard: bool = False,
         version: str = "",
+        marks: Sequence[str] = (),
     ) -> None:
         self.upstreams = {upstream.name: upstream for upstream in upstreams}
         self.taps = taps
@@ -41,6 +51,7 @@ class RelayState:
         self.wrong = WrongTokens()
         self.guard = guard
         self.version = version
+        self.shown = frozenset((*SHOWN_HEADERS, *marks))
         self.connections = 0
         self._said: set[str] = set()
 
@@ -75,25 +86,18 @@ class PassedRequest:
         self.request = request
         self.path = path
         self.upstream = state.upstreams[path.upstream]
-        self.body: MessageBody = _body_of(request)
         self.call: TappedCall | None = None
         self.upgrade = request.upgrade if request.upgrade in WITHOUT_METER else b""
         if is_metered(request) and not self.upgrade and state.metering.state != "off":
             self.call = state.taps.begin()
-        keep = self._keep_answer if self.call is not None else None
-        self.answer = AnswerReader(request.method, keep)
-        self.held: list[bytes] | None = None
-        """The request's bytes, while the guard has not spoken."""
-        if self.call is not None and state.guard:
-            self.held = []
+        self.is_guarded = self.call is not None and state.guard
         self.is_open = True
         """Whether more of the request is to come."""
         self.is_sent = False
-        self.is_on_used_connection = False
-        self.refusal = b""
-        """The relay's own answer, which the client gets when its request is complete."""
-        self.failure = ""
-        """Why, for metering."""
+        self.is_cut_off = False
+        """Whether the upstream's connection has ended."""
+        self._http = h11.Connection(h11.CLIENT, HEAD_AT_MOST)
+        self.answer = AnswerReader(self._http, self._keep_answer)
         self._at = time.time()
         self._begun = 0.0
 
@@ -102,44 +106,66 @@ class PassedRequest:
         """The path at the upstream, without its query: what may be shown and kept."""
         return self.path.rest.partition(b"?")[0].decode("latin-1")
 
-    def take(self, data: bytes) -> int:
-        """How much of the data belongs to the request. Raises ``Malformed``."""
-        keep = self._keep_request if self.call is not None else None
-        return self.body.take(data, 0, keep)
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can come of the answer."""
+        return self.is_cut_off or self.answer.is_over
 
-    def request_came(self) -> None:
-        """The request is complete: metering gets it."""
-        if self.call is None:
-            return
-        shown = self.request.fields
-        session = self.path.session or session_name(shown.get(SESSION))
-        header: dict[str, object] = {
-            "at": self._at,
-            "connection": self._connection,
-            "method": self.request.method.decode(),
-            "path": self.where[:2_000],
-            "upstream": self.path.upstream,
-            "headers": shown_headers(shown),
-            "session": session,
-            "guard": self.held is not None,
-        }
-        self._state.taps.request_came(self.call, header)
-        self._state.metering.pump()
+    @property
+    def is_dropped(self) -> bool:
+        """Whether metering does not get the call, since too much waits for it."""
+        return self.call is not None and self.call.is_dropped
 
-    def answer_begins(self) -> None:
+    def head(self) -> bytes:
+        """The head as the upstream gets it."""
+        request = request_for_upstream(
+            self.request,
+            self.path,
+            self.upstream,
+            metered=self.call is not None,
+            upgrade=self.upgrade,
+            without=b"expect" if self.is_guarded else b"",
+        )
+        head = self._http.send(request)
+        if self.request.head.http_version == b"1.0":  # its client reads no chunks
+            head = head.replace(b" HTTP/1.1\r\n", b" HTTP/1.0\r\n", 1)
+        return head
+
+    def piece(self, event: h11.Data | h11.EndOfMessage) -> bytes:
+        """A piece of the body as the upstream gets it; metering gets it too."""
+        if isinstance(event, h11.EndOfMessage):
+            self.is_open = False
+            self._request_came()
+        elif self.call is not None:
+            self._state.taps.keep_request(self.call, event.data)
+        return self._http.send(event)
+
+    def answer_came(self, data: bytes) -> bytes:
+        """What the client gets of these bytes of the upstream."""
         self._begun = self._begun or time.time()
+        shown = self.answer.feed(data)
+        if self.answer.is_complete:
+            self.ended()
+        return shown
 
-    def answer_came(self, outcome: str = "", note: str = "", status: int = 0) -> None:
-        """The answer is complete, or there will be none: metering gets it."""
+    def cut_off(self) -> None:
+        """The connection to the upstream has ended."""
+        self.is_cut_off = True
+        if self.answer.end():
+            self.ended()
+
+    def ended(self, outcome: str = "", note: str = "") -> None:
+        """The answer is complete, or there will be none: metering gets it, once."""
         call = self.call
         if call is None:
             return
         self.call = None
+        status = 0
         headers: dict[str, object] = {}
         response = self.answer.response
         if response is not None:
-            status = response.status
-            headers = shown_headers(response.fields, SHOWN_OF_ANSWER)
+            status = response.status_code
+            headers = shown_headers(response.headers, SHOWN_OF_ANSWER)
         if not outcome:
             outcome = "failed" if status >= 400 else "finished"
         header: dict[str, object] = {
@@ -153,16 +179,23 @@ class PassedRequest:
         self._state.taps.answer_came(call, header)
         self._state.metering.pump()
 
-    def _keep_request(self, data: bytes) -> None:
-        if self.call is not None:
-            self._state.taps.keep_request(self.call, data)
+    def _request_came(self) -> None:
+        """The request is complete: metering gets it."""
+        if self.call is None:
+            return
+        header: dict[str, object] = {
+            "at": self._at,
+            "connection": self._connection,
+            "method": self.request.method.decode(),
+            "path": self.where[:2_000],
+            "upstream": self.path.upstream,
+            "headers": shown_headers(self.request.head.headers, self._state.shown),
+            "session": self.path.session or session_name(self.request.get(SESSION)),
+            "guard": self.is_guarded,
+        }
+        self._state.taps.request_came(self.call, header)
+        self._state.metering.pump()
 
     def _keep_answer(self, data: bytes) -> None:
         if self.call is not None:
             self._state.taps.keep_answer(self.call, data)
-
-
-def _body_of(request: HttpRequest) -> MessageBody:
-    if request.length is None:
-        return ChunkedBody()
-    return FixedBody(request.length)

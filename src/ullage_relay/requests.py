@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from ullage_relay.heads import HeaderField, HttpRequest
+import h11
+
+from ullage_relay.heads import HttpRequest
 from ullage_relay.upstreams import RelayedPath, Upstream
 
 METERED: Final = (
@@ -21,25 +24,9 @@ SHOWN_HEADERS: Final = (
     "content-encoding",
     "user-agent",
     "anthropic-beta",
-    "x-claude-code-session-id",
-    "x-claude-code-agent-id",
-    "x-claude-code-parent-agent-id",
-    "x-claude-code-request-class",
-    "x-claude-code-auxiliary-type",
-    "session-id",
-    "session_id",
-    "thread-id",
-    "x-codex-turn-metadata",
-    "x-codex-window-id",
-    "x-openai-subagent",
-    "x-session-id",
-    "x-parent-session-id",
-    "x-interaction-type",
-    "x-initiator",
 )
-"""The headers of a request that metering gets. No others leave the relay: they hold keys.
-
-``ullage.clients.marks`` has those that tell conversations apart, with sources."""
+"""The headers of a request that metering gets, beside those that the command line names (``RelayOptions.marks``). No
+others leave the relay: they hold keys."""
 
 SHOWN_OF_ANSWER: Final = ("content-type", "content-encoding", "retry-after")
 
@@ -79,7 +66,7 @@ def is_metered(request: HttpRequest) -> bool:
     return request.method == b"POST" and path.endswith(METERED)
 
 
-def head_for_upstream(
+def request_for_upstream(
     request: HttpRequest,
     path: RelayedPath,
     upstream: Upstream,
@@ -87,27 +74,25 @@ def head_for_upstream(
     metered: bool,
     upgrade: bytes = b"",
     without: bytes = b"",
-) -> bytes:
+) -> h11.Request:
     """The head that the upstream gets. ``without`` names one more header that it does not get."""
     rest = path.rest
     if not rest.startswith(b"/") and not upstream.path:
         rest = b"/" + rest
-    target = upstream.path.encode() + rest
-    version = b"HTTP/1.%d" % request.minor
-    lines = [b" ".join((request.method, target, version))]
-    lines.append(b"Host: " + upstream.authority.encode())
-    nominated = set(request.fields.tokens(b"connection")) - FRAMING
-    for field in request.fields:
-        if field.name in NOT_PASSED or field.name in nominated or field.name == without:
+    headers = [(b"Host", upstream.authority.encode())]
+    nominated = set(request.tokens(b"connection")) - FRAMING
+    for raw_name, value in request.head.headers.raw_items():
+        name = raw_name.lower()
+        if name in NOT_PASSED or name in nominated or name == without:
             continue
-        if metered and field.name == b"accept-encoding":
-            lines.append(b"accept-encoding: " + readable_codings(field.value))
+        if metered and name == b"accept-encoding":
+            headers.append((raw_name, readable_codings(value)))
         else:
-            lines.append(field.line)
+            headers.append((raw_name, value))
     if upgrade:
-        lines.append(b"Connection: Upgrade")
-        lines.append(b"Upgrade: " + upgrade)
-    return b"\r\n".join(lines) + b"\r\n\r\n"
+        headers += [(b"Connection", b"Upgrade"), (b"Upgrade", upgrade)]
+    target = upstream.path.encode() + rest
+    return h11.Request(method=request.method, target=target, headers=headers)
 
 
 def readable_codings(value: bytes) -> bytes:
@@ -121,12 +106,12 @@ def readable_codings(value: bytes) -> bytes:
 
 
 def shown_headers(
-    fields: tuple[HeaderField, ...], names: tuple[str, ...] = SHOWN_HEADERS
+    headers: Iterable[tuple[bytes, bytes]], names: Collection[str]
 ) -> dict[str, object]:
     """The headers of these names, for metering."""
     shown: dict[str, object] = {}
-    for field in fields:
-        name = field.name.decode("latin-1")
-        if name in names and name not in shown:
-            shown[name] = field.value.decode("latin-1")[:VALUE_AT_MOST]
+    for raw_name, value in headers:
+        name = raw_name.decode("latin-1")
+        if name in names:
+            shown.setdefault(name, value.decode("latin-1")[:VALUE_AT_MOST])
     return shown

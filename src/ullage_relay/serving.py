@@ -14,9 +14,10 @@ from typing import Any, Final
 from ullage_relay.client_side import ClientConnection
 from ullage_relay.connections import ClientConnections, most_connections
 from ullage_relay.metering import MeteringChild, say
-from ullage_relay.options import BadOption, RelayOptions, read_options
+from ullage_relay.options import BadOption, RelayOptions, read_options, token_of
 from ullage_relay.passing import RelayState
 from ullage_relay.taps import Taps
+from ullage_relay.upstreams import BadUpstream, Upstream, parse_upstream
 
 FINISH_WITHIN_S: Final = 10.0
 """How long running answers may go on once the relay is to end."""
@@ -55,26 +56,32 @@ class Ending:
 def main(arguments: list[str]) -> int:
     """Run the relay. Gives the exit code."""
     logging.getLogger("asyncio").setLevel(logging.ERROR)
+    options = read_options(arguments[0])
     try:
-        options = read_options(arguments)
-    except BadOption as error:
+        token = token_of(options)
+        upstreams = [
+            parse_upstream(f"{name}={url}") for name, url in options.upstreams.items()
+        ]
+    except (BadOption, BadUpstream) as error:
         say(str(error))
         return 2
-    return asyncio.run(serve(options))
+    return asyncio.run(serve(options, upstreams, token))
 
 
-async def serve(options: RelayOptions) -> int:
+async def serve(options: RelayOptions, upstreams: list[Upstream], token: bytes) -> int:
     """Listen until a signal or the end of stdin."""
     name = os.urandom(8).hex()
     taps = Taps(name)
-    metering = MeteringChild(options.metering, options.metering_settings, taps)
+    settings = json.dumps(options.metering_settings or {}).encode()
+    metering = MeteringChild(list(options.metering), settings, taps)
     state = RelayState(
-        options.upstreams,
+        upstreams,
         taps,
         metering,
-        token=options.token,
+        token=token,
         guard=options.guard,
         version=options.version,
+        marks=options.marks,
     )
     connections = ClientConnections(most_connections())
     loop = asyncio.get_running_loop()

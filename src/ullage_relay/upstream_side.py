@@ -8,7 +8,9 @@ import os
 import ssl
 from typing import Final, Protocol
 
-from ullage_relay.heads import HEAD_AT_MOST
+import h11
+
+from ullage_relay.heads import HEAD_AT_MOST, problem_of
 from ullage_relay.upstreams import BadUpstream, HttpsProxy, Upstream, https_proxy
 
 CONNECT_WITHIN_S: Final = 30.0
@@ -25,8 +27,6 @@ class UpstreamOwner(Protocol):
 
     def upstream_ended(self) -> None: ...
 
-    def upstream_full(self) -> None: ...
-
     def upstream_drained(self) -> None: ...
 
 
@@ -38,6 +38,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.upstream = upstream
         self.is_full = False
+        self.is_ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -48,6 +49,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._owner.upstream_came(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.is_ended = True
         owner = self._owner
         self._owner = None
         if owner is not None:
@@ -55,8 +57,6 @@ class UpstreamConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_full = True
-        if self._owner is not None:
-            self._owner.upstream_full()
 
     def resume_writing(self) -> None:
         self.is_full = False
@@ -83,21 +83,46 @@ class UpstreamConnection(asyncio.Protocol):
 
 
 class ProxyConnection(asyncio.Protocol):
-    """The beginning of a connection through a proxy: until its answer to CONNECT has come."""
+    """The beginning of a connection through a proxy: until it has answered CONNECT."""
 
     def __init__(self) -> None:
-        self._head = b""
-        self.answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._http = h11.Connection(h11.CLIENT, HEAD_AT_MOST)
+        self.connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def ask(self, proxy: HttpsProxy, upstream: Upstream) -> bytes:
+        """What the proxy is sent."""
+        host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
+        target = f"{host}:{upstream.port}"
+        headers = [("Host", target)]
+        if proxy.authorization:
+            token = base64.b64encode(proxy.authorization.encode()).decode()
+            headers.append(("Proxy-Authorization", f"Basic {token}"))
+        request = h11.Request(method="CONNECT", target=target, headers=headers)
+        return self._http.send(request) + self._http.send(h11.EndOfMessage())
 
     def data_received(self, data: bytes) -> None:
-        self._head += data
-        is_whole = b"\r\n\r\n" in self._head or len(self._head) > HEAD_AT_MOST
-        if is_whole and not self.answered.done():
-            self.answered.set_result(self._head)
+        self._http.receive_data(data)
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as problem:
+            self._fail(f"refused the connection ({problem_of(problem)})")
+            return
+        if not isinstance(event, h11.Response):
+            return
+        if event.status_code != 200:
+            reason = event.reason.decode("ascii", "replace")[:100]
+            self._fail(f"refused the connection ({event.status_code} {reason})")
+        elif self._http.trailing_data[0]:
+            self._fail("sent more than its answer")
+        elif not self.connected.done():
+            self.connected.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self.answered.done():
-            self.answered.set_exception(ConnectionResetError("it closed the connection"))
+        self._fail("closed the connection")
+
+    def _fail(self, what: str) -> None:
+        if not self.connected.done():
+            self.connected.set_exception(OSError(f"the proxy in HTTPS_PROXY {what}"))
 
 
 class Connector:
@@ -125,6 +150,9 @@ class Connector:
             ) from error
         except OSError as error:
             raise CannotConnect(_problem(upstream, error)) from error
+        except asyncio.CancelledError:
+            connection.abandon()
+            raise
         return connection
 
     async def _open(self, connection: UpstreamConnection) -> None:
@@ -133,20 +161,13 @@ class Connector:
         proxy = https_proxy(os.environ, upstream)
         if proxy is not None:
             await self._open_through(proxy, connection)
-        elif upstream.is_tls:
-            await loop.create_connection(
-                lambda: connection,
-                upstream.host,
-                upstream.port,
-                ssl=self._tls(),
-                server_hostname=upstream.host,
-                happy_eyeballs_delay=0.25,
-            )
         else:
             await loop.create_connection(
                 lambda: connection,
                 upstream.host,
                 upstream.port,
+                ssl=self._tls() if upstream.is_tls else None,
+                server_hostname=upstream.host if upstream.is_tls else None,
                 happy_eyeballs_delay=0.25,
             )
 
@@ -162,9 +183,8 @@ class Connector:
             ssl=self._tls() if proxy.is_tls else None,
         )
         try:
-            transport.write(_connect_request(proxy, upstream))
-            answer = await beginning.answered
-            _check_connected(answer)
+            transport.write(beginning.ask(proxy, upstream))
+            await beginning.connected
             inner = await loop.start_tls(
                 transport, connection, self._tls(), server_hostname=upstream.host
             )
@@ -180,26 +200,6 @@ class Connector:
             self._context = ssl.create_default_context()
             self._context.set_alpn_protocols(["http/1.1"])
         return self._context
-
-
-def _connect_request(proxy: HttpsProxy, upstream: Upstream) -> bytes:
-    host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
-    target = f"{host}:{upstream.port}"
-    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
-    if proxy.authorization:
-        token = base64.b64encode(proxy.authorization.encode()).decode()
-        lines.append(f"Proxy-Authorization: Basic {token}")
-    return "\r\n".join(lines).encode() + b"\r\n\r\n"
-
-
-def _check_connected(answer: bytes) -> None:
-    first = answer.partition(b"\r\n")[0]
-    words = first.split(b" ", 2)
-    if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or words[1] != b"200":
-        shown = first[:100].decode("ascii", "replace")
-        raise OSError(f"the proxy in HTTPS_PROXY refused the connection ({shown})")
-    if answer.find(b"\r\n\r\n") != len(answer) - 4:
-        raise OSError("the proxy in HTTPS_PROXY sent more than its answer")
 
 
 def _problem(upstream: Upstream, error: OSError) -> str:

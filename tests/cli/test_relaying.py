@@ -2,6 +2,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,31 +17,26 @@ def options(*words: str) -> argparse.Namespace:
     return parser().parse_args(["proxy", *words])
 
 
-def after(command: list[str], option: str) -> str:
-    return command[command.index(option) + 1]
+def given_to_relay(**metering: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(relay_command(UPSTREAMS, metering, port=0)[-1])
+    return found
 
 
-def test_the_relay_starts_without_the_packages_of_the_user() -> None:
-    command = relay_command(UPSTREAMS, {}, "--port", "0")
-    assert command[:3] == [sys.executable, "-I", "-S"]
-    assert Path(command[3]).is_file()
-    assert command[-2:] == ["--port", "0"]
+def test_the_relay_starts_without_the_modules_of_the_directory() -> None:
+    command = relay_command(UPSTREAMS, {})
+    assert command[:4] == [sys.executable, "-P", "-m", "ullage_relay"]
 
 
 def test_metering_never_loads_modules_of_the_directory_where_it_starts() -> None:
-    child = json.loads(after(relay_command(UPSTREAMS, {}), "--metering"))
-    assert child[1] == "-P"
+    assert given_to_relay()["metering"][1] == "-P"
 
 
-def test_every_upstream_is_named() -> None:
-    command = relay_command(UPSTREAMS, {})
-    assert "anthropic=https://api.anthropic.com" in command
-    assert "lab=http://127.0.0.1:9/v1" in command
-
-
-def test_the_relay_asks_metering_only_where_there_is_a_guard() -> None:
-    assert "--guard" in relay_command(UPSTREAMS, {"guard": 0.8})
-    assert "--guard" not in relay_command(UPSTREAMS, {})
+def test_the_relay_gets_its_upstreams_and_whether_there_is_a_guard() -> None:
+    assert given_to_relay()["upstreams"] == UPSTREAMS
+    assert given_to_relay()["port"] == 0
+    assert "session-id" in given_to_relay()["marks"]
+    assert not given_to_relay()["guard"]
+    assert given_to_relay(guard=0.8)["guard"]
 
 
 def test_metering_gets_what_the_user_asked_for() -> None:

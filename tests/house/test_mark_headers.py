@@ -1,16 +1,13 @@
-"""The relay and the core agree on what tells conversations apart; neither imports the other."""
+"""The relay and the core agree on names and paths; neither imports the other."""
 
 from __future__ import annotations
 
-from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
+from ullage.clients.marks import NAMED_SESSION
 from ullage.codec.routes import route_of
-from ullage_relay.requests import METERED, SESSION, SHOWN_HEADERS
-
-OTHERS = {"content-type", "content-encoding", "user-agent", "anthropic-beta"}
+from ullage_relay.requests import METERED, SESSION
 
 
-def test_metering_gets_the_headers_that_the_clients_marks_need() -> None:
-    assert set(SHOWN_HEADERS) - OTHERS == set(MARK_HEADERS) - {NAMED_SESSION}
+def test_the_user_s_name_of_a_session_has_one_header() -> None:
     assert SESSION.decode() == NAMED_SESSION
 
 

@@ -12,9 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import ullage_relay
+from ullage_relay.heads import HttpRequest, RequestReader
 
-PROGRAM = Path(ullage_relay.__file__).with_name("__main__.py")
 FAKE_METERING = [sys.executable, str(Path(__file__).with_name("fake_metering.py"))]
 
 Reader = asyncio.StreamReader
@@ -54,21 +53,19 @@ class RunningRelay:
 
 @asynccontextmanager
 async def relay(
-    *options: str,
+    *upstreams: str,
     metering: list[str] | None = None,
     settings: dict[str, object] | None = None,
     environment: dict[str, str] | None = None,
+    **options: Any,
 ) -> AsyncIterator[RunningRelay]:
-    """A relay of its own process on a free port, which is ended and waited for."""
+    """A relay of its own process on a free port, which is ended and waited for. Upstreams are ``NAME=URL``."""
     process = await started(
-        "--port",
-        "0",
-        *options,
-        "--metering",
-        json.dumps(metering or []),
-        "--metering-settings",
-        json.dumps(settings or {}),
+        *upstreams,
         environment=environment,
+        metering=metering or [],
+        metering_settings=settings or {},
+        **options,
     )
     assert process.stdout is not None
     try:
@@ -81,15 +78,20 @@ async def relay(
 
 
 async def started(
-    *options: str, environment: dict[str, str] | None = None
+    *upstreams: str,
+    environment: dict[str, str] | None = None,
+    port: int = 0,
+    **options: Any,
 ) -> asyncio.subprocess.Process:
     """The process, with pipes."""
+    addresses = dict(each.split("=", 1) for each in upstreams)
+    text = json.dumps({"upstreams": addresses, "port": port, **options})
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        "-I",
-        "-S",
-        str(PROGRAM),
-        *options,
+        "-P",
+        "-m",
+        "ullage_relay",
+        text,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -111,6 +113,13 @@ async def upstream(handler: Handler) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+
+
+def read_request(head: bytes) -> HttpRequest:
+    """The request of a whole head. Raises ``Malformed``."""
+    request = RequestReader().feed(head)
+    assert request is not None
+    return request
 
 
 async def read_message(reader: Reader) -> bytes:

@@ -101,9 +101,8 @@ def _chunked(draw: random.Random, content: bytes) -> bytes:
         size = draw.choice((1, 5, 60, 4_000, 60_000))
         size = size if len(content) < 6_000 else max(size, 4_000)
         piece = content[at : at + size]
-        text = draw.choice(("%x", "%X", "000%x", "%x;a=b", '%x ; name="x y"')) % len(
-            piece
-        )
+        form = draw.choice(("%x", "%X", "000%x", "%x;a=b", '%x; name="x y"'))
+        text = form % len(piece)
         found.append(text.encode() + b"\r\n" + piece + b"\r\n")
         at += size
     trailers = draw.choice((b"", b"", b"X-Trailer: 1\r\n", b"A: b\r\nC:\r\n"))

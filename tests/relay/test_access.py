@@ -1,7 +1,7 @@
 import pytest
 
+from tests.relay.relays import read_request
 from ullage_relay.access import objection
-from ullage_relay.heads import read_request
 from ullage_relay.tokens import WRONG_AT_ONCE, WrongTokens
 from ullage_relay.upstreams import relayed_path
 

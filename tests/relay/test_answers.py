@@ -1,12 +1,22 @@
 import random
 
+import h11
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.relay.responses import cuts, random_response
 from tests.tiers import examples
-from ullage_relay.answers import AnswerReader
+from ullage_relay.answers import AnswerReader, KeepContent
+
+
+def answer_reader(method: str, keep: KeepContent = len) -> AnswerReader:
+    """Reads the answer of a request that was sent."""
+    http = h11.Connection(h11.CLIENT, 65_536)
+    headers = [("Host", "h"), ("Upgrade", "websocket")]
+    http.send(h11.Request(method=method, target="/", headers=headers))
+    http.send(h11.EndOfMessage())
+    return AnswerReader(http, keep)
 
 
 @settings(max_examples=examples(2_000))
@@ -17,14 +27,14 @@ def test_any_answer_cut_anywhere_gives_the_same_bytes_and_ends_where_it_ends(
     draw = random.Random(seed)
     response = random_response(draw)
     content: list[bytes] = []
-    reader = AnswerReader(response.method.encode(), content.append)
+    reader = answer_reader(response.method, content.append)
     passed = b""
     for piece in cuts(draw, response.raw):
         assert not reader.is_complete or not piece
         passed += reader.feed(piece)
     assert passed == response.raw
     assert reader.problem == ""
-    assert reader.response is not None and reader.response.status == response.status
+    assert reader.response is not None and reader.response.status_code == response.status
     assert reader.is_complete == (response.is_whole and not response.ends_by_closing)
     assert reader.end() == response.is_whole
     if response.is_whole:
@@ -38,7 +48,7 @@ def test_any_answer_cut_anywhere_gives_the_same_bytes_and_ends_where_it_ends(
 def test_bytes_that_are_no_http_are_passed_on_unchanged_or_not_at_all(
     data: bytes, start: bytes
 ) -> None:
-    reader = AnswerReader(b"GET")
+    reader = answer_reader("GET")
     passed = b""
     for byte in start + data:
         passed += reader.feed(bytes([byte]))
@@ -46,11 +56,11 @@ def test_bytes_that_are_no_http_are_passed_on_unchanged_or_not_at_all(
 
 
 def test_what_follows_an_answer_is_not_passed_on() -> None:
-    reader = AnswerReader(b"GET")
+    reader = answer_reader("GET")
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
     assert reader.feed(whole + b"HTTP/1.1 200 OK\r\n") == whole
     assert reader.is_complete
-    assert reader.extra == b"HTTP/1.1 200 OK\r\n"
+    assert not reader.is_reusable
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,7 @@ def test_what_follows_an_answer_is_not_passed_on() -> None:
 def test_an_answer_whose_end_can_not_be_told_is_held_back_before_anything_has_passed(
     head: bytes,
 ) -> None:
-    reader = AnswerReader(b"GET")
+    reader = answer_reader("GET")
     assert reader.feed(head) == b""
     assert reader.problem
     assert not reader.end()
@@ -74,10 +84,10 @@ def test_an_answer_whose_end_can_not_be_told_is_held_back_before_anything_has_pa
 
 @pytest.mark.parametrize(
     "body",
-    [b"zz\r\nab\r\n", b"2\r\nabc\r\n", b"2\nab\r\n", b"2\r\nab0\r\n\r\n", b"1" * 5_000],
+    [b"zz\r\nab\r\n", b"2\r\nabc\r\n", b"2\nab\r\n", b"2\r\nab0\r\n\r\n", b"1" * 70_000],
 )
 def test_a_damaged_chunk_is_passed_on_and_so_is_all_that_follows(body: bytes) -> None:
-    reader = AnswerReader(b"GET")
+    reader = answer_reader("GET")
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert reader.feed(head + body) == head + body
     assert reader.problem
@@ -87,14 +97,7 @@ def test_a_damaged_chunk_is_passed_on_and_so_is_all_that_follows(body: bytes) ->
 
 
 def test_a_change_of_protocol_passes_with_the_bytes_that_follow_it() -> None:
-    reader = AnswerReader(b"GET")
+    reader = answer_reader("GET")
     data = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x00"
     assert reader.feed(data) == data
     assert reader.is_switched
-
-
-def test_a_line_of_a_response_that_is_no_header_is_passed_on_all_the_same() -> None:
-    reader = AnswerReader(b"GET")
-    data = b"HTTP/1.1 200 OK\r\n odd\r\nno colon\r\nContent-Length: 1\r\n\r\na"
-    assert reader.feed(data) == data
-    assert reader.is_complete

@@ -47,7 +47,7 @@ async def test_a_request_goes_on_with_the_upstreams_host_and_path_and_without_th
     None
 ):
     echo = Echo()
-    async with upstream(echo) as base, relay("--upstream", f"a={base}/base/") as running:
+    async with upstream(echo) as base, relay(f"a={base}/base/") as running:
         reader, writer = await running.connect()
         writer.write(
             post(
@@ -75,7 +75,7 @@ async def test_several_requests_at_once_are_answered_one_after_the_other_on_one_
     None
 ):
     echo = Echo()
-    async with upstream(echo) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(echo) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(GET + post("/a/x", b"12345") + GET)
         for _ in range(3):
@@ -91,9 +91,7 @@ async def test_a_metered_call_is_given_to_metering_and_forgotten_once_it_is_stor
     echo = Echo(answer(b'{"usage":1}', "Content-Type: application/json", "X-Key: secret"))
     async with (
         upstream(echo) as base,
-        relay(
-            "--upstream", f"a={base}", metering=FAKE_METERING, settings=frames.settings
-        ) as running,
+        relay(f"a={base}", metering=FAKE_METERING, settings=frames.settings) as running,
     ):
         reader, writer = await running.connect()
         writer.write(post("/s/mine/a/v1/messages?key=k", b"body", "User-Agent: test"))
@@ -121,9 +119,7 @@ async def test_what_is_no_call_of_a_model_is_not_given_to_metering(
     echo = Echo()
     async with (
         upstream(echo) as base,
-        relay(
-            "--upstream", f"a={base}", metering=FAKE_METERING, settings=frames.settings
-        ) as running,
+        relay(f"a={base}", metering=FAKE_METERING, settings=frames.settings) as running,
     ):
         reader, writer = await running.connect()
         writer.write(GET + post("/a/v1/messages/count_tokens") + post("/a/v1/messages"))
@@ -147,9 +143,7 @@ async def test_a_client_that_leaves_closes_the_upstream_and_the_call_is_cancelle
 
     async with (
         upstream(stream) as base,
-        relay(
-            "--upstream", f"a={base}", metering=FAKE_METERING, settings=frames.settings
-        ) as running,
+        relay(f"a={base}", metering=FAKE_METERING, settings=frames.settings) as running,
     ):
         reader, writer = await running.connect()
         writer.write(post("/a/v1/messages"))
@@ -167,9 +161,7 @@ async def test_an_upstream_that_dies_in_the_middle_ends_the_clients_answer_there
     raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
     async with (
         upstream(Echo(raw, closes=True)) as base,
-        relay(
-            "--upstream", f"a={base}", metering=FAKE_METERING, settings=frames.settings
-        ) as running,
+        relay(f"a={base}", metering=FAKE_METERING, settings=frames.settings) as running,
     ):
         assert await running.ask(post("/a/v1/messages")) == raw
         (came,) = await frames.until("answer")
@@ -189,7 +181,6 @@ async def test_an_upstream_that_is_down_is_an_error_in_the_words_of_the_wire(
 ) -> None:
     name = path.split("/")[1]
     async with relay(
-        "--upstream",
         f"{name}=http://127.0.0.1:9/x",
         metering=FAKE_METERING,
         settings=frames.settings,

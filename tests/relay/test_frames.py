@@ -44,7 +44,6 @@ def test_frames_come_out_as_they_went_in_wherever_the_bytes_are_cut(
     for cut in [*sorted(cuts), len(data)]:
         found += reader.feed(data[at:cut])
         at = max(at, cut)
-    reader.end()
     assert found == frames
 
 
@@ -55,7 +54,6 @@ def test_any_bytes_are_frames_or_a_clear_error(data: bytes) -> None:
     try:
         for frame in reader.feed(data):
             assert isinstance(frame.kind, str)
-        reader.end()
     except BadFrame as error:
         assert "frame" in str(error)
 
@@ -87,23 +85,6 @@ def test_lengths_beyond_the_limits_are_refused_before_anything_is_kept() -> None
         reader.feed(lengths(2, PAYLOAD_AT_MOST + 1))
     with pytest.raises(BadFrame):
         reader.feed(encoded({"kind": "stored"}))
-
-
-def test_frames_before_the_damage_are_given_first() -> None:
-    reader = FrameReader()
-    frames = reader.feed(encoded({"kind": "stored", "call": "a-1"}) + framed(b"[]"))
-    assert [frame.text("call") for frame in frames] == ["a-1"]
-    with pytest.raises(BadFrame):
-        reader.feed(b"")
-    with pytest.raises(BadFrame):
-        reader.end()
-
-
-def test_a_pipe_that_ends_within_a_frame_is_an_error() -> None:
-    reader = FrameReader()
-    assert reader.feed(encoded({"kind": "stored"}, b"abc")[:-1]) == []
-    with pytest.raises(BadFrame, match="ended within a frame, after 27 of its bytes"):
-        reader.end()
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,6 @@ async def test_no_byte_of_any_answer_is_changed(count: int, tmp_path: Path) -> N
     async with (
         upstream(source) as base,
         relay(
-            "--upstream",
             f"a={base}",
             metering=FAKE_METERING,
             settings={**frames.settings, "digests": True},

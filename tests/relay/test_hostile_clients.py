@@ -72,7 +72,7 @@ async def test_a_request_that_hides_another_reaches_no_upstream(
     request_bytes: bytes,
 ) -> None:
     noting = Noting(b"\r\n\r\n")
-    async with upstream(noting) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(request_bytes)
         assert raw.startswith(b"HTTP/1.1 400 Bad Request\r\n")
         assert raw.count(b"HTTP/1.1 ") == 1
@@ -88,24 +88,22 @@ async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
     body: bytes,
 ) -> None:
     noting = Noting(PREFIX)
-    async with upstream(noting) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(CHUNKED + body + PREFIX)
         assert raw.startswith(b"HTTP/1.1 400 Bad Request\r\n")
         assert b"The body of this request is damaged" in raw
         assert b"admin" not in noting.data
 
 
-async def test_a_request_in_chunks_goes_on_as_it_is_and_metering_gets_its_content(
+async def test_a_request_in_chunks_goes_on_in_chunks_and_metering_gets_its_content(
     tmp_path: Path,
 ) -> None:
     frames = Frames(tmp_path / "frames.jsonl")
     body = b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n"
-    noting = Noting(body)
+    noting = Noting(b"0\r\nX-Trailer: 1\r\n\r\n")
     async with (
         upstream(noting) as base,
-        relay(
-            "--upstream", f"a={base}", metering=FAKE_METERING, settings=frames.settings
-        ) as running,
+        relay(f"a={base}", metering=FAKE_METERING, settings=frames.settings) as running,
     ):
         reader, writer = await running.connect()
         writer.write(CHUNKED)
@@ -116,8 +114,21 @@ async def test_a_request_in_chunks_goes_on_as_it_is_and_metering_gets_its_conten
         assert await read_message(reader) == answer(b"fine")
         await frames.until("answer")
         assert frames.of("request")[0]["payload"] == b"abcde"
-        assert noting.data.endswith(b"\r\n\r\n" + body)
+        chunks = noting.data.partition(b"\r\n\r\n")[2].split(b"\r\n")
+        assert b"".join(chunks[1:-4:2]) == b"abcde"
+        assert b"x=y" not in noting.data
         writer.close()
+
+
+async def test_a_client_of_http_1_0_gets_an_answer_of_http_1_0() -> None:
+    async def old(reader: Reader, writer: Writer) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"GET /x HTTP/1.0\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
+
+    async with upstream(old) as base, relay(f"a={base}") as running:
+        raw = await running.ask(GET.replace(b"1.1", b"1.0"))
+        assert raw == b"HTTP/1.0 200 OK\r\n\r\nuntil the end"
 
 
 async def test_a_client_that_waits_for_100_continue_gets_the_upstreams() -> None:
@@ -127,7 +138,7 @@ async def test_a_client_that_waits_for_100_continue_gets_the_upstreams() -> None
         assert await reader.readexactly(4) == b"body"
         writer.write(answer(b"fine"))
 
-    async with upstream(asks) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(asks) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(HEAD + b"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n")
         assert await read_message(reader) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -139,7 +150,7 @@ async def test_a_client_that_waits_for_100_continue_gets_the_upstreams() -> None
 async def test_a_client_that_waits_for_100_continue_is_told_at_once_that_the_upstream_is_down() -> (
     None
 ):
-    async with relay("--upstream", "a=http://127.0.0.1:9") as running:
+    async with relay("a=http://127.0.0.1:9") as running:
         raw = await running.ask(
             HEAD + b"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n"
         )
@@ -152,7 +163,7 @@ async def test_an_answer_before_the_request_is_complete_reaches_the_client() -> 
         writer.write(answer(b"too large", status="413 Too Large"))
         await reader.read()
 
-    async with upstream(impatient) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(impatient) as base, relay(f"a={base}") as running:
         raw = await running.ask(
             HEAD + b"Content-Length: 3000000\r\n\r\n" + bytes(2_000_000)
         )
@@ -165,7 +176,7 @@ async def test_an_upstream_that_leaves_within_a_request_is_told_to_the_client_at
     async def leaves(reader: Reader, writer: Writer) -> None:
         await reader.readuntil(b"\r\n\r\n")
 
-    async with upstream(leaves) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(leaves) as base, relay(f"a={base}") as running:
         raw = await running.ask(HEAD + b"Content-Length: 3000000\r\n\r\n" + bytes(1_000))
         assert raw.startswith(b"HTTP/1.1 502 ")
         assert b"\r\nconnection: close\r\n" in raw
@@ -183,7 +194,7 @@ async def test_a_client_that_reads_slowly_holds_the_upstream_back() -> None:
             await writer.drain()
             written += 100_000
 
-    async with upstream(fast) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(fast) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(GET)
         await reader.readuntil(b"\r\n\r\n")
@@ -209,7 +220,7 @@ async def test_an_upstream_that_reads_slowly_holds_the_client_back() -> None:
         await reader.readexactly(50_000_000)
         writer.write(answer(b"fine"))
 
-    async with upstream(slow) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(slow) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(HEAD + b"Content-Length: 50000000\r\n\r\n" + bytes(50_000_000))
         for _ in range(20):
@@ -235,7 +246,7 @@ async def test_two_clients_with_bodies_of_two_megabytes_get_each_their_own_answe
             assert await read_message(reader) == answer(mark * 2_000_000)
         writer.close()
 
-    async with upstream(echo) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(echo) as base, relay(f"a={base}") as running:
         await asyncio.gather(client(running, b"1"), client(running, b"2"))
 
 
@@ -244,7 +255,7 @@ async def test_an_upstream_that_closes_an_idle_connection_closes_the_clients() -
         await read_message(reader)
         writer.write(answer(b"fine"))
 
-    async with upstream(once) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(once) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(GET)
         assert await reader.read() == answer(b"fine")
@@ -259,7 +270,7 @@ async def test_a_connection_that_was_used_and_is_closed_without_an_answer_is_clo
         writer.write(answer(b"fine"))
         await read_message(reader)
 
-    async with upstream(twice) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(twice) as base, relay(f"a={base}") as running:
         assert await running.ask(GET + GET) == answer(b"fine")
 
 
@@ -279,7 +290,7 @@ async def test_an_upstream_without_an_answer_is_a_502_that_says_so(
         await read_message(reader)
         writer.write(raw)
 
-    async with upstream(odd) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(odd) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
         writer.write(GET)
         got = await read_message(reader)
@@ -294,7 +305,7 @@ async def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
         writer.write(answer(b"fine") + answer(b"for the next"))
         await reader.read()
 
-    async with upstream(pushy) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(pushy) as base, relay(f"a={base}") as running:
         assert await running.ask(GET + GET) == answer(b"fine")
 
 
@@ -314,7 +325,7 @@ async def test_another_upstream_on_the_same_connection_gets_a_connection_of_its_
     async with (
         upstream(one) as first,
         upstream(two) as second,
-        relay("--upstream", f"a={first}", "--upstream", f"b={second}") as running,
+        relay(f"a={first}", f"b={second}") as running,
     ):
         reader, writer = await running.connect()
         writer.write(GET + GET.replace(b"/a/", b"/b/"))
@@ -341,9 +352,7 @@ async def test_a_websocket_of_responses_is_refused_at_once_and_another_is_a_tunn
     )
     async with (
         upstream(socket) as base,
-        relay(
-            "--upstream", f"a={base}", environment={"ULLAGE_PROXY_TOKEN": SECRET}
-        ) as running,
+        relay(f"a={base}", environment={"ULLAGE_PROXY_TOKEN": SECRET}) as running,
     ):
         reader, writer = await running.connect()
         writer.write(start % b"responses" + upgrade)
@@ -379,7 +388,7 @@ async def test_a_websocket_of_responses_is_refused_at_once_and_another_is_a_tunn
 async def test_what_is_not_for_an_upstream_is_answered_and_not_sent_on(
     head: bytes, status: bytes
 ) -> None:
-    async with relay("--upstream", "a=http://127.0.0.1:9") as running:
+    async with relay("a=http://127.0.0.1:9") as running:
         reader, writer = await running.connect()
         writer.write(head + b"\r\n")
         raw = await read_message(reader)
@@ -390,7 +399,7 @@ async def test_what_is_not_for_an_upstream_is_answered_and_not_sent_on(
 
 async def test_with_a_token_the_health_too_needs_it() -> None:
     async with relay(
-        "--upstream", "a=http://127.0.0.1:9", environment={"ULLAGE_PROXY_TOKEN": SECRET}
+        "a=http://127.0.0.1:9", environment={"ULLAGE_PROXY_TOKEN": SECRET}
     ) as running:
         without = await running.ask(
             b"GET /ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -415,7 +424,7 @@ REFUSED = [
 async def test_a_refusal_closes_the_connection_and_requests_behind_it_get_no_answer(
     refused: bytes,
 ) -> None:
-    async with relay("--upstream", "a=http://127.0.0.1:9") as running:
+    async with relay("a=http://127.0.0.1:9") as running:
         raw = await running.ask(refused * 20_000)
         assert raw.startswith(b"HTTP/1.1 4")
         assert raw.count(b"HTTP/1.1 ") == 1
@@ -426,7 +435,7 @@ async def test_a_path_that_leads_out_of_its_upstream_is_refused_and_reaches_noth
     None
 ):
     noting = Noting(b"\r\n\r\n")
-    async with upstream(noting) as base, relay("--upstream", f"a={base}/v1") as running:
+    async with upstream(noting) as base, relay(f"a={base}/v1") as running:
         for path in (b"/a/../x", b"/a/%2e%2e/x", b"/a/..%2fx", b"/a/%252e%252e/x"):
             raw = await running.ask(GET.replace(b"/a/x", path))
             assert raw.startswith(b"HTTP/1.1 400 ")

@@ -54,14 +54,13 @@ def frames(tmp_path: Path) -> Frames:
 
 @asynccontextmanager
 async def metered(
-    frames: Frames, handler: object, *options: str, **settings: object
+    frames: Frames, handler: object, *, guard: bool = False, **settings: object
 ) -> AsyncIterator[RunningRelay]:
     async with (
         upstream(handler) as base,  # type: ignore[arg-type]
         relay(
-            *options,
-            "--upstream",
             f"a={base}",
+            guard=guard,
             metering=FAKE_METERING,
             settings={**frames.settings, **settings},
         ) as running,
@@ -163,7 +162,7 @@ async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_s
 ) -> None:
     async with (
         upstream(fine) as base,
-        relay("--upstream", f"a={base}", metering=command) as running,
+        relay(f"a={base}", metering=command) as running,
     ):
         reader, writer = await running.connect()
         for _ in range(5):
@@ -179,7 +178,7 @@ async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_s
 
 
 async def test_without_a_command_nothing_is_metered_and_the_health_says_so() -> None:
-    async with upstream(fine) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(fine) as base, relay(f"a={base}") as running:
         assert await running.ask(
             post("/a/v1/messages", b"", "Connection: close")
         ) == answer(b"fine")
@@ -201,7 +200,7 @@ async def test_a_call_that_the_guard_refuses_never_reaches_the_upstream(
         raise AssertionError("the call went on")
 
     verdict = {"refuse": True, "status": 413, "content_type": "text/event-stream"}
-    async with metered(frames, never, "--guard", verdict=verdict) as running:
+    async with metered(frames, never, guard=True, verdict=verdict) as running:
         await frames.until("settings")
         reader, writer = await running.connect()
         for _ in range(2):
@@ -227,7 +226,7 @@ async def test_a_call_that_the_guard_lets_through_or_says_nothing_of_goes_on(
         seen.append(await read_message(reader))
         writer.write(answer(b"fine"))
 
-    async with metered(frames, keep, "--guard", **settings) as running:
+    async with metered(frames, keep, guard=True, **settings) as running:
         await frames.until("settings")
         request = post("/a/v1/messages", b"x" * 300_000, "Connection: close")
         assert await running.ask(request) == answer(b"fine")
@@ -238,7 +237,7 @@ async def test_a_call_that_the_guard_lets_through_or_says_nothing_of_goes_on(
 async def test_a_guard_that_dies_while_it_is_asked_lets_the_call_through(
     frames: Frames,
 ) -> None:
-    async with metered(frames, fine, "--guard", die_at="request") as running:
+    async with metered(frames, fine, guard=True, die_at="request") as running:
         request = post("/a/v1/messages", b"1", "Connection: close")
         assert await running.ask(request) == answer(b"fine")
 
@@ -302,5 +301,5 @@ async def test_what_metering_reads_late_is_whole_at_the_end_and_no_traceback_is_
 async def test_with_a_guard_the_relay_says_where_it_listens_once_calls_can_be_judged(
     frames: Frames,
 ) -> None:
-    async with metered(frames, fine, "--guard"):
+    async with metered(frames, fine, guard=True):
         assert frames.of("settings")

@@ -1,54 +1,32 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from ullage_relay.options import BadOption, read_options
+from ullage_relay.options import BadOption, RelayOptions, read_options, token_of
 
-UPSTREAM = ["--upstream", "a=http://h"]
+OPEN = RelayOptions({}, host="0.0.0.0")
 
 
-def test_the_options_of_the_command_line() -> None:
-    options = read_options(
-        [
-            *UPSTREAM,
-            "--port",
-            "0",
-            "--metering",
-            '["python", "x"]',
-            "--metering-settings",
-            '{"a": 1}',
-            "--guard",
-        ]
-    )
-    assert options.host == "127.0.0.1"
-    assert options.port == 0
-    assert [upstream.name for upstream in options.upstreams] == ["a"]
-    assert options.metering == ["python", "x"]
-    assert options.metering_settings == b'{"a": 1}'
-    assert options.guard
-    assert options.token == b""
+def test_what_is_not_named_has_its_default() -> None:
+    options = read_options(json.dumps({"upstreams": {"a": "http://h"}, "port": 0}))
+    assert (options.host, options.port, options.guard) == ("127.0.0.1", 0, False)
+    assert token_of(options) == b""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("options", "problem"),
     [
-        ([], "No upstream is given"),
-        (["--upstream", "a"], "no http or https URL"),
-        ([*UPSTREAM, "--host", "0.0.0.0"], "ULLAGE_PROXY_TOKEN"),
-        ([*UPSTREAM, "--token-file", "/nowhere/token"], "can't be read"),
-        ([*UPSTREAM, "--token-file", "/dev/null"], "is empty"),
-        ([*UPSTREAM, "--metering", "python"], "--metering is no JSON"),
-        ([*UPSTREAM, "--metering", '{"a": 1}'], "list of words"),
-        ([*UPSTREAM, "--metering", "[1]"], "list of words"),
-        ([*UPSTREAM, "--metering-settings", "[]"], "no JSON object"),
-        ([*UPSTREAM, "--metering-settings", "{"], "no JSON"),
+        (OPEN, "ULLAGE_PROXY_TOKEN"),
+        (RelayOptions({}, token_file="/nowhere/token"), "can't be read"),
+        (RelayOptions({}, token_file="/dev/null"), "is empty"),
     ],
 )
-def test_an_option_that_can_not_be_used_says_why(
-    arguments: list[str], problem: str
+def test_a_token_that_can_not_be_used_says_why(
+    options: RelayOptions, problem: str
 ) -> None:
     with pytest.raises(BadOption, match=problem):
-        read_options(arguments)
+        token_of(options)
 
 
 @pytest.mark.parametrize("where", ["file", "environment"])
@@ -57,28 +35,19 @@ def test_a_token_that_can_be_guessed_is_refused(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("\n\nx\n\n")
-    arguments = [*UPSTREAM, "--token-file", str(file)]
+    options = RelayOptions({}, token_file=str(file))
     if where == "environment":
-        arguments = UPSTREAM
+        options = RelayOptions({})
         monkeypatch.setenv("ULLAGE_PROXY_TOKEN", "x")
     with pytest.raises(BadOption, match="A token of 1 characters can be guessed"):
-        read_options(arguments)
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_port_that_is_none_ends_the_program(port: str) -> None:
-    with pytest.raises(SystemExit):
-        read_options([*UPSTREAM, "--port", port])
+        token_of(options)
 
 
 def test_a_token_comes_from_a_file_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ULLAGE_PROXY_TOKEN", "from the environment")
-    assert read_options([*UPSTREAM, "--host", "0.0.0.0"]).token == b"from the environment"
+    assert token_of(OPEN) == b"from the environment"
     file = tmp_path / "token"
     file.write_text("read from the file\n")
-    assert (
-        read_options([*UPSTREAM, "--token-file", str(file)]).token
-        == b"read from the file"
-    )
+    assert token_of(OPEN._replace(token_file=str(file))) == b"read from the file"

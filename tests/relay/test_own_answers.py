@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ullage_relay.heads import read_request
+from tests.relay.relays import read_request
 from ullage_relay.own_answers import error_body, own_answer
 
 

@@ -43,7 +43,6 @@ async def test_no_key_in_any_usual_place_is_in_any_frame(tmp_path: Path) -> None
     async with (
         upstream(keep) as base,
         relay(
-            "--upstream",
             f"a={base}",
             metering=FAKE_METERING,
             settings=frames.settings,

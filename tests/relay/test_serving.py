@@ -17,12 +17,12 @@ from tests.relay.relays import (
     upstream,
 )
 
-UPSTREAM = ("--upstream", "a=http://127.0.0.1:9")
+UPSTREAM = "a=http://127.0.0.1:9"
 GET = b"GET /a/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def test_the_chosen_port_is_a_line_of_json_on_stdout() -> None:
-    process = await started("--port", "0", *UPSTREAM)
+    process = await started(UPSTREAM)
     assert process.stdout is not None
     line = json.loads(await process.stdout.readline())
     assert line["listening"] == f"http://127.0.0.1:{line['port']}"
@@ -33,9 +33,7 @@ async def test_the_chosen_port_is_a_line_of_json_on_stdout() -> None:
 
 
 async def test_the_line_may_be_a_text_of_the_callers_own() -> None:
-    process = await started(
-        "--port", "0", *UPSTREAM, "--ready-message", "See {address}/a."
-    )
+    process = await started(UPSTREAM, ready_message="See {address}/a.")
     assert process.stdout is not None
     line = await process.stdout.readline()
     assert line.startswith(b"See http://127.0.0.1:")
@@ -45,8 +43,8 @@ async def test_the_line_may_be_a_text_of_the_callers_own() -> None:
 
 
 async def test_a_port_in_use_is_said_with_what_to_do() -> None:
-    async with relay(*UPSTREAM) as running:
-        process = await started("--port", str(running.port), *UPSTREAM)
+    async with relay(UPSTREAM) as running:
+        process = await started(UPSTREAM, port=running.port)
         _, error = await process.communicate()
         assert process.returncode == 2
         assert f"ullage proxy: port {running.port} is in use" in error.decode()
@@ -78,7 +76,7 @@ async def test_a_signal_lets_the_running_answer_end_and_takes_no_other(
         await reader.read()
 
     with hangup(signal.SIG_DFL):
-        async with upstream(slow) as base, relay("--upstream", f"a={base}") as running:
+        async with upstream(slow) as base, relay(f"a={base}") as running:
             idle, idle_writer = await running.connect()
             reader, writer = await running.connect()
             writer.write(GET)
@@ -96,7 +94,7 @@ async def test_a_signal_lets_the_running_answer_end_and_takes_no_other(
 
 async def test_a_relay_that_was_told_to_outlive_its_terminal_does() -> None:
     with hangup(signal.SIG_IGN):
-        async with relay(*UPSTREAM) as running:
+        async with relay(UPSTREAM) as running:
             running.process.send_signal(signal.SIGHUP)
             assert (await running.health())["program"] == "ullage"
 
@@ -107,7 +105,7 @@ async def test_a_second_signal_ends_at_once() -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
         await reader.read()
 
-    async with upstream(never) as base, relay("--upstream", f"a={base}") as running:
+    async with upstream(never) as base, relay(f"a={base}") as running:
         idle, idle_writer = await running.connect()
         reader, writer = await running.connect()
         writer.write(GET)
@@ -130,7 +128,7 @@ async def test_the_relay_ends_with_its_stdin_and_not_with_the_terminals_interrup
 
     async with (
         upstream(fine) as base,
-        relay("--upstream", f"a={base}", "--until-stdin-closes") as running,
+        relay(f"a={base}", until_stdin_closes=True) as running,
     ):
         running.process.send_signal(signal.SIGINT)
         assert await running.ask(post("/a/x", b"", "Connection: close")) == answer(

@@ -99,7 +99,7 @@ async def test_an_upstream_over_tls_is_asked_by_its_name_for_http_1() -> None:
     source = TlsUpstream()
     async with source.running():
         address = f"a=https://localhost:{source.port}"
-        async with relay("--upstream", address, environment=TRUSTED) as running:
+        async with relay(address, environment=TRUSTED) as running:
             assert await running.ask(REQUEST) == answer(b"fine over TLS")
     assert source.names == ["localhost"]
     assert source.protocols == ["http/1.1"]
@@ -110,7 +110,7 @@ async def test_a_certificate_that_is_not_trusted_is_said_with_what_to_do() -> No
     async with source.running():
         address = f"a=https://localhost:{source.port}"
         environment = {**TRUSTED, "SSL_CERT_FILE": "/dev/null"}
-        async with relay("--upstream", address, environment=environment) as running:
+        async with relay(address, environment=environment) as running:
             message = message_of(await running.ask(REQUEST))
     assert "is not trusted here: self-signed certificate." in message
     assert "SSL_CERT_FILE" in message
@@ -123,7 +123,7 @@ async def test_https_goes_through_the_users_proxy_by_connect() -> None:
         async with proxy.running() as address:
             environment = {**TRUSTED, "HTTPS_PROXY": address}
             async with relay(
-                "--upstream", "a=https://upstream.example", environment=environment
+                "a=https://upstream.example", environment=environment
             ) as running:
                 reader, writer = await running.connect()
                 for _ in range(2):
@@ -149,7 +149,7 @@ async def test_a_proxy_that_refuses_is_said(reply: bytes, problem: str) -> None:
     async with ConnectProxy(9, reply).running() as address:
         environment = {**TRUSTED, "HTTPS_PROXY": address}
         async with relay(
-            "--upstream", "a=https://upstream.example", environment=environment
+            "a=https://upstream.example", environment=environment
         ) as running:
             message = message_of(await running.ask(REQUEST))
     assert problem in message
@@ -166,9 +166,7 @@ async def test_a_proxy_that_closes_the_connection_is_said() -> None:
     environment = {**TRUSTED, "HTTPS_PROXY": f"http://127.0.0.1:{port}"}
     async with (
         server,
-        relay(
-            "--upstream", "a=https://upstream.example", environment=environment
-        ) as running,
+        relay("a=https://upstream.example", environment=environment) as running,
     ):
         assert "closed the connection" in message_of(await running.ask(REQUEST))
 
@@ -182,16 +180,14 @@ async def test_an_upstream_that_speaks_no_tls_is_said() -> None:
     port = server.sockets[0].getsockname()[1]
     async with (
         server,
-        relay(
-            "--upstream", f"a=https://localhost:{port}", environment=TRUSTED
-        ) as running,
+        relay(f"a=https://localhost:{port}", environment=TRUSTED) as running,
     ):
         message = message_of(await running.ask(REQUEST))
     assert f"https://localhost:{port} can't be reached" in message
 
 
 async def test_a_name_that_does_not_exist_is_said() -> None:
-    async with relay("--upstream", "a=http://upstream.invalid") as running:
+    async with relay("a=http://upstream.invalid") as running:
         assert "http://upstream.invalid can't be reached" in message_of(
             await running.ask(REQUEST)
         )

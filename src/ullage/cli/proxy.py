@@ -40,12 +40,14 @@ def proxy(options: argparse.Namespace) -> int:
     upstreams.update(read_upstreams(options.upstream))
     shows_lines = sys.stderr.isatty() and not options.quiet
     metering = metering_settings(options, upstreams, lines=shows_lines)
-    more = ["--host", options.host, "--port", str(options.port)]
-    if options.token_file:
-        more += ["--token-file", options.token_file]
-    if not options.quiet:
-        more += ["--ready-message", welcome(options, list(upstreams))]
-    command = relay_command(upstreams, metering, *more)
+    command = relay_command(
+        upstreams,
+        metering,
+        host=options.host,
+        port=options.port,
+        token_file=options.token_file or "",
+        ready_message="" if options.quiet else welcome(options, list(upstreams)),
+    )
     sys.stdout.flush()
     os.execv(command[0], command)  # noqa: S606 - this package's own program
 

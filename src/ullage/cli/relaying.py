@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import ullage_relay
 from ullage.cli.stores import own_file
+from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.store.urls import is_database_url
 from ullage_relay.options import TOKEN_VARIABLE
 from ullage_relay.upstreams import is_loopback
 
+RELAY: Final = (sys.executable, "-P", "-m", "ullage_relay")
 METERING: Final = (sys.executable, "-P", "-m", "ullage.runtime.metering_process")
 """``-P``: the directory where it starts is the user's project, whose modules are none of ours."""
 
@@ -56,19 +57,19 @@ def metering_settings(
 
 
 def relay_command(
-    upstreams: Mapping[str, str], metering: Mapping[str, Any], *more: str
+    upstreams: Mapping[str, str], metering: Mapping[str, Any], **more: object
 ) -> list[str]:
-    """The relay's command line."""
-    program = Path(ullage_relay.__file__).with_name("__main__.py")
-    command = [sys.executable, "-I", "-S", str(program)]
-    command += ["--version", version("ullage")]
-    for name, url in upstreams.items():
-        command += ["--upstream", f"{name}={url}"]
-    command += ["--metering", json.dumps(METERING)]
-    command += ["--metering-settings", json.dumps(metering)]
-    if "guard" in metering:
-        command.append("--guard")
-    return [*command, *more]
+    """The relay's command line. ``more``: members of its ``RelayOptions``."""
+    options = {
+        "version": version("ullage"),
+        "upstreams": dict(upstreams),
+        "metering": METERING,
+        "marks": [each for each in MARK_HEADERS if each != NAMED_SESSION],
+        "metering_settings": dict(metering),
+        "guard": "guard" in metering,
+        **more,
+    }
+    return [*RELAY, json.dumps(options)]
 
 
 class RelayRun:
@@ -81,8 +82,7 @@ class RelayRun:
         self, upstreams: Mapping[str, str], metering: Mapping[str, Any], log: Path
     ) -> None:
         self._log = log
-        more = ["--port", "0", "--until-stdin-closes"]
-        command = relay_command(upstreams, metering, *more)
+        command = relay_command(upstreams, metering, port=0, until_stdin_closes=True)
         environment = {**os.environ}
         environment.pop(TOKEN_VARIABLE, None)
         held, self.kept_open = os.pipe()
