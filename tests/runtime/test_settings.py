@@ -57,7 +57,7 @@ WRONG: dict[str, Any] = {
     "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget_usd": "much",
     "flush_s": 0.2, "flush_bytes": 4096, "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
-    "near_limit": 1.5, "background_at": 1, "trusted": 1, "approve": [""], "near_limit_off": 0.9, "strategy": "hybird",
+    "near_limit": 1.5, "background_at": 1, "approve": [""], "near_limit_off": 0.9, "strategy": "hybird",
 }  # fmt: skip
 
 

@@ -261,7 +261,7 @@ BEYOND: list[dict[str, object]] = [
     {"mcp": {"a": {"command": "sh"}}},
     {"params": {"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}},
     {"instructions": [".env"]},
-    {"trusted": ["/"]},
+    {"models": {"m": {"window": 5}}},
 ]
 
 

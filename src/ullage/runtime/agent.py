@@ -46,7 +46,7 @@ from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
-from ullage.runtime.config_file import read_configs, remember_trusted
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.handovers import (
     arguments_within,
@@ -227,9 +227,6 @@ class Agent(Generic[OutputT, DepsT]):
         resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
-        remember_trusted(resolved, self._environment)
-        if config is True:
-            _warn_of_project(resolved)
 
     # -- sessions --
 
@@ -762,14 +759,6 @@ def servers_of(
             )
         )
     return servers
-
-
-def _warn_of_project(resolved: Resolved) -> None:
-    """Log what a project's file sets without the right to: a library has no person to ask."""
-    for one in resolved.narrowed:
-        if one.place == "project file":
-            allow = " The command `ullage trust` allows it." if one.may_be_asked else ""
-            log.warning("%s: %s%s", one.where, one, allow)
 
 
 def _check_root(resolved: Resolved) -> None:

@@ -36,8 +36,10 @@ from ullage.runtime.setting_values import McpServerSetting, ValueReader
 from ullage.similar import did_you_mean
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
-Place = Literal["argument", "session", "user file", "project file", "environment"]
-"""Where a setting can be set."""
+Place = Literal[
+    "argument", "session", "environment", "project file", "user file", "default"
+]
+"""Where a setting can be set; ``default`` is what the program takes where nothing else sets it."""
 
 
 class Meaning(NamedTuple):
@@ -501,12 +503,6 @@ class Settings:
         "how much of it waits to be stored",
         values.whole(1, 1024),
         unit="bytes, at most 1,024",
-    )
-    trusted: tuple[Path, ...] = _setting(
-        (),
-        "directories in and below which `ullage.toml` may set what needs consent, and files a client's address",
-        values.directories,
-        who=authority.TRUSTED,
     )
 
     # -- the screen --

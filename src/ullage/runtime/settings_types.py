@@ -95,7 +95,6 @@ class AgentSettings(TypedDict, total=False):
     lease_ttl_s: float | None
     flush_s: float | None
     flush_bytes: int | None
-    trusted: Sequence[Path | str] | None
     theme: str | None
 
 

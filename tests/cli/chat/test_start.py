@@ -70,14 +70,15 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
 SIMULATOR = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
 
 
-def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None:
-    plain = Agent(environment=environment_for({}, None), config=False).settings
+def test_what_changes_things_asks_first_unless_somebody_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = parser().parse_args(["chat"])
+    plain = agent_of(asked).settings
     assert plain.tools == ("read", "list", "search")
     assert plain.approve == ("write", "edit", "shell", "mcp")
-    own = Agent(
-        environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False
-    ).settings
-    assert own.approve == ("shell",)
+    monkeypatch.setenv("ULLAGE_APPROVE", "shell")
+    assert agent_of(asked).settings.approve == ("shell",)
 
 
 def test_with_a_simulator_no_other_key_can_be_reached() -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage.cli.agent_options import (
-    ASK_FIRST,
     LOOKING,
     agent_with_instructions,
     endpoint_settings,
+    own_defaults,
     sandbox_settings,
     session_settings,
     tools_settings,
@@ -28,13 +28,13 @@ from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.simulated import PAUSE_S, Simulated, simulated
 from ullage.cli.stores import place_of
-from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.runtime.settings import changed
@@ -175,15 +175,17 @@ ALL_SESSIONS: Final = 100_000
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
     """The agent that the command line asks for: a ceiling for what its sessions may do.
 
-    The defaults of ``chat`` have the lowest rank, the environment's: every file wins over them. With a simulator
-    nothing else can be reached: no file is read, and keys of others are left out.
+    With a simulator nothing else can be reached: no file is read, and keys of others are left out.
     """
     return agent_with_instructions(
         args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
         store=place_of(args.store) if args.store else None,
-        config=project_settings(os.environ) if simulated is None else (),
+        config=(
+            *(read_configs(Path.cwd(), os.environ) if simulated is None else ()),
+            own_defaults(tools=LOOKING.split(",")),
+        ),
         root=None if args.root is None else Path(args.root).expanduser().resolve(),
         **tools_settings(args),
         **sandbox_settings(args),
@@ -195,8 +197,7 @@ def environment_for(
     environment: Mapping[str, str], simulated: Simulated | None
 ) -> dict[str, str]:
     """The environment of the agent; ``simulated`` takes the place of every provider."""
-    own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
-    return own if simulated is None else simulated.within(own)
+    return dict(environment) if simulated is None else simulated.within(environment)
 
 
 def resume_command(args: argparse.Namespace, session: str) -> str:
@@ -233,8 +234,8 @@ def lacking(
     if not model:
         return (
             "No model is set. Give one, as in `ullage chat --model anthropic:claude-haiku-4-5`, or put "
-            '`model = "anthropic:claude-haiku-4-5"` into ullage.toml. Its key comes from the environment, such as '
-            "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
+            '`model = "anthropic:claude-haiku-4-5"` into your own ullage.toml. Its key comes from the environment, '
+            "such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
         )
     try:
         wire = settings.get("wire") or agent.settings.wire
