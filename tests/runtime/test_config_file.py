@@ -180,7 +180,7 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
     example = next(block for block in blocks(page) if block.language == "toml")
     layer = read_config(written(tmp_path / "ullage.toml", example.text))
     settings = resolve({}, {}, [layer], {}).settings
-    assert (settings.model, settings.trigger, settings.thinking_budget) == (
+    assert (settings.model, settings.trigger, settings.effort) == (
         "anthropic:claude-haiku-4-5",
         0.7,
         8_000,

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.agent.budgets import Budget
 from ullage.errors import SettingError
 from ullage.runtime import authority
 from ullage.runtime.authority import PROJECT_KEYS, SANDBOXES
@@ -113,7 +114,7 @@ def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"trigger": -1}, {"tigger": 1}, {"theme": "x"}, {"api_key": "x"}]
+    "wrong", [{"trigger": -1}, {"tigger": 1}, {"near_limit": 1}, {"api_key": "x"}]
 )
 def test_a_wrong_change_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError):
@@ -126,7 +127,7 @@ NOT_A_PROJECT_S: dict[str, object] = {
     "approve": ["shell"],
     "tools": ["shell"],
     "root": "/",
-    "budget_usd": 9,
+    "budget": {"usd": 9},
     "model": "openai:gpt-5",
     "base_url": "https://other",
     "sandbox": "workspace",
@@ -179,7 +180,7 @@ def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -
 
 def test_variables_are_read_as_people_write_them() -> None:
     environment = {
-        "ULLAGE_WINDOW": "1M", "ULLAGE_AUTO": "off", "ULLAGE_TOOLS": "shell,edit", "ULLAGE_BUDGET_USD": "none",
+        "ULLAGE_WINDOW": "1M", "ULLAGE_AUTO": "off", "ULLAGE_TOOLS": "shell,edit", "ULLAGE_BUDGET": "none",
         "ULLAGE_MODEL": "", "ULLAGE_DATA": "/x", "ULLAGE_SERVER": "no setting", "HOME": "/home/me",
     }  # fmt: skip
     settings = resolve({}, {}, [], environment).settings
@@ -224,7 +225,7 @@ OPERATOR: dict[str, object] = {
     "root": str(ROOT),
     "base_url": "https://gateway.example/v1",
     "approve": ["write"],
-    "budget_usd": 5,
+    "budget": {"usd": 5, "calls": 50},
     "sandbox": "workspace+network",
     "model": "openai:gpt-5",
     "instructions": [".cursorrules"],
@@ -239,7 +240,7 @@ WITHIN = [
     ("root", "sub", ROOT / "sub"),
     ("base_url", "https://gateway.example/v1/", "https://gateway.example/v1"),
     ("approve", ["shell"], ("write", "shell")),
-    ("budget_usd", 2, 2.0),
+    ("budget", {"usd": 2}, Budget(usd=2.0, calls=50)),
     ("sandbox", "workspace", "workspace"),
     ("instructions", ["AGENTS.md", ".cursorrules"], ("AGENTS.md", ".cursorrules")),
     ("params", {"top_p": 0.5}, {"store_logs": True, "top_p": 0.5}),
@@ -253,8 +254,7 @@ BEYOND = [
     ("root", "../other", ROOT),
     ("base_url", "https://evil.example", "https://gateway.example/v1"),
     ("approve", [], ("write",)),
-    ("budget_usd", 6, 5.0),
-    ("budget_usd", "none", 5.0),
+    ("budget", {"usd": 6, "calls": 9}, Budget(usd=5.0, calls=9)),
     ("sandbox", "off", "workspace+network"),
     ("mcp", {"a": {"command": "x"}}, {}),
     ("models", {"m": {"window": 5}}, {}),
@@ -299,13 +299,13 @@ def test_a_session_gets_no_more_than_the_operator_allows(
 
 
 def test_the_refusal_of_a_limit_given_in_python_says_to_give_a_larger_one_there() -> None:
-    made = {"budget_session_calls": 3}
-    resolved = resolve(made, {"budget_session_calls": 50}, [], {})
+    made = {"session_budget": {"calls": 3}}
+    resolved = resolve(made, {"session_budget": {"calls": 50}}, [], {})
     with pytest.raises(
         SettingError,
-        match=r"^budget_session_calls: 50 is more than the agent .* Agent\(budget_session_calls=…\)",
+        match=r"^session_budget: calls=50 is more than the agent .* Agent\(session_budget=…\)",
     ):
-        refuse_beyond(resolved, ["budget_session_calls"])
+        refuse_beyond(resolved, ["session_budget"])
 
 
 def test_the_refusal_names_the_launch_option() -> None:
@@ -332,7 +332,7 @@ CEILINGS = st.fixed_dictionaries(
             ]
         ),
         "sandbox": st.sampled_from(["off", "workspace", "workspace+network"]),
-        "budget_calls": st.none() | st.integers(1, 9),
+        "budget": st.builds(dict, calls=st.none() | st.integers(1, 9)),
         "base_url": st.sampled_from(["https://a.example", "https://b.example"]),
         "mcp": st.just({"a": {"command": "x"}}),
         "params": st.dictionaries(
@@ -361,10 +361,9 @@ def test_no_session_exceeds_the_operator(
     assert counts.root.resolve().is_relative_to(alone.root.resolve())
     assert counts.base_url == alone.base_url and counts.mcp == alone.mcp
     assert SANDBOXES.index(counts.sandbox) >= SANDBOXES.index(alone.sandbox)
-    if alone.budget_calls is not None:
-        assert (
-            counts.budget_calls is not None and counts.budget_calls <= alone.budget_calls
-        )
+    if alone.budget.calls is not None:
+        assert counts.budget.calls is not None
+        assert counts.budget.calls <= alone.budget.calls
     assert {"mcp_servers", "plugins"} & counts.params.keys() <= alone.params.keys()
 
 

@@ -10,8 +10,7 @@ def test_the_documentation_shows_the_settings_as_they_are_made() -> None:
 def test_a_row_says_key_meaning_default_unit_and_notes() -> None:
     rows = table().splitlines()
     assert (
-        "| `flush_bytes` | how much of it waits to be stored | 1024 | bytes, at most 1,024 |  |"
-        in rows
+        "| `stream` | whether an answer is shown while it streams | yes |  |  |" in rows
     )
     assert all(row.count("|") == 6 for row in rows)
 

@@ -494,13 +494,9 @@ class Agent(Generic[OutputT, DepsT]):
                     await asyncio.to_thread(grants.all)
             client = self._given_client
             if client is None:
-                timeouts = Timeouts(
-                    connect_s=settings.connect_s,
-                    first_byte_s=settings.first_byte_s,
-                    between_s=settings.between_s,
-                    call_s=settings.call_s,
+                client = await stack.enter_async_context(
+                    Client(timeouts=Timeouts.of(settings.timeout))
                 )
-                client = await stack.enter_async_context(Client(timeouts=timeouts))
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
             for server in self._servers:
@@ -598,9 +594,7 @@ class Agent(Generic[OutputT, DepsT]):
         return Calibration(models={key: known[key]} if key in known else {})
 
     def _first_calls(self) -> tuple[FirstCall, ...]:
-        """What earlier sessions' first calls held beyond their estimates; nothing if that is not to be used."""
-        if not self.settings.overhead:
-            return ()
+        """What earlier sessions' first calls held beyond their estimates."""
         stored = OverheadStore(self._data, records=self._records).read()
         if stored.problem:
             log.warning("%s", stored.problem)
@@ -608,7 +602,7 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""
-        if not (settings.overhead and self._learns(settings)):
+        if not self._learns(settings):
             return ()
         provider, model = settings.destination()
         name = (provider.name, model)
@@ -626,7 +620,7 @@ class Agent(Generic[OutputT, DepsT]):
             if meter.calibration.models:
                 store = CalibrationStore(self._data, records=self._records)
                 await asyncio.to_thread(store.add, meter.calibration)
-            if meter.first_call is not None and self.settings.overhead:
+            if meter.first_call is not None:
                 calls = OverheadStore(self._data, records=self._records)
                 await asyncio.to_thread(calls.add, meter.first_call)
         except UllageError as problem:
@@ -754,7 +748,7 @@ def servers_of(
                 cwd=cwd,
                 url=filled.url,
                 headers=filled.headers,
-                timeout_s=settings.tool_timeout_s,
+                timeout_s=settings.timeout,
                 sandbox=confined_server(filled, sandbox),
             )
         )

@@ -9,10 +9,12 @@ sets nothing.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
+from ullage.agent.budgets import Budget
 from ullage.codec.params import split
 from ullage.wire.endpoints import same_address
 
@@ -91,10 +93,15 @@ def _stricter(wanted: str, ceiling: str, wire: str) -> Kept:
     return Kept(wanted) if is_stricter else Kept(ceiling, wanted)
 
 
-def _lower(wanted: float | None, ceiling: float | None, wire: str) -> Kept:
-    if ceiling is None or (wanted is not None and wanted <= ceiling):
-        return Kept(wanted)
-    return Kept(ceiling, "no limit" if wanted is None else f"{wanted:,}")
+def _lower(wanted: Budget, ceiling: Budget, wire: str) -> Kept:
+    limits: dict[str, Any] = {}
+    dropped: list[str] = []
+    for field in dataclasses.fields(Budget):
+        want, most = getattr(wanted, field.name), getattr(ceiling, field.name)
+        is_more = want is not None and most is not None and want > most
+        limits[field.name] = most if want is None or is_more else want
+        dropped += [f"{field.name}={want:,}"] if is_more else []
+    return Kept(Budget(**limits), ", ".join(dropped))
 
 
 def _visible(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
@@ -203,4 +210,3 @@ SANDBOX: Final = Authority(
 SANDBOX_PLACES: Final = Authority(
     session="never", why="opens places that commands could not reach"
 )
-SCREEN: Final = Authority(session="never", why="is for the screen of one person")

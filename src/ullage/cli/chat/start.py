@@ -60,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
             )
             simulator = stack.enter_context(serving)
         agent = agent_of(args, simulator)
-        if full:
-            require_theme(agent.settings.theme)
         settings = session_settings(args)
         warn_of(agent, yes=args.yes and not full)
         if simulator is None and not (args.session or args.go_on):
@@ -94,13 +92,6 @@ def require_textual() -> None:
         ) from problem
 
 
-def require_theme(setting: str) -> None:
-    """Raises ``SettingError`` where the setting names no theme. Needs the full screen's package."""
-    from ullage.cli.chat.themes import check_theme
-
-    check_theme(setting)
-
-
 def wants_simulator(why: str) -> bool:
     """Offer the model that needs no key."""
     print(why)
@@ -125,9 +116,7 @@ async def _talk(
                 return await converse(
                     session, shared.store, shared.environment, yes=args.yes
                 )
-            name = await _full_screen(
-                host, shared.store, session, shared.environment, agent.settings.theme
-            )
+            name = await _full_screen(host, shared.store, session, shared.environment)
             await host.forget(name)
             goes_on = await _tidied(shared.store, name)
     finally:
@@ -142,7 +131,6 @@ async def _full_screen(
     store: Store,
     session: Session,
     environment: Mapping[str, str],
-    theme: str,
 ) -> str:
     from ullage.cli.chat.app import ChatApp
 
@@ -153,7 +141,6 @@ async def _full_screen(
         environment,
         glyphs_for(Screen(sys.stdout).encoding),
         data_directory(os.environ) / "chat.json",
-        theme,
     )
     return await app.run_async() or app.session.id
 

@@ -47,7 +47,9 @@ def agree_to_address(
         )
     screen = Screen(sys.stderr)
     if not _says_yes(screen, [*broken(said, screen.width - 1, "warn"), ()]):
-        raise CommandRefused(f"Nothing was done: {said} You refused that.")
+        raise CommandRefused(
+            f"Nothing was done: {said} You refused that. Start again to be asked again."
+        )
     name = f"a-{secrets.token_hex(4)}"
     grants.add(place, Grant(id=name, tool=CALLS_TO, prefix=wanted, at=time.time()))
 
