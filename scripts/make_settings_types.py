@@ -19,6 +19,9 @@ TARGET = Path(__file__).parents[1] / "src" / "ullage" / "runtime" / "settings_ty
 OWN_PARAMETERS = ("model", "system", "tools", "instructions")
 """Settings that ``Agent`` has parameters of its own for."""
 
+LIMITS = "Mapping[str, float | str | None]"
+"""What stands for a budget and for limits of rate."""
+
 TAKES_ALSO = {"approve": "bool"}
 """Types that a setting takes beside its own."""
 
@@ -37,7 +40,6 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
-from ullage.reasoning import Strip
 
 
 class AgentSettings(TypedDict, total=False):
@@ -57,6 +59,7 @@ def argument_type(annotation: str) -> str:
     """The type of a setting as an argument."""
     table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
     sequences = re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"Sequence[\1]", table)
+    sequences = re.sub(r"\b(Budget|RateLimits)\b", LIMITS, sequences)
     paths = re.sub(r"\bPath\b", "Path | str", sequences)
     quoted = paths.replace("'", '"')
     return quoted if quoted.endswith("| None") else f"{quoted} | None"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ullage.codec.rules import FieldTree
 from ullage.codec.wires import WIRES
-from ullage.runtime.authority import ANYONE, Authority
+from ullage.runtime.authority import ANYONE, PROJECT_KEYS, Authority
 from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
@@ -29,6 +29,13 @@ Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says
 ## Who may set what
 
 {authority_table()}
+
+### What a project's file may set
+
+Whoever wrote it: no key and no conversation goes to another address, nothing runs or is approved, and no
+limit of what is spent rises.
+
+{project_table()}
 
 ### Fields of params
 
@@ -54,20 +61,25 @@ def table() -> str:
 def authority_table() -> str:
     """Who may set what, as Markdown: one row for the settings that have the same rule and the same reason."""
     rows = [
-        "| setting | a session, an API caller | a project's file | because it |",
-        "|---|---|---|---|",
+        "| setting | a session, an API caller | because it |",
+        "|---|---|---|",
     ]
     groups: dict[Authority, list[str]] = {}
     for key in KEYS:
         groups.setdefault(meaning_of(key).who, []).append(key)
     harmless = groups.pop(ANYONE)
     for who, keys in groups.items():
-        rows.append(
-            f"| {_names(keys)} | {_for_a_session(who)} | {_for_a_project(who)} | {who.why} |"
-        )
+        rows.append(f"| {_names(keys)} | {_for_a_session(who)} | {who.why} |")
     rows.append(
-        f"| {_names(harmless)} | any value | any value | is harmless within the bounds of its value |"
+        f"| {_names(harmless)} | any value | is harmless within the bounds of its value |"
     )
+    return "\n".join(rows)
+
+
+def project_table() -> str:
+    """What a project's file may set, as Markdown, with the reason why that is harmless."""
+    rows = ["| setting | harmless, for it is |", "|---|---|"]
+    rows += [f"| `{key}` | {why} |" for key, why in PROJECT_KEYS.items()]
     return "\n".join(rows)
 
 
@@ -96,18 +108,6 @@ def _for_a_session(who: Authority) -> str:
             return "any value"
         case "narrower":
             return who.how
-        case "never":
-            return "never"
-
-
-def _for_a_project(who: Authority) -> str:
-    match who.project:
-        case "any":
-            return "any value"
-        case "part":
-            return f"{who.how}; more after the user agrees"
-        case "asked":
-            return "after the user agrees"
         case "never":
             return "never"
 

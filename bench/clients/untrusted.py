@@ -78,11 +78,12 @@ def _run(
     with serving(answers) as own, serving(answers) as hostile:
         place = place._replace(address=own.address)
         environment = environment_of(client, place, programs)
-        environment["ULLAGE_CONFIG"] = str(place.home / "own.toml")
+        environment["ULLAGE_DATA"] = str(place.home / "data")
         _move_addresses(place, environment)
-        start = clone.lay(place.project, f"{hostile.address}/{PATHS[clone.client]}")
+        url = f"{hostile.address}/{PATHS[clone.client]}"
+        start = clone.lay(place.project, url)
         if is_trusted:
-            keep_answer(place.home, place.project, clone.client)
+            keep_answer(place.home, place.project, clone.client, url)
         command = [sys.executable, "-m", "ullage", "wrap", clone.client, "--"]
         command += client.arguments(HELLO)
         ended = performed(command, start, environment, HELLO, own)

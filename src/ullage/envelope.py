@@ -97,15 +97,15 @@ KEPT_CHARS: Final = 64 * KIB
 """What is kept of an answer that exceeded a limit: the session stays usable with any context window."""
 
 CALL_S: Final = 3_600.0
-"""Seconds one attempt of a call may take from its first byte to its last, unless the setting ``call_s`` says
+"""Seconds one attempt of a call may take from its first byte to its last, unless the setting ``timeout`` says
 otherwise. The longest documented answers (reasoning models at their largest output) take about half of it."""
 
 LOADING_S: Final = 600.0
-"""Seconds a local server that says it is loading its model is waited for, unless ``loading_s`` says otherwise. A 70B
+"""Seconds a local server that says it is loading its model is waited for. A 70B
 model from a hard disk takes some five minutes."""
 
 RATE_WAIT_S: Final = 3_600.0
-"""Seconds a call waits for its place within a rate limit at most, unless ``rate_wait_s`` says otherwise."""
+"""Seconds a call waits for its place within a rate limit at most."""
 
 # --- JSON, wherever it comes from ----------------------------------------------------------------------------------
 

@@ -30,10 +30,11 @@ def test_a_limit_is_reached_at_its_number_and_not_below(name: str) -> None:
 
 def test_the_note_names_the_setting_and_what_to_do() -> None:
     assert reached(Budget(seconds=9), USED).endswith(
-        "Resume the turn to count from zero, or raise budget_s."
+        "Resume the turn to count from zero, or raise `seconds` of budget."
     )
     assert reached(Budget(usd=0.5), USED, is_session=True) == (
-        "In this session $0.50 of $0.50 are spent. Raise budget_session_usd for this session, or begin another one."
+        "In this session $0.50 of $0.50 are spent. Raise `usd` of session_budget for this session, or begin another "
+        "one."
     )
     assert tools_reached(Budget(tool_calls=3), USED).startswith(
         "3 of 3 tool calls are made."
@@ -55,7 +56,7 @@ def test_calls_beyond_the_limit_of_tool_calls_wait_for_more() -> None:
     step = step_after(turn, rules=rules)
     assert isinstance(step, RunTools) and [c.call_id for c in step.calls] == ["t1"]
     paused = step_after(turn, ran("t1"), rules=rules)
-    assert isinstance(paused, Pause) and "budget_tool_calls" in paused.note
+    assert isinstance(paused, Pause) and "`tool_calls` of budget" in paused.note
     again = [TurnPaused(turn="turn-1", reason="budget"), TurnResumed(turn="turn-1")]
     step = step_after(turn, ran("t1"), again, rules=rules)
     assert isinstance(step, RunTools) and [c.call_id for c in step.calls] == ["t2"]
@@ -77,6 +78,6 @@ def test_a_limit_of_the_session_outlives_a_resumed_turn() -> None:
     again = [TurnPaused(turn="turn-1", reason="budget"), TurnResumed(turn="turn-1")]
     for events in ([], again):
         step = step_after(turn, events, rules=rules, used=BudgetUse(calls=1))
-        assert isinstance(step, Pause) and "budget_session_calls" in step.note
+        assert isinstance(step, Pause) and "`calls` of session_budget" in step.note
     assert isinstance(step_after(turn, again, rules=rules), CallModel)
     assert fold(begun(), answered(text("Hello."))).session_tool_calls == 0

@@ -111,13 +111,13 @@ def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_
 ) -> None:
     asked = options("run", "hello")
     assert agent_of(asked).settings.approve == ("write", "edit", "shell", "mcp")
-    monkeypatch.setenv("ULLAGE_APPROVE", "write")
-    assert agent_of(asked).settings.approve == ("write",)
     file = place / ".config" / "ullage" / "ullage.toml"
     file.parent.mkdir(parents=True)
     file.write_text('approve = ["shell"]\nmax_steps = 3\n')
     assert agent_of(asked).settings.approve == ("shell",)
     assert agent_of(asked).settings.max_steps == 3
+    monkeypatch.setenv("ULLAGE_APPROVE", "write")
+    assert agent_of(asked).settings.approve == ("write",)
 
 
 @pytest.mark.parametrize("yes", [True, False])

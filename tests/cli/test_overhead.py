@@ -78,24 +78,6 @@ def test_a_log_that_is_read_twice_counts_once_and_never_for_itself(
     assert len(store.read().calls) == 1
 
 
-def test_it_can_be_turned_off(
-    tmp_path: Path,
-    store: OverheadStore,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))
-    second = str(cut(claude_code(tmp_path, 2, QUESTION, 1)))
-    monkeypatch.setenv("ULLAGE_OVERHEAD", "no")
-    reading(capsys, "context", first)
-    assert not (tmp_path / "data" / KIND).exists()
-    monkeypatch.delenv("ULLAGE_OVERHEAD")
-    reading(capsys, "context", first)
-    assert len(store.read().calls) == 1
-    monkeypatch.setenv("ULLAGE_OVERHEAD", "no")
-    assert reading(capsys, "context", second)["used"]["tokens"] < 0.1 * OVERHEAD
-
-
 def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
     tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
 ) -> None:

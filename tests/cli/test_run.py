@@ -224,11 +224,8 @@ def test_there_are_no_tools_unless_they_are_asked_for(
         "read",
         "list",
     }
-    place = tmp_path / "project"
-    place.mkdir()
-    (place / "ullage.toml").write_text('tools = ["search"]\n')
-    trusting = {**environment, "ULLAGE_TRUSTED": str(place)}
-    run(server, trusting, place, "What is a cask?")
+    own = {**environment, "ULLAGE_TOOLS": "search"}
+    run(server, own, tmp_path, "What is a cask?")
     assert "search" in {tool["name"] for tool in answered(server).body.get("tools", [])}
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.codec.streams import HOSTS, request, user
 from ullage.codec.blocks import Options
 from ullage.codec.history import encode, encode_count
-from ullage.codec.params import UNKNOWN, owned_in, split, unowned
+from ullage.codec.params import UNKNOWN, owned_in, split
 from ullage.codec.repair import repair
 from ullage.codec.wires import WIRES
 from ullage.messages import Request, SystemBlock, Tool
@@ -147,8 +147,6 @@ def test_a_spelling_does_not_make_another_field() -> None:
         "Tools",
         "system_instruction",
     )
-    params = {"top_p": 1}
-    assert unowned(params, "chat") is params
 
 
 def test_for_a_model_that_is_not_known_any_wire_s_open_fields_pass() -> None:

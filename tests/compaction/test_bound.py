@@ -84,7 +84,7 @@ async def test_a_change_of_the_policy_names_the_thinking_that_it_costs(
     with running(scenario()) as server:
         async with agent(server, tmp_path).session("s") as session:
             await asked(session, 2)
-            await session.set(strip="all_but_last")
+            await session.set(reasoning="last")
             (epoch,) = of_kind(await asked(session, 1), EpochChanged)
         assert not refused(server)
     assert epoch.reason == "reasoning"

@@ -154,7 +154,7 @@ async def test_seed_004_raw_160k_effective_100k_limit_150k(
     with running(script(VLLM, answer, models=models)) as server:
         agent = Agent(
             f"{VLLM.provider}:glm-4.7", base_url=server.url("vllm"), store=tmp_path / "s.db", environment=KEYS,
-            config=False, window=20_000, reserve=5_000, trigger=limit, include_in_context=included,
+            config=False, window=20_000, reserve=5_000, trigger=limit, reasoning="all" if included else "none",
         )  # fmt: skip
         async with agent.session(SESSION) as session:
             raw, fired = 0, list[CompactionStarted]()

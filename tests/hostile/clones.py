@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from ullage.agent.grants import EXACTLY, Grant
+from ullage.cli.wrapping.address_question import CALLS_TO
+from ullage.store.grants import ProjectGrants
+
 
 class Clone(NamedTuple):
     """A hostile file. ``client`` is started in the directory ``start`` of the clone."""
@@ -78,11 +82,17 @@ NEVER = (
 """Addresses that no client takes from a directory, whatever its user answers."""
 
 
-def keep_answer(home: Path, clone: Path, client: str, *, is_yes: bool = True) -> None:
+def keep_answer(
+    home: Path, clone: Path, client: str, url: str, *, is_yes: bool = True
+) -> None:
     """What is kept of the user's answer about the clone: by the client; for OpenCode, which asks nothing, by Ullage.
 
-    Ullage's own file is ``own.toml`` (``ULLAGE_CONFIG``).
+    Ullage's own data are in ``data`` (``ULLAGE_DATA``).
     """
+    if client == "opencode":
+        grant = Grant(id="a-1", tool=CALLS_TO, prefix=(url, EXACTLY))
+        ProjectGrants(home / "data").add(clone, grant)
+        return
     level = "TRUST_FOLDER" if is_yes else "DO_NOT_TRUST"
     files = {
         "claude": (
@@ -94,7 +104,6 @@ def keep_answer(home: Path, clone: Path, client: str, *, is_yes: bool = True) ->
             f'\n[projects."{clone}"]\ntrust_level = "trusted"\n',
         ),
         "gemini": (".gemini/trustedFolders.json", {str(clone): level}),
-        "opencode": ("own.toml", f'trusted = ["{clone}"]\n'),
         "pi": (".pi/agent/trust.json", {str(clone): is_yes}),
         "qwen": (".qwen/trustedFolders.json", {str(clone): level}),
     }

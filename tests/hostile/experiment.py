@@ -48,12 +48,8 @@ class Patience(NamedTuple):
 
 BRIEF = Patience(
     {
-        "connect_s": 5.0,
-        "first_byte_s": 0.3,
-        "between_s": 0.3,
-        "call_s": 1.0,
+        "timeout": 1.0,
         "tries": 1,
-        "drop_retries": 0,
         "max_steps": 5,
     },
     bound_s=30.0,
@@ -62,12 +58,8 @@ BRIEF = Patience(
 
 USUAL = Patience(
     {
-        "connect_s": 5.0,
-        "first_byte_s": 3.0,
-        "between_s": 3.0,
-        "call_s": 8.0,
+        "timeout": 1.3,
         "tries": 2,
-        "drop_retries": 1,
         "max_steps": 8,
     },
     bound_s=20.0,

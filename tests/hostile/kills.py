@@ -314,7 +314,6 @@ async def kill_program(
             "middle",
             kill=Kill("time", chance.randint(50, 900)),
             tries=1,
-            drop_retries=0,
         )
         statuses.append(await forks.run(msgspec.structs.replace(middle, url=address)))
     second = runs.order(run, "second")

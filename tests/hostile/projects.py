@@ -152,8 +152,8 @@ toml(
     "spends without end",
     "max_steps = 1000000000\ntries = 1000000\nmax_repeats = 1000000",
 )
-toml("budgets", "takes budgets away", "budget_tokens = 1000000000000\nbudget_usd = 1e300")
-toml("lease", "takes sessions away from others", "lease_ttl_s = 1.0\nflush_s = 0.0")
+toml("budgets", "takes budgets away", "budget = { tokens = 1000000000000, usd = 1e300 }")
+toml("lease", "takes sessions away from others", "lease_ttl_s = 1.0")
 toml("estimator", "names code as the estimator", 'estimator = "os.system"')
 toml("not-toml", "has no TOML", "this is = = not [toml")
 toml("unterminated", "never ends a text", 'system = """' + "a" * 1000)

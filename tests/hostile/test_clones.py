@@ -58,7 +58,6 @@ def surroundings(home: Path, client: str) -> dict[str, str]:
     return {
         "HOME": str(home),
         "ULLAGE_DATA": str(home / "data"),
-        "ULLAGE_CONFIG": str(home / "own.toml"),
         "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
         "HTTPS_PROXY": NOWHERE,
         "ANTHROPIC_API_KEY": KEY,
@@ -113,7 +112,7 @@ def test_the_users_answer_about_a_clone_decides_whether_its_address_is_used(
     home = tmp_path / "home"
     each = next(one for one in ASKED if one.client == client)
     place = each.lay(home / "clone", evil.url)
-    keep_answer(home, home / "clone", client, is_yes=is_yes)
+    keep_answer(home, home / "clone", client, evil.url, is_yes=is_yes)
     ended = wrapped(home, place, client)
     assert ended.stdout == "started\n", ended.stderr
     assert any(request.startswith(b"POST ") for request in evil.requests) == is_yes

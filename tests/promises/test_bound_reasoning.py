@@ -108,7 +108,7 @@ async def test_a_refusal_of_a_request_without_reasoning_ends_the_turn_and_names_
 ) -> None:
     async with serving(problem(400, REFUSED)) as server:
         async with agent_at(server, tmp_path, "claude-fable-5-2").session("s") as session:
-            with pytest.raises(WrongConversation, match="include_in_context"):
+            with pytest.raises(WrongConversation, match="reasoning = 'none'"):
                 await session.ask("How full?")
         assert len(asked_of(server)) == 1
 

@@ -157,7 +157,7 @@ async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(
     speaker: Speaker, every: int, tmp_path: Path
 ) -> None:
     with running(streamed()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], flush_s=0, server=server)
+        agent = agent_for(tmp_path / "s.db", tools=[look], server=server)
         pieces = await pieces_of(agent, speaker, server)
         cuts = 0
         for index in range(1, pieces + 1, every):

@@ -158,7 +158,7 @@ async def test_an_answer_that_breaks_off_after_text_is_given_whole_by_the_next_m
         faults=[cut],
     )
     with running(scenario) as server:
-        agent = agent_at(server, tmp_path / "s.db", GPT, drop_retries=1)
+        agent = agent_at(server, tmp_path / "s.db", GPT, tries=2)
         async with agent.session("s") as session:
             result = await session.ask("Tell me.")
             messages = (await session._look()).ledger.meter.messages

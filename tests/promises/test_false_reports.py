@@ -105,8 +105,8 @@ async def test_one_false_report_is_forgotten_with_the_next_true_one(
 
 @pytest.mark.parametrize(
     ("kind", "limit"),
-    [(kind, {"budget_tokens": 6_000}) for kind in KINDS]
-    + [(kind, {"budget_usd": 0.01}) for kind in KINDS],
+    [(kind, {"tokens": 6_000}) for kind in KINDS]
+    + [(kind, {"usd": 0.01}) for kind in KINDS],
 )
 async def test_a_budget_is_neither_stopped_by_false_reports_nor_without_a_limit(
     kind: str, limit: dict[str, Any], tmp_path: Path
@@ -123,7 +123,7 @@ async def test_a_budget_is_neither_stopped_by_false_reports_nor_without_a_limit(
     looking = script({"calls": calls}, faults=[{"kind": kind}])
     with running(looking, seed=13) as server:
         agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
-        settings = {**CLAUDE.settings(), "window": WINDOW, **limit}
+        settings = {**CLAUDE.settings(), "window": WINDOW, "budget": limit}
         async with agent.session("s", **settings) as session:
             result = await session.ask(WORDS)
         bills = server.truth().bills
@@ -132,7 +132,7 @@ async def test_a_budget_is_neither_stopped_by_false_reports_nor_without_a_limit(
     sent = sum(bill.input for bill in bills)
     answered = sum(bill.output for bill in bills)
     used: float = sent + answered
-    if "budget_usd" in limit:
+    if "usd" in limit:
         known = lookup("anthropic", CLAUDE.model.partition(":")[2])
         assert known is not None
         assert known.prices is not None

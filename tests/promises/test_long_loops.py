@@ -203,9 +203,9 @@ async def test_models_are_switched_in_the_middle_of_a_loop_and_each_switch_is_an
 @pytest.mark.parametrize(
     "speaker", [pytest.param(speaker, id=speaker.name) for speaker in SIX]
 )
-@pytest.mark.parametrize("strip", ["all", "all_but_last"])
+@pytest.mark.parametrize("reasoning", ["none", "last"])
 async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
-    speaker: Speaker, strip: str, tmp_path: Path
+    speaker: Speaker, reasoning: str, tmp_path: Path
 ) -> None:
     with running(loop_script()) as server:
         sent, last = Sent(server), 4
@@ -213,7 +213,7 @@ async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
             tmp_path / "s.db",
             sent,
             tools=[look_until(server, lambda: last)],
-            strip=strip,
+            reasoning=reasoning,
             server=server,
         )
         async with agent.session("policy", **speaker.settings()) as session:

@@ -176,14 +176,13 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
     speaker = (CLAUDE, CHAT, GEMINI)[first % 3]
     more: dict[str, dict[str, Any]] = {
         "keep": {"cancel_queue": "keep"},
-        "faults": {"between_s": 0.2},
+        "faults": {"timeout": 0.7},
         "compact": {"window": 16_000},
     }
     with running(eventful(FAULTS if does == "faults" else ())) as server:
         agent = agent_for(
             tmp_path / "s.db",
             tools=[look, nap],
-            flush_s=0,
             **more.get(does, {}),
             server=server,
         )

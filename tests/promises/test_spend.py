@@ -137,7 +137,7 @@ async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(
         server={"delay_s": 0.002},
     )
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", flush_s=0, server=server)
+        agent = agent_for(tmp_path / "s.db", server=server)
         async with (
             agent.session("s", **speaker.settings()) as session,
             Shown(session) as shown,
@@ -286,10 +286,10 @@ def endless() -> Scenario:
 @pytest.mark.parametrize(
     ("budget", "most", "least"),
     [
-        ({"budget_calls": 3}, 3, 3),
-        ({"budget_tokens": 700}, 100, 2),
-        ({"budget_usd": 0.004}, 100, 2),
-        ({"budget_s": 1_800}, 1, 1),  # the clock is put on by the first call of a tool
+        ({"calls": 3}, 3, 3),
+        ({"tokens": 700}, 100, 2),
+        ({"usd": 0.004}, 100, 2),
+        ({"seconds": 1_800}, 1, 1),  # the clock is put on by the first call of a tool
     ],
 )
 async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
@@ -309,7 +309,7 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
         return "one goes on"
 
     with running(endless()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], **budget, server=server)
+        agent = agent_for(tmp_path / "s.db", tools=[look], budget=budget, server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             assert agent._shared is not None
             agent._shared.clock = lambda: time.time() + ahead_s

@@ -123,7 +123,7 @@ async def test_a_stream_that_breaks_every_time_ends_the_turn_and_keeps_what_came
     with running(
         script({"text": SAID * 4}, faults=[{"kind": "cut", "at": 900}])
     ) as server:
-        agent = agent_for(tmp_path / "s.db", drop_retries=1, server=server)
+        agent = agent_for(tmp_path / "s.db", tries=2, server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("Tell me.")
             assert result.reason == "dropped" and requests_of(server) == 2

@@ -5,7 +5,6 @@ import pytest
 from scripts.house.pages import ROOT, blocks
 from ullage.errors import SettingError
 from ullage.runtime.config_file import (
-    config_files,
     project_config,
     read_config,
     read_configs,
@@ -56,13 +55,12 @@ def test_the_project_s_file_is_the_nearest_upwards(tmp_path: Path) -> None:
 
 
 def test_the_project_s_file_comes_before_the_user_s(tmp_path: Path) -> None:
-    project = written(tmp_path / "project" / "ullage.toml", "keep = 0.5")
-    user = written(tmp_path / "own.toml", "keep = 0.4\nmax_steps = 9")
+    project = written(tmp_path / "project" / "ullage.toml", 'strategy = "prune"')
+    user = written(tmp_path / "own.toml", 'strategy = "noop"\nmax_steps = 9')
     environment = {"ULLAGE_CONFIG": str(user)}
-    assert config_files(project.parent, environment) == [project, user]
     resolved = resolve({}, {}, read_configs(project.parent, environment), environment)
-    assert (resolved.settings.keep, resolved.settings.max_steps) == (0.5, 9)
-    assert str(resolved.source_of("keep")) == f"project file ({project})"
+    assert (resolved.settings.strategy, resolved.settings.max_steps) == (("prune",), 9)
+    assert str(resolved.source_of("strategy")) == f"project file ({project})"
 
 
 def test_no_file_is_nothing_said(tmp_path: Path) -> None:
@@ -72,7 +70,7 @@ def test_no_file_is_nothing_said(tmp_path: Path) -> None:
 
 def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="ULLAGE_CONFIG names"):
-        config_files(tmp_path, {"ULLAGE_CONFIG": str(tmp_path / "none.toml")})
+        read_configs(tmp_path, {"ULLAGE_CONFIG": str(tmp_path / "none.toml")})
 
 
 def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
@@ -136,9 +134,45 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_line_is_named_where_a_project_may_not_set_a_key(tmp_path: Path) -> None:
-    path = written(tmp_path / "ullage.toml", 'keep = 0.3\nbase_url = "https://other"\n')
-    (left_out,) = resolve({}, {}, [read_config(path, place="project file")], {}).narrowed
-    assert (left_out.key, left_out.where) == ("base_url", f"{path}, line 2")
+    path = written(tmp_path / "ullage.toml", 'system = "x"\nbase_url = "https://other"\n')
+    with pytest.raises(SettingError) as caught:
+        read_config(path, place="project file")
+    assert str(caught.value) == (
+        f"{path}, line 2: a project's file can't set base_url: remove it there, and set it in your own ullage.toml, "
+        "ULLAGE_BASE_URL or the call."
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [".env", "prod.env", ".git/config", "a/.b/c.md", "A.ENV"]
+)
+def test_a_project_names_no_hidden_file(tmp_path: Path, name: str) -> None:
+    text = f'instructions = ["AGENTS.md", "{name}"]\n'
+    path = written(tmp_path / "ullage.toml", text)
+    with pytest.raises(SettingError, match=r"line 1: .* can't name the hidden file"):
+        read_config(path, place="project file")
+    assert read_config(path).values["instructions"] == ("AGENTS.md", name)
+
+
+def test_a_line_is_found_by_its_key_and_its_table(tmp_path: Path) -> None:
+    text = "# keep = 1\n[models.'a.b']\nwindow = 5\n[models.c]\nwindow = 'x'\n"
+    assert "line 5: " in refusal(written(tmp_path / "ullage.toml", text))
+    text = "params = {\"a b\" = 1}\nmodels.m.window = 'x'\n"
+    assert "line 2: " in refusal(written(tmp_path / "ullage.toml", text))
+    text = "[mcp]\na = { url = 'x', args = 3 }\n[mcp.b]\nurl = 'y'\nargs = []\n"
+    assert "line 2: " in refusal(written(tmp_path / "ullage.toml", text))
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 5_000 + "]" * 5_000, "[" + ".".join("a" * 5_000) + "]\n"]
+)
+def test_a_file_that_is_too_deep_is_named(tmp_path: Path, text: str) -> None:
+    assert "Make it flatter" in refusal(written(tmp_path / "ullage.toml", text))
+
+
+def test_a_file_that_is_too_large_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "ullage.toml", "# " + "x" * 300_000)
+    assert "Make it shorter" in refusal(path)
 
 
 def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
@@ -146,7 +180,7 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
     example = next(block for block in blocks(page) if block.language == "toml")
     layer = read_config(written(tmp_path / "ullage.toml", example.text))
     settings = resolve({}, {}, [layer], {}).settings
-    assert (settings.model, settings.trigger, settings.thinking_budget) == (
+    assert (settings.model, settings.trigger, settings.effort) == (
         "anthropic:claude-haiku-4-5",
         0.7,
         8_000,

@@ -21,8 +21,7 @@ WITH_AUTHORITY = {
 }
 NARROWING = {
     "tools": ["shell"],
-    "budget_usd": 1,
-    "budget_tokens": 5,
+    "budget": {"usd": 1, "tokens": 5},
     "sandbox": "workspace",
 }
 HARMLESS = {"trigger": 0.5, "model": "anthropic:claude-haiku-4-5"}
@@ -52,12 +51,11 @@ def test_an_import_keeps_no_setting_that_belongs_to_the_operator_alone(key: str)
 def test_of_tables_the_harmless_part_is_kept() -> None:
     settings = {
         "params": {"temperature": 0.5, "tools": [{"type": "mcp"}], "store": True},
-        "models": {"claude-haiku-4-5": {"window": 1000, "params": {"mcp_servers": []}}},
+        "models": {"claude-haiku-4-5": {"window": 1000}},
         "instructions": ["AGENTS.md", ".env"],
     }
     assert harmless(settings) == {
         "params": {"temperature": 0.5},
-        "models": {"claude-haiku-4-5": {"window": 1000, "params": {}}},
         "instructions": ["AGENTS.md"],
     }
 
@@ -71,7 +69,7 @@ def test_a_value_that_can_not_be_read_is_not_kept(key: str) -> None:
 VALUES: tuple[object, ...] = (
     1, 0.5, 2_000, "high", "auto", "workspace", "anthropic:claude-haiku-4-5", "chat", True, ["AGENTS.md"],
     {"temperature": 0.5}, {"claude-haiku-4-5": {"window": 1000}}, {"x": {"url": "https://a.example/mcp"}}, "/",
-    {"x": {"base_url": "https://a.example/v1", "wire": "chat"}},
+    {"x": {"base_url": "https://a.example/v1", "wire": "chat"}}, {"usd": 5}, {"requests": 5},
     "https://a.example", ["read"], ["/"], "stop", "finish", "return", "all", 0.1, "text", "hybrid", "schema",
 )  # fmt: skip
 

@@ -85,7 +85,7 @@ async def test_a_second_session_with_the_same_content_starts_exact(
     assert replayed.steps[0] == second  # from the ledger alone
 
 
-@pytest.mark.parametrize("off", [{"overhead": False}, {"learns": False}])
+@pytest.mark.parametrize("off", [{"learns": False}])
 async def test_nothing_is_stored_or_used_where_it_is_turned_off(
     off: dict[str, Any], tmp_path: Path, provider: Server
 ) -> None:

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -6,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.agent.budgets import Budget
 from ullage.errors import SettingError
-from ullage.runtime.authority import SANDBOXES
+from ullage.runtime import authority
+from ullage.runtime.authority import PROJECT_KEYS, SANDBOXES
 from ullage.runtime.layers import Layer
 from ullage.runtime.precedence import (
     SettingSource,
@@ -16,10 +17,10 @@ from ullage.runtime.precedence import (
     refuse_beyond,
     resolve,
 )
-from ullage.runtime.settings import Settings
+from ullage.runtime.settings import KEYS, Settings, environment_name, meaning_of
 
 ROOT = Path("/projects/project")
-RANKS = ("argument", "session", "project file", "user file", "environment")
+RANKS = ("argument", "session", "environment", "project file", "user file", "default")
 
 
 def user(**said: object) -> Layer:
@@ -30,20 +31,19 @@ def project(**said: object) -> Layer:
     return Layer(place="project file", values=said, path=ROOT / "ullage.toml")
 
 
-@given(st.dictionaries(st.sampled_from(RANKS), st.integers(1, 10**6)))
-def test_the_highest_place_that_says_a_key_wins(said: dict[str, int]) -> None:
+@given(st.dictionaries(st.sampled_from(RANKS), st.text("ab", min_size=1)))
+def test_the_highest_place_that_says_a_key_wins(said: dict[str, str]) -> None:
     def of(place: str) -> dict[str, Any]:
-        return {"window": said[place]} if place in said else {}
+        return {"system": said[place]} if place in said else {}
 
-    environment = (
-        {"ULLAGE_WINDOW": str(said["environment"])} if "environment" in said else {}
-    )
+    environment = {"ULLAGE_SYSTEM": said["environment"]} if "environment" in said else {}
     files = [user(**of("user file")), project(**of("project file"))]
+    files.append(Layer(place="default", values=of("default")))
     for order in (files, files[::-1]):
         resolved = resolve(of("argument"), of("session"), order, environment)
         winner = next((place for place in RANKS if place in said), "default")
-        assert resolved.settings.window == said.get(winner)
-        assert resolved.source_of("window").place == winner
+        assert resolved.settings.system == said.get(winner, "")
+        assert resolved.source_of("system").place == winner
 
 
 def test_nothing_said_is_the_defaults() -> None:
@@ -94,9 +94,9 @@ def test_entries_of_tables_are_looked_up_one_by_one() -> None:
             params={"seed": 1, "top_p": 1},
             mcp={"a": {"url": "http://a"}, "b": {"url": "http://b"}},
         ),
-        project(params={"seed": 2}),
     ]
-    settings = resolve({"mcp": {"b": {"enabled": False}}}, {}, files, {}).settings
+    arguments = {"mcp": {"b": {"enabled": False}}, "params": {"seed": 2}}
+    settings = resolve(arguments, {}, files, {}).settings
     assert settings.params == {"seed": 2, "top_p": 1}
     assert settings.mcp["a"].enabled and not settings.mcp["b"].enabled
 
@@ -114,7 +114,7 @@ def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"trigger": -1}, {"tigger": 1}, {"trusted": ["/"]}, {"api_key": "x"}]
+    "wrong", [{"trigger": -1}, {"tigger": 1}, {"near_limit": 1}, {"api_key": "x"}]
 )
 def test_a_wrong_change_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError):
@@ -122,82 +122,49 @@ def test_a_wrong_change_is_refused(wrong: dict[str, object]) -> None:
         refuse_beyond(resolve({}, wrong, [], {}), wrong)
 
 
-ASKED = {
+NOT_A_PROJECT_S: dict[str, object] = {
     "mcp": {"a": {"command": "x"}},
     "approve": ["shell"],
     "tools": ["shell"],
     "root": "/",
-    "budget_usd": 9,
+    "budget": {"usd": 9},
     "model": "openai:gpt-5",
-    "summary_model": "openai:gpt-5",
-    "wire": "chat",
-    "max_steps": 1_000,
-    "tries": 20,
+    "base_url": "https://other",
+    "sandbox": "workspace",
+    "trigger": 0.5,
 }
 
 
-@pytest.mark.parametrize("key", list(ASKED))
-def test_a_project_sets_what_runs_and_what_is_spent_only_when_the_user_agrees(
-    key: str,
-) -> None:
-    files = [project(**{key: ASKED[key]})]
-    for said in ({}, {"trusted": ["/projects/proj"]}):
-        resolved = resolve(said, {}, files, {})
-        assert resolved.source_of(key).place == "default"
-        assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, True)]
-    assert (
-        resolve({}, {}, [*files, user(trusted=["/projects"])], {}).source_of(key).place
-        == "project file"
-    )
-    agreed = resolve({}, {}, [replace(files[0], is_agreed=True)], {})
-    assert agreed.source_of(key).place == "project file" and not agreed.narrowed
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("base_url", "https://other"), ("sandbox", "off"), ("trusted", ["/"])],
-)
-def test_some_settings_are_never_a_project_s(key: str, value: object) -> None:
-    layer = replace(project(**{key: value}), is_agreed=True)
-    resolved = resolve(
-        {"trusted": ["/projects"]} if key != "trusted" else {}, {}, [layer], {}
-    )
-    assert getattr(resolved.settings, key) == getattr(Settings(), key)
-    assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, False)]
-
-
-def test_a_project_can_not_trust_itself() -> None:
-    assert (
-        resolve({}, {}, [project(trusted=["."], tools=["shell"])], {}).settings.tools
-        == ()
-    )
-
-
-def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> None:
-    for name in ("ours", "theirs"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "ours" / "link").symlink_to(tmp_path / "theirs")
-    for inside in ("link", "../theirs"):
-        layer = Layer(
-            place="project file",
-            values={"tools": ["shell"]},
-            path=tmp_path / "ours" / inside / "ullage.toml",
+def test_a_project_sets_what_is_on_the_list_and_nothing_else() -> None:
+    for key in PROJECT_KEYS:
+        resolved = resolve({}, {}, [project(**{key: getattr(Settings(), key)})], {})
+        assert resolved.source_of(key).place == "project file"
+    for key in set(KEYS) - PROJECT_KEYS.keys():
+        value = NOT_A_PROJECT_S.get(key, getattr(Settings(), key))
+        with pytest.raises(SettingError, match="a project's file can't set") as caught:
+            resolve({}, {}, [project(**{key: value})], {})
+        said = str(caught.value)
+        assert said.startswith(
+            f"{ROOT / 'ullage.toml'}: a project's file can't set {key}:"
         )
-        assert (
-            resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {}).settings.tools
-            == ()
-        )
-        assert resolve(
-            {"trusted": [tmp_path / "theirs"]}, {}, [layer], {}
-        ).settings.tools == ("shell",)
+        assert f"your own ullage.toml{variable_of(key)} or the call" in said
+
+
+def variable_of(key: str) -> str:
+    variable = environment_name(key)
+    return f", {variable}" if variable else ""
+
+
+def test_nothing_on_the_list_reaches_anything_or_costs_anything() -> None:
+    """What a session may not set freely is no project's, but for instructions, of which a hidden one is refused."""
+    for key in PROJECT_KEYS:
+        who = meaning_of(key).who
+        assert who == authority.ANYONE or key == "instructions"
+        assert not meaning_of(key).per_model
 
 
 def test_directories_of_a_file_are_relative_to_it() -> None:
     assert resolve({}, {}, [user(root="sub")], {}).settings.root == Path("/home/me/sub")
-    assert resolve({}, {}, [user(trusted=["sub", "/x"])], {}).settings.trusted == (
-        Path("/home/me/sub"),
-        Path("/x"),
-    )
 
 
 @pytest.mark.parametrize("key", ["sandbox_read", "sandbox_write"])
@@ -213,7 +180,7 @@ def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -
 
 def test_variables_are_read_as_people_write_them() -> None:
     environment = {
-        "ULLAGE_WINDOW": "1M", "ULLAGE_AUTO": "off", "ULLAGE_TOOLS": "shell,edit", "ULLAGE_BUDGET_USD": "none",
+        "ULLAGE_WINDOW": "1M", "ULLAGE_AUTO": "off", "ULLAGE_TOOLS": "shell,edit", "ULLAGE_BUDGET": "none",
         "ULLAGE_MODEL": "", "ULLAGE_DATA": "/x", "ULLAGE_SERVER": "no setting", "HOME": "/home/me",
     }  # fmt: skip
     settings = resolve({}, {}, [], environment).settings
@@ -258,7 +225,7 @@ OPERATOR: dict[str, object] = {
     "root": str(ROOT),
     "base_url": "https://gateway.example/v1",
     "approve": ["write"],
-    "budget_usd": 5,
+    "budget": {"usd": 5, "calls": 50},
     "sandbox": "workspace+network",
     "model": "openai:gpt-5",
     "instructions": [".cursorrules"],
@@ -273,7 +240,7 @@ WITHIN = [
     ("root", "sub", ROOT / "sub"),
     ("base_url", "https://gateway.example/v1/", "https://gateway.example/v1"),
     ("approve", ["shell"], ("write", "shell")),
-    ("budget_usd", 2, 2.0),
+    ("budget", {"usd": 2}, Budget(usd=2.0, calls=50)),
     ("sandbox", "workspace", "workspace"),
     ("instructions", ["AGENTS.md", ".cursorrules"], ("AGENTS.md", ".cursorrules")),
     ("params", {"top_p": 0.5}, {"store_logs": True, "top_p": 0.5}),
@@ -287,11 +254,10 @@ BEYOND = [
     ("root", "../other", ROOT),
     ("base_url", "https://evil.example", "https://gateway.example/v1"),
     ("approve", [], ("write",)),
-    ("budget_usd", 6, 5.0),
-    ("budget_usd", "none", 5.0),
+    ("budget", {"usd": 6, "calls": 9}, Budget(usd=5.0, calls=9)),
     ("sandbox", "off", "workspace+network"),
     ("mcp", {"a": {"command": "x"}}, {}),
-    ("trusted", ["/"], ()),
+    ("models", {"m": {"window": 5}}, {}),
     ("instructions", [".env", "notes.md"], ("notes.md",)),
     (
         "params",
@@ -333,13 +299,13 @@ def test_a_session_gets_no_more_than_the_operator_allows(
 
 
 def test_the_refusal_of_a_limit_given_in_python_says_to_give_a_larger_one_there() -> None:
-    made = {"budget_session_calls": 3}
-    resolved = resolve(made, {"budget_session_calls": 50}, [], {})
+    made = {"session_budget": {"calls": 3}}
+    resolved = resolve(made, {"session_budget": {"calls": 50}}, [], {})
     with pytest.raises(
         SettingError,
-        match=r"^budget_session_calls: 50 is more than the agent .* Agent\(budget_session_calls=…\)",
+        match=r"^session_budget: calls=50 is more than the agent .* Agent\(session_budget=…\)",
     ):
-        refuse_beyond(resolved, ["budget_session_calls"])
+        refuse_beyond(resolved, ["session_budget"])
 
 
 def test_the_refusal_names_the_launch_option() -> None:
@@ -366,7 +332,7 @@ CEILINGS = st.fixed_dictionaries(
             ]
         ),
         "sandbox": st.sampled_from(["off", "workspace", "workspace+network"]),
-        "budget_calls": st.none() | st.integers(1, 9),
+        "budget": st.builds(dict, calls=st.none() | st.integers(1, 9)),
         "base_url": st.sampled_from(["https://a.example", "https://b.example"]),
         "mcp": st.just({"a": {"command": "x"}}),
         "params": st.dictionaries(
@@ -377,19 +343,17 @@ CEILINGS = st.fixed_dictionaries(
 )
 
 
-@given(CEILINGS, CEILINGS, CEILINGS, st.booleans())
-def test_no_session_and_no_project_exceeds_the_operator(
+@given(CEILINGS, CEILINGS, st.booleans())
+def test_no_session_exceeds_the_operator(
     operator: dict[str, Any],
     session: dict[str, Any],
-    said_by_project: dict[str, Any],
     first: bool,
 ) -> None:
     operator = {"root": "/projects/project", **operator}
-    files = [project(**said_by_project)]
     alone = resolve(operator, {}, [], {}).settings
     said = {key: value for key, value in session.items() if value is not None}
     counts = resolve(
-        operator, said, files, {}, session_first=session.keys() if first else ()
+        operator, said, [], {}, session_first=session.keys() if first else ()
     ).settings
     assert set(counts.tools) <= set(alone.tools)
     assert set(counts.approve) >= set(alone.approve)
@@ -397,10 +361,9 @@ def test_no_session_and_no_project_exceeds_the_operator(
     assert counts.root.resolve().is_relative_to(alone.root.resolve())
     assert counts.base_url == alone.base_url and counts.mcp == alone.mcp
     assert SANDBOXES.index(counts.sandbox) >= SANDBOXES.index(alone.sandbox)
-    if alone.budget_calls is not None:
-        assert (
-            counts.budget_calls is not None and counts.budget_calls <= alone.budget_calls
-        )
+    if alone.budget.calls is not None:
+        assert counts.budget.calls is not None
+        assert counts.budget.calls <= alone.budget.calls
     assert {"mcp_servers", "plugins"} & counts.params.keys() <= alone.params.keys()
 
 
@@ -436,23 +399,12 @@ def test_an_address_without_a_model_is_for_models_that_name_no_provider() -> Non
     assert own.base_url == "https://gateway.example/v1"
 
 
-@pytest.mark.parametrize("agreed", [True, False])
-def test_an_address_in_a_file_belongs_to_the_model_beside_it(agreed: bool) -> None:
-    user = Layer(
-        place="user file",
-        values={
-            "model": "anthropic:claude-haiku-4-5",
-            "base_url": "https://claude.example",
-        },
-        path=Path("/u/ullage.toml"),
-    )
-    assert resolve({}, {}, [user], {}).settings.base_url == "https://claude.example"
-    other = replace(project(model="openai:gpt-5"), is_agreed=agreed)
-    found = resolve({}, {}, [user, other], {}).settings
-    assert found.base_url == ("" if agreed else "https://claude.example")
-    assert resolve({"model": "openai:gpt-5"}, {}, [user], {}).settings.base_url == ""
+def test_an_address_in_a_file_belongs_to_the_model_beside_it() -> None:
+    own = user(model="anthropic:claude-haiku-4-5", base_url="https://claude.example")
+    assert resolve({}, {}, [own], {}).settings.base_url == "https://claude.example"
+    assert resolve({"model": "openai:gpt-5"}, {}, [own], {}).settings.base_url == ""
     named = {"model": "openai:gpt-5", "base_url": "https://own.example"}
-    assert resolve(named, {}, [user], {}).settings.base_url == "https://own.example"
+    assert resolve(named, {}, [own], {}).settings.base_url == "https://own.example"
 
 
 def test_params_are_judged_by_the_wire_that_is_spoken() -> None:
@@ -470,20 +422,6 @@ def test_params_are_judged_by_the_wire_that_is_spoken() -> None:
 def test_nobody_sets_a_field_that_the_encoder_makes() -> None:
     with pytest.raises(SettingError, match=r"^argument: params\.Store can't be set"):
         resolve({"model": "openai:gpt-5", "params": {"Store": True}}, {}, [], {})
-    agreed = replace(project(params={"tools": [], "store_logs": True}), is_agreed=True)
-    assert resolve({"model": "openai:gpt-5"}, {}, [agreed], {}).settings.params == {
-        "store_logs": True
-    }
-
-
-def test_a_model_s_own_table_is_no_way_around() -> None:
-    tables = {
-        "models": {"gpt-5": {"params": {"mcp_servers": [], "top_p": 1}, "window": 5}}
-    }
-    for files, said in (([project(**tables)], {}), ([], tables)):
-        resolved = resolve({"model": "openai:gpt-5"}, said, files, {})
-        assert (resolved.settings.params, resolved.settings.window) == ({"top_p": 1}, 5)
-        assert [one.what for one in resolved.narrowed] == ["gpt-5.params.mcp_servers"]
 
 
 def test_what_a_ledger_holds_and_nobody_can_read_is_left_out() -> None:

@@ -32,7 +32,7 @@ async def test_an_argument_counts_again_when_the_session_is_opened_with_it_anew(
         await session.set(trigger=0.7)
         await session.wait()
     async with agent(tmp_path).session("one") as session:
-        await session.set(near_limit=0.9)  # anything, so that it is driven
+        await session.set(timeout=500)  # anything, so that it is driven
         await session.wait()
         assert (await session.context()).compaction_point == 50_000
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.agent.budgets import Budget
 from ullage.errors import SettingError
 from ullage.meter.meter import Meter
 from ullage.runtime.setting_values import McpServerSetting
@@ -22,9 +23,7 @@ from ullage.wire.client import Timeouts
 
 def test_the_defaults_are_those_of_the_parts_they_are_for() -> None:
     settings, meter = Settings(), Meter().reading()
-    assert settings.connect_s == Timeouts().connect_s
-    assert settings.first_byte_s == Timeouts().first_byte_s
-    assert settings.between_s == Timeouts().between_s
+    assert Timeouts.of(settings.timeout) == Timeouts()
     assert settings.tries == Retries().tries
     assert settings.trigger == 0.8 and meter.compaction_point is None
     assert settings.policy.include_in_context and settings.policy.strip == "none"
@@ -53,11 +52,12 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
 
 
 WRONG: dict[str, Any] = {
-    "trigger": 0, "window": 0, "reserve": -1, "auto": "perhaps", "strip": "some", "estimator": "guess", "keep": 1,
-    "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget_usd": "much",
-    "flush_s": 0.2, "flush_bytes": 4096, "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
+    "trigger": 0, "window": 0, "reserve": -1, "auto": "perhaps", "reasoning": "some", "estimator": "guess", "keep": 1,
+    "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget": "much",
+    "session_budget": {"usd": "much"}, "rates": {"calls": 5},
+    "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
-    "near_limit": 1.5, "background_at": 1, "trusted": 1, "approve": [""], "near_limit_off": 0.9, "strategy": "hybird",
+    "background_at": 1, "approve": [""], "timeout": 0, "strategy": "hybird",
 }  # fmt: skip
 
 
@@ -70,8 +70,8 @@ def test_a_value_that_can_not_be_is_refused_with_its_key(key: str) -> None:
 
 
 def test_a_refusal_says_what_is_allowed() -> None:
-    with pytest.raises(SettingError, match="there are none, all, all_but_last"):
-        changed(Settings(), {"strip": "some"})
+    with pytest.raises(SettingError, match="there are all, last, none"):
+        changed(Settings(), {"reasoning": "some"})
     with pytest.raises(SettingError, match="above 0 and below 1"):
         changed(Settings(), {"keep": 2})
 
@@ -114,8 +114,7 @@ def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:
     ):
         Settings(models={"m": {"windo": 1}})
     assert set(PER_MODEL) == {
-        "window", "default_window", "reserve", "trigger", "max_output", "effort", "thinking_budget", "temperature",
-        "params",
+        "window", "reserve", "trigger", "max_output", "effort", "temperature", "params",
     }  # fmt: skip
 
 
@@ -123,15 +122,30 @@ def test_what_a_call_asks_for_is_handed_over_whole() -> None:
     options = Settings(
         max_output="2k",  # type: ignore[arg-type]
         effort="none",
-        thinking_budget=0,
         temperature=1,
     ).options
-    assert (
-        options.max_output,
-        options.effort,
-        options.thinking_budget,
-        options.temperature,
-    ) == (2_000, "none", 0, 1.0)
+    assert (options.max_output, options.effort, options.temperature) == (
+        2_000,
+        "none",
+        1.0,
+    )
+    assert options.thinking_budget is None
+    for value in ("8k", 8_000):
+        options = changed(Settings(), {"effort": value}).options
+        assert (options.effort, options.thinking_budget) == (None, 8_000)
+
+
+def test_a_budget_is_a_table_or_one_text() -> None:
+    wanted = Budget(usd=5.0, tokens=2_000_000)
+    for value in (wanted, {"usd": 5, "tokens": "2M"}, "usd=5, tokens=2M"):
+        settings = changed(Settings(), {"budget": value, "session_budget": "none"})
+        assert (settings.budget, settings.session_budget) == (wanted, Budget())
+    rates = changed(Settings(), {"rates": "requests=50"}).rates
+    assert rates.per_minute == {"requests": 50.0}
+    with pytest.raises(SettingError, match=r"budget=.*'usdd' is none of .*mean 'usd'"):
+        changed(Settings(), {"budget": {"usdd": 5}})
+    with pytest.raises(SettingError, match=r"budget=.* tokens: give a whole number"):
+        changed(Settings(), {"budget": {"tokens": "many"}})
 
 
 def test_a_function_may_count_text() -> None:

@@ -16,7 +16,7 @@ SNIPPET = """\
 import ullage
 
 agent = ullage.Agent("anthropic:claude-haiku-4-5", trigger=0.8, window=200_000, root=".", approve=["shell"], tries=None)
-session = agent.session("notes", budget_usd=0.5, model="openai:gpt-5", tools=("read",))
+session = agent.session("notes", budget={"usd": 0.5}, model="openai:gpt-5", tools=("read",))
 ullage.Agent("anthropic:claude-haiku-4-5", windwo=3)
 ullage.Agent("anthropic:claude-haiku-4-5", trigger="a lot")
 agent.session("notes", budget_uds=0.5)

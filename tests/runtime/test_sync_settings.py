@@ -120,7 +120,7 @@ async def test_a_session_of_another_program_that_is_only_looked_at_reads_as_it_w
         ours = agent(tmp_path, window=90_000, base_url=base_url)
         async with ours.session("one", resume=False) as session:
             assert (await session.context()).snapshot_id == left.snapshot_id
-            await session.set(near_limit=0.9)
+            await session.set(timeout=500)
             assert (await session.context()).window.tokens == 90_000
 
 

@@ -303,7 +303,9 @@ async def test_where_the_reasoning_is_lost_anyway_the_prompt_changes(
     with running(script(THINKS)) as server:
         async with agent(server, tmp_path).session("s") as session:
             await session.ask("How full?")
-        more: dict[str, Any] = {"tools": [look]} if kind == "tools" else {"strip": "all"}
+        more: dict[str, Any] = (
+            {"tools": [look]} if kind == "tools" else {"reasoning": "none"}
+        )
         async with agent(server, tmp_path, system="Sell.", **more).session(
             "s"
         ) as session:

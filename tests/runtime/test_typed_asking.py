@@ -304,21 +304,21 @@ async def test_words_and_wrong_arguments_are_asked_for_again_by_the_tool(
     assert "$.city" in told[2]
 
 
-@pytest.mark.parametrize("limit", ["budget_tool_calls", "max_steps"])
+@pytest.mark.parametrize("limit", [{"budget": {"tool_calls": 1}}, {"max_steps": 1}])
 async def test_limits_leave_room_for_an_answer_by_a_tool(
-    limit: str, tmp_path: Path
+    limit: dict[str, Any], tmp_path: Path
 ) -> None:
     def look(place: str) -> str:
         """Look there."""
         return "42"
 
     def assistant(ask: ScriptContext) -> ScriptedAnswer:
-        if ask.results or limit == "max_steps":
+        if ask.results or "max_steps" in limit:
             return by_tool(ask)
         return ScriptedAnswer(calls=(Call("look", '{"place": "here"}'),))
 
     with running(Scenario(assistant=assistant), seed=4) as server:
-        more: dict[str, Any] = {limit: 1, "tools": [look]}
+        more: dict[str, Any] = {**limit, "tools": [look]}
         asking = agent(server, "chat", tmp_path, output_by="tool", **more)
         result = await asking.ask("How many?", output_type=int)
     assert (result.reason, isinstance(result.output, int)) == ("finished", True)

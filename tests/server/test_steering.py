@@ -181,7 +181,9 @@ def test_there_is_nothing_to_resume_at_rest(cellar: Local) -> None:
 def test_a_turn_that_ran_out_of_its_budget_waits_and_is_resumed(cellar: Local) -> None:
     api, session = (
         cellar.api,
-        cellar.api.session("budget", settings={"budget_calls": 1, "approve": ["ripen"]}),
+        cellar.api.session(
+            "budget", settings={"budget": {"calls": 1}, "approve": ["ripen"]}
+        ),
     )
     api.say(session, "press the grapes")
     (call,) = api.until(session, "waiting")["open"]
@@ -261,7 +263,7 @@ BEYOND: list[dict[str, object]] = [
     {"mcp": {"a": {"command": "sh"}}},
     {"params": {"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}},
     {"instructions": [".env"]},
-    {"trusted": ["/"]},
+    {"models": {"m": {"window": 5}}},
 ]
 
 

@@ -177,7 +177,7 @@ async def find(stage: Stage) -> None:
 
 
 async def policy(stage: Stage) -> None:
-    await stage.session.set(strip=stage.rng.choice(("none", "all_but_last")))
+    await stage.session.set(reasoning=stage.rng.choice(("all", "last")))
 
 
 async def steer(stage: Stage) -> None:

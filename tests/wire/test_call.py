@@ -219,7 +219,7 @@ async def test_a_refusal_of_bound_thinking_is_not_taken_for_an_unknown_field() -
     )
     async with serving(problem(400, said)) as server, Client() as client:
         endpoint = server.endpoint("messages", "anthropic")
-        with pytest.raises(WrongConversation, match="include_in_context"):
+        with pytest.raises(WrongConversation, match="reasoning = 'none'"):
             await ask(asked, endpoint, client=client, sleep=Waits())
         assert len(server.asked) == 1
 

@@ -161,7 +161,7 @@ async def test_events_that_say_nothing_end_some_time() -> None:
 async def test_an_answer_has_a_longest_time() -> None:
     short = Client(timeouts=Timeouts(call_s=0.0))
     async with serving(Reply(chat("a", "b"))) as server, short as client:
-        with pytest.raises(LimitExceeded, match="call_s"):
+        with pytest.raises(LimitExceeded, match="set timeout higher"):
             await called(server, client, Waits())
 
 

@@ -80,10 +80,9 @@ def tools_reached(budget: Budget, used: BudgetUse, *, is_session: bool = False) 
 
 def _told(limit: _Limit, *, is_session: bool) -> str:
     if is_session:
-        advice = _SESSION.format(f"budget_session_{limit.name}")
+        advice = _SESSION.format(f"`{limit.name}` of session_budget")
         return f"In this session {limit.text}{advice}"
-    name = "s" if limit.name == "seconds" else limit.name
-    return limit.text + _TURN.format(f"budget_{name}")
+    return limit.text + _TURN.format(f"`{limit.name}` of budget")
 
 
 def _limits(budget: Budget, used: BudgetUse) -> list[_Limit]:

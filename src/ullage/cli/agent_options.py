@@ -7,6 +7,7 @@ import sys
 from typing import Any, Final
 
 from ullage.runtime.agent import Agent
+from ullage.runtime.layers import Layer
 from ullage.runtime.session import Session
 
 INSTRUCTIONS: Final = ("AGENTS.md",)
@@ -81,6 +82,11 @@ async def left_out_line(session: Session) -> str:
     """What of an opened session's own settings does not count here, in one line; empty where all of them do."""
     work = await session._look()
     return work.shared.left_out(work.ledger.loop.settings)
+
+
+def own_defaults(**values: object) -> Layer:
+    """What a command takes where neither the user's file nor the environment says anything."""
+    return Layer(place="default", values={"approve": ASK_FIRST.split(","), **values})
 
 
 def agent_with_instructions(model: str = "", **given: Any) -> Agent:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from typing import Final, NamedTuple
 
-from ullage.cli.grants import granted_words
+from ullage.cli.permissions import granted_words
 from ullage.cli.screen import Screen, size_of
 from ullage.display.text import Line, Span, cells, counted
 from ullage.runtime.approvals import GrantScope, Question

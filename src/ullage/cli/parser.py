@@ -229,9 +229,6 @@ _TOKEN_FILE = Alternatives(
 _QUOTA_STORE = text(
     "--store STORE", "the store's file or postgresql://… (default: your own)"
 )
-_DIRECTORY = operand(
-    "directory DIR", "the project's directory (default: this one)", nargs="?"
-)
 _DATABASE = operand("database URL", "postgresql://USER@HOST/DATABASE")
 _ANY_STORE = operand("store STORE", "the database: postgresql://…, or a file")
 
@@ -512,17 +509,15 @@ COMMANDS = (
         ),
     ),
     Subcommand(
-        "grants",
-        "list what tools may do in projects without asking, or take it back",
-        "grants:run",
-        Option(
-            "action",
-            nargs="?",
-            choices=("list", "revoke"),
-            default="list",
-            help="list (default), or revoke",
+        "permissions",
+        "list what projects may do without asking you, or take it back",
+        "permissions:run",
+        text(
+            "--revoke ID",
+            "take back this one, as the list names it; may be repeated",
+            [],
+            action="append",
         ),
-        operand("ids ID", "which to revoke, as the list names them", nargs="*"),
         _records("those that all machines of this database share"),
         _JSON,
     ),
@@ -695,20 +690,6 @@ COMMANDS = (
         flag("--project", "in this directory's configuration instead of the user's"),
         flag("--dry-run", "show what would be written and change nothing"),
         flag("--yes", "do not ask before it is written"),
-    ),
-    Subcommand(
-        "trust",
-        "show what a project's ullage.toml asks for, and ask whether it counts as long as it stays as it is",
-        "trusting:trust",
-        _DIRECTORY,
-        flag("--yes", "show what the file asks for and allow it: for scripts"),
-        flag("--list", "list the projects you were asked about"),
-    ),
-    Subcommand(
-        "untrust",
-        "forget what you answered about a project's ullage.toml",
-        "trusting:untrust",
-        _DIRECTORY,
     ),
     Subcommand(
         "adopt",

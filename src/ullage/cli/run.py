@@ -14,14 +14,15 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import aclosing, suppress
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ullage.cli.agent_options import (
-    ASK_FIRST,
     agent_with_instructions,
     endpoint_settings,
+    own_defaults,
     sandbox_settings,
     session_settings,
     tools_settings,
@@ -35,13 +36,13 @@ from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.logged import logged
 from ullage.cli.screen import Screen
-from ullage.cli.trusting import project_settings
 from ullage.display.text import counted, json_text, number, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.events import DraftPiece, Event
 from ullage.runtime.agent import Agent
 from ullage.runtime.approvals import Question
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.tasks import start, stop
@@ -61,8 +62,7 @@ def agent_of(args: argparse.Namespace) -> Agent:
     return agent_with_instructions(
         args.model,
         system=args.system,
-        environment={"ULLAGE_APPROVE": ASK_FIRST, **os.environ},
-        config=project_settings(os.environ),
+        config=(*read_configs(Path.cwd(), os.environ), own_defaults()),
         max_steps=args.max_steps,
         root=args.root,
         **tools_settings(args),

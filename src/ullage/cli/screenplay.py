@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from ullage.cli.grants import granted_words
 from ullage.cli.limit_texts import WINDOW_SOURCES, threshold_sentence
+from ullage.cli.permissions import granted_words
 from ullage.codec.foreign import parse_json
 from ullage.display.text import Line, Span, counted, number, plain, printable, shortened
 from ullage.events import (

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ullage.cli.agent_options import (
-    ASK_FIRST,
     LOOKING,
     agent_with_instructions,
     endpoint_settings,
+    own_defaults,
     sandbox_settings,
     tools_settings,
     warn_of,
@@ -28,12 +28,12 @@ from ullage.cli.exporting import exported_spans, span_hooks
 from ullage.cli.logged import logged
 from ullage.cli.simulated import simulated
 from ullage.cli.stores import place_of
-from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.installation import extra_command
 from ullage.loop_thread import run_to_end
 from ullage.runtime.agent import Agent
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.dispatch import Dispatch
 from ullage.runtime.hooks import Hook
 from ullage.runtime.hosting import ANY_NUMBER
@@ -272,11 +272,11 @@ def agent_of(
         root=args.root,
         store=store,
         hooks=hooks,
-        environment={
-            "ULLAGE_APPROVE": ASK_FIRST,
-            **(os.environ if environment is None else environment),
-        },
-        config=() if args.simulate else project_settings(os.environ),
+        environment=environment,
+        config=(
+            *(() if args.simulate else read_configs(Path.cwd(), os.environ)),
+            own_defaults(),
+        ),
         yields=True,
         **tools_settings(args),
         **sandbox_settings(args),

@@ -51,8 +51,3 @@ def _open(
 def owned_in(params: Mapping[str, object], wire: str) -> tuple[str, ...]:
     """The names in ``params`` of fields that the encoder of this wire writes itself."""
     return WIRES[wire].params.owned_in(params) if wire in WIRES else ()
-
-
-def unowned(params: Mapping[str, object], wire: str) -> Mapping[str, object]:
-    """``params`` without the encoder's own fields; the same mapping where there are none."""
-    return WIRES[wire].params.unowned(params) if wire in WIRES else params

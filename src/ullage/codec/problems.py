@@ -147,7 +147,7 @@ _NEXT: Final[dict[type[ProviderError], str]] = {
     ModelLoading: "Wait until the model is loaded, then try again.",
     ServerError: "Try again.",
     ContentFiltered: "Change what is sent.",
-    WrongConversation: "Leave earlier reasoning out (include_in_context = false), or begin a new session.",
+    WrongConversation: "Leave earlier reasoning out (reasoning = 'none'), or begin a new session.",
     RequestRejected: "Look at the request with --raw.",
     Overflow: "Compact the conversation or choose a model with a larger window.",
     BodyTooLarge: "Drop large images, files or tool results.",

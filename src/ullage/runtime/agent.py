@@ -46,7 +46,7 @@ from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.runtime.authority import is_hidden
-from ullage.runtime.config_file import read_configs, remember_trusted
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.count_endpoints import CountEndpoints
 from ullage.runtime.handovers import (
     arguments_within,
@@ -227,9 +227,6 @@ class Agent(Generic[OutputT, DepsT]):
         resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
-        remember_trusted(resolved, self._environment)
-        if config is True:
-            _warn_of_project(resolved)
 
     # -- sessions --
 
@@ -497,13 +494,9 @@ class Agent(Generic[OutputT, DepsT]):
                     await asyncio.to_thread(grants.all)
             client = self._given_client
             if client is None:
-                timeouts = Timeouts(
-                    connect_s=settings.connect_s,
-                    first_byte_s=settings.first_byte_s,
-                    between_s=settings.between_s,
-                    call_s=settings.call_s,
+                client = await stack.enter_async_context(
+                    Client(timeouts=Timeouts.of(settings.timeout))
                 )
-                client = await stack.enter_async_context(Client(timeouts=timeouts))
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
             for server in self._servers:
@@ -601,9 +594,7 @@ class Agent(Generic[OutputT, DepsT]):
         return Calibration(models={key: known[key]} if key in known else {})
 
     def _first_calls(self) -> tuple[FirstCall, ...]:
-        """What earlier sessions' first calls held beyond their estimates; nothing if that is not to be used."""
-        if not self.settings.overhead:
-            return ()
+        """What earlier sessions' first calls held beyond their estimates."""
         stored = OverheadStore(self._data, records=self._records).read()
         if stored.problem:
             log.warning("%s", stored.problem)
@@ -611,7 +602,7 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""
-        if not (settings.overhead and self._learns(settings)):
+        if not self._learns(settings):
             return ()
         provider, model = settings.destination()
         name = (provider.name, model)
@@ -629,7 +620,7 @@ class Agent(Generic[OutputT, DepsT]):
             if meter.calibration.models:
                 store = CalibrationStore(self._data, records=self._records)
                 await asyncio.to_thread(store.add, meter.calibration)
-            if meter.first_call is not None and self.settings.overhead:
+            if meter.first_call is not None:
                 calls = OverheadStore(self._data, records=self._records)
                 await asyncio.to_thread(calls.add, meter.first_call)
         except UllageError as problem:
@@ -757,19 +748,11 @@ def servers_of(
                 cwd=cwd,
                 url=filled.url,
                 headers=filled.headers,
-                timeout_s=settings.tool_timeout_s,
+                timeout_s=settings.timeout,
                 sandbox=confined_server(filled, sandbox),
             )
         )
     return servers
-
-
-def _warn_of_project(resolved: Resolved) -> None:
-    """Log what a project's file sets without the right to: a library has no person to ask."""
-    for one in resolved.narrowed:
-        if one.place == "project file":
-            allow = " The command `ullage trust` allows it." if one.may_be_asked else ""
-            log.warning("%s: %s%s", one.where, one, allow)
 
 
 def _check_root(resolved: Resolved) -> None:

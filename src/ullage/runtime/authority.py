@@ -1,21 +1,34 @@
 """Who may set a setting besides the operator, and how far.
 
-The operator starts the program: launch arguments, the user's own configuration file, the environment, and the Python
-program that makes an ``Agent``. All other sources count within the operator's settings: callers of the API, the
-settings stored in a session's ledger, and a project's ``ullage.toml``. A model sets nothing.
-
-Each setting carries one ``Authority`` (``runtime/settings.py``). ``precedence.resolve`` applies it, and the table of
-docs/settings.md is made from it.
+The operator starts the program: launch arguments, the environment, the user's own configuration file, and the Python
+program that makes an ``Agent``. A project's ``ullage.toml`` sets what ``PROJECT_KEYS`` names and is refused with
+anything else. Callers of the API and the settings stored in a session's ledger count within the operator's settings:
+each setting carries one ``Authority`` for them (``runtime/settings.py``), which ``precedence.resolve`` applies. A model
+sets nothing.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
+from ullage.agent.budgets import Budget
 from ullage.codec.params import split
 from ullage.wire.endpoints import same_address
+
+PROJECT_KEYS: Final[Mapping[str, str]] = {
+    "system": "text for the model, as `AGENTS.md` is; what the model may do stays as it was",
+    "instructions": "visible files below the root, which go to the user's own provider",
+    "summary_instructions": "text for the model that summarises",
+    "strategy": "one of Ullage's own ways to compact",
+    "sequential_tools": "the order of calls that run anyway",
+    "defer_tools": "when the tools that are there are declared",
+    "always_declare": "which of them are declared at once",
+}
+"""All that a project's file may set, and why that is harmless: whoever wrote the file, no key and no conversation goes
+to another address, nothing runs or is approved, and no limit of what is spent rises. None depends on the model."""
 
 SANDBOXES: Final = ("off", "workspace+network", "workspace")
 """From the loosest to the strictest."""
@@ -33,15 +46,9 @@ Narrow = Callable[[Any, Any, str], Kept]
 
 
 class Authority(NamedTuple):
-    """Who may set one setting.
-
-    ``session`` is for callers and ledgers: ``any`` value, ``narrower`` than the operator's, or ``never``.
-    ``project`` is for a project's file: ``any`` value, ``part`` (what is harmless at once, the rest when the user has
-    agreed to the file), ``asked`` (only when the user has agreed), or ``never``.
-    """
+    """How far callers and ledgers may set a setting: ``any`` value, ``narrower`` than the operator's, or ``never``."""
 
     session: Literal["any", "narrower", "never"] = "any"
-    project: Literal["any", "part", "asked", "never"] = "any"
     why: str = ""
     how: str = ""
     """How a session's value narrows the operator's, for the documentation."""
@@ -86,10 +93,15 @@ def _stricter(wanted: str, ceiling: str, wire: str) -> Kept:
     return Kept(wanted) if is_stricter else Kept(ceiling, wanted)
 
 
-def _lower(wanted: float | None, ceiling: float | None, wire: str) -> Kept:
-    if ceiling is None or (wanted is not None and wanted <= ceiling):
-        return Kept(wanted)
-    return Kept(ceiling, "no limit" if wanted is None else f"{wanted:,}")
+def _lower(wanted: Budget, ceiling: Budget, wire: str) -> Kept:
+    limits: dict[str, Any] = {}
+    dropped: list[str] = []
+    for field in dataclasses.fields(Budget):
+        want, most = getattr(wanted, field.name), getattr(ceiling, field.name)
+        is_more = want is not None and most is not None and want > most
+        limits[field.name] = most if want is None or is_more else want
+        dropped += [f"{field.name}={want:,}"] if is_more else []
+    return Kept(Budget(**limits), ", ".join(dropped))
 
 
 def _visible(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
@@ -110,18 +122,6 @@ def _sampling(
     return Kept({**kept, **own}, ", ".join(left))
 
 
-def _sampling_of_models(
-    wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, wire: str
-) -> Kept:
-    tables: dict[str, Mapping[str, object]] = {}
-    dropped: list[str] = []
-    for model, table in wanted.items():
-        kept, beyond = split(table.get("params", {}), wire)
-        tables[model] = {**table, "params": kept} if "params" in table else table
-        dropped += [f"{model}.params.{name}" for name in beyond]
-    return Kept(tables, ", ".join(dropped))
-
-
 def is_hidden(name: str) -> bool:
     """Whether a file is private by its name: ``.env``, ``prod.env``, anything in ``.git``."""
     path = PurePath(name)
@@ -131,46 +131,35 @@ def is_hidden(name: str) -> bool:
 
 
 ANYONE: Final = Authority()
-"""Harmless: it changes within limits how the conversation is counted, shown or stored."""
+"""Within the bounds of its value it decides how the conversation is sent, counted, shown or stored."""
 CHOICE: Final = Authority(
-    project="asked",
-    why="decides which provider gets the conversation, which key is used and what is spent",
+    why="decides which provider gets the conversation, which key is used and what is spent"
 )
 EFFORT: Final = Authority(
-    project="asked", why="decides how many calls are paid for before the program gives up"
+    why="decides how many calls are paid for before the program gives up"
 )
 BUDGET: Final = Authority(
     session="narrower",
-    project="asked",
     why="is the limit of what is spent",
     how="at most the operator's",
     narrow=_lower,
     is_ceiling=True,
 )
-MODELS: Final = Authority(
-    session="narrower",
-    project="part",
-    why="holds `params`",
-    how="as `params`",
-    narrow=_sampling_of_models,
-)
+MODELS: Final = Authority(session="never", why="holds `params`")
 PARAMS: Final = Authority(
     session="narrower",
-    project="part",
     why="may attach a remote server or make the provider keep the conversation",
     how="fields that shape the answer ([which](#fields-of-params))",
     narrow=_sampling,
 )
 INSTRUCTIONS: Final = Authority(
     session="narrower",
-    project="part",
     why="may name a file that is not meant to be sent to a provider, such as `.env`",
     how="visible files below the root",
     narrow=_visible,
 )
 BASE_URL: Final = Authority(
     session="narrower",
-    project="never",
     why="decides where the conversation and the key are sent",
     how="the operator's own address",
     narrow=_same_address,
@@ -178,18 +167,13 @@ BASE_URL: Final = Authority(
     option="--base-url",
 )
 ENDPOINTS: Final = Authority(
-    session="never",
-    project="never",
-    why="decides where the conversation is sent, and with which key",
+    session="never", why="decides where the conversation is sent, and with which key"
 )
 RATES: Final = Authority(
-    session="never",
-    project="never",
-    why="is shared by all sessions with the same key",
+    session="never", why="is shared by all sessions with the same key"
 )
 TOOLS: Final = Authority(
     session="narrower",
-    project="asked",
     why="gives the model tools that run on this machine",
     how="tools that the operator has named too",
     narrow=_fewer,
@@ -198,7 +182,6 @@ TOOLS: Final = Authority(
 )
 APPROVE: Final = Authority(
     session="narrower",
-    project="asked",
     why="decides which tools ask before they run; a shorter list asks less",
     how="in addition to the operator's",
     narrow=_more,
@@ -206,12 +189,10 @@ APPROVE: Final = Authority(
 )
 MCP: Final = Authority(
     session="never",
-    project="asked",
     why="starts programs, connects to servers and gives them the conversation",
 )
 ROOT: Final = Authority(
     session="narrower",
-    project="asked",
     why="decides which files can be read and written",
     how="a directory inside the operator's",
     narrow=_inside,
@@ -220,19 +201,12 @@ ROOT: Final = Authority(
 )
 SANDBOX: Final = Authority(
     session="narrower",
-    project="never",
-    why="is what confines commands that the project may have had a part in",
+    why="is what confines commands",
     how="the stricter one",
     narrow=_stricter,
     is_ceiling=True,
     option="--sandbox",
 )
 SANDBOX_PLACES: Final = Authority(
-    session="never", project="never", why="opens places that commands could not reach"
-)
-SCREEN: Final = Authority(
-    session="never", project="never", why="is for the screen of one person"
-)
-TRUSTED: Final = Authority(
-    session="never", project="never", why="is what gives a project's file its rights"
+    session="never", why="opens places that commands could not reach"
 )

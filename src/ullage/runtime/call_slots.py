@@ -122,8 +122,8 @@ class SharedSlot:
         if wait.sent_s and now + wait.sent_s > self._began_at + self._longest_s:
             raise RateLimited(
                 f"The rate limit of {self._provider} is used up: this call would wait for "
-                f"{now - self._began_at + wait.sent_s:,.0f} s, and `rate_wait_s` allows {self._longest_s:,.0f} s. "
-                "It was not sent. Try again later, or raise `rate_wait_s`.",
+                f"{now - self._began_at + wait.sent_s:,.0f} s, and at most {self._longest_s:,.0f} s are waited. "
+                "It was not sent. Try again later.",
                 retry_after_s=wait.sent_s,
             )
         return wait

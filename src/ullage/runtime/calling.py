@@ -12,6 +12,7 @@ from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.codec.wires import default_output
 from ullage.context.exchanges import in_view
+from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     Overflow,
     ProviderError,
@@ -217,22 +218,16 @@ async def _stream(
         call=call,
         policy=ledger.meter.policy,
         options=options,
-        retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
+        retries=Retries(tries=settings.tries),
         on_retry=waits.note_retry,
         slot=runtime.shared.slots.for_call(
-            endpoint, request.model, settings.rate_limits, longest_s=settings.rate_wait_s
+            endpoint, request.model, settings.rates.per_minute, longest_s=RATE_WAIT_S
         ),
         on_wait=waits.note_wait,
         sleep=pause,
         history=runtime.requests.history,
     )
-    drafted = drafting(
-        ledger.store,
-        ledger.held,
-        call,
-        flush_s=settings.flush_s,
-        flush_bytes=settings.flush_bytes,
-    )
+    drafted = drafting(ledger.store, ledger.held, call)
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):

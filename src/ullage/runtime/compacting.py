@@ -25,6 +25,7 @@ from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
+from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     BodyTooLarge,
     ContentFiltered,
@@ -277,7 +278,7 @@ async def summarise(
             policy=ledger.meter.policy,
             media=runtime.media if wanted.extends else {},
             slot=lambda: runtime.shared.slots.for_call(
-                endpoint, model, settings.rate_limits, longest_s=settings.rate_wait_s
+                endpoint, model, settings.rates.per_minute, longest_s=RATE_WAIT_S
             ),
             waits=CallWaits(ledger, call, endpoint),
         )

@@ -6,20 +6,14 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, cast
 
 from ullage.bounds import value_excess
-from ullage.directories import data_directory
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.models.providers import Provider
-from ullage.runtime.layers import Layer, is_inside, read_layer
-from ullage.runtime.precedence import Resolved
-from ullage.runtime.toml_lines import is_too_deep
-from ullage.store.project_answers import ProjectAnswers
+from ullage.runtime.layers import Layer, read_layer
 
 FILE: Final = "ullage.toml"
 
@@ -55,66 +49,24 @@ def project_config(start: Path) -> Path | None:
     )
 
 
-def config_files(
-    start: Path, environment: Mapping[str, str], *, platform: str = sys.platform
-) -> list[Path]:
-    """The existing files, the project's before the user's; a file that is both counts as the user's.
-
-    Raises ``SettingError`` if ``ULLAGE_CONFIG`` names a missing file.
-    """
-    user, project = user_config(environment, platform=platform), project_config(start)
-    found = [] if project is None or _are_same(project, user) else [project]
-    if user.is_file():
-        return [*found, user]
-    if environment.get("ULLAGE_CONFIG", "").strip():
-        raise SettingError(
-            f"ULLAGE_CONFIG names {user}, which is no file. Correct it, or unset it."
-        )
-    return found
-
-
 def read_configs(
     start: Path, environment: Mapping[str, str], *, platform: str = sys.platform
 ) -> tuple[Layer, ...]:
-    """The layers of the user's and the project's file, for ``resolve``. Raises ``SettingError`` as ``read_config``.
+    """The layers of the project's and the user's file, for ``resolve``; a file that is both is the user's.
 
-    Looks up the user's answer about the project's file.
+    Raises ``SettingError`` as ``read_config``, and if ``ULLAGE_CONFIG`` names a missing file.
     """
-    user = user_config(environment, platform=platform)
-    answers = ProjectAnswers(data_directory(environment, platform=platform))
+    user, project = user_config(environment, platform=platform), project_config(start)
     layers: list[Layer] = []
-    for path in config_files(start, environment, platform=platform):
-        if path == user:
-            layers.append(read_config(path))
-            continue
-        layer = read_config(path, place="project file")
-        is_agreed = answers.of(path.parent, layer.digest) is True
-        layers.append(
-            replace(layer, is_agreed=is_agreed, needs_answer=answers.knows(path.parent))
+    if project is not None and project.resolve() != user.resolve():
+        layers.append(read_config(project, place="project file"))
+    if user.is_file():
+        layers.append(read_config(user))
+    elif environment.get("ULLAGE_CONFIG", "").strip():
+        raise SettingError(
+            f"ULLAGE_CONFIG names {user}, which is no file. Correct it, or unset it."
         )
     return tuple(layers)
-
-
-def remember_trusted(resolved: Resolved, environment: Mapping[str, str]) -> None:
-    """Store the content of a file that counts because its directory is trusted, and which places commands can write.
-
-    So a command of this session can't extend the settings of the next one. Raises ``UllageError``.
-    """
-    trusted = resolved.settings.trusted
-    if not trusted:
-        return
-    answers = ProjectAnswers(data_directory(environment))
-    for layer in resolved.layers:
-        if (
-            layer.place == "project file"
-            and layer.path is not None
-            and layer.is_agreed
-            and not layer.needs_answer
-        ):
-            answers.add(layer.path.parent, layer.digest, is_agreed=True)
-    for place in (resolved.settings.root or Path.cwd(), *resolved.settings.sandbox_write):
-        if is_inside(place, trusted):
-            answers.note_session(place)
 
 
 def read_config(
@@ -142,12 +94,10 @@ def read_config(
         raise SettingError(
             f"{path} has more than {CONFIG_BYTES:,} bytes, the most that is read. Make it shorter."
         )
-    if is_too_deep(text):
-        raise SettingError(
-            f"{path} nests brackets deeper than {TOML_DEPTH} levels. Make it flatter."
-        )
     try:
         values = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep(path) from None
     except ValueError as problem:  # TOML's own error is one, and so is that of a number with thousands of digits
         at = (
             f", line {text.count(chr(10)) + 1}"
@@ -158,13 +108,8 @@ def read_config(
             f"{path}{at}: this is no TOML: {problem}. Correct it there."
         ) from problem
     if value_excess(values, most=TOML_DEPTH):
-        raise SettingError(
-            f"{path} nests tables deeper than {TOML_DEPTH} levels. Make it flatter."
-        )
-    digest = sha256(data).hexdigest()
-    return read_layer(
-        Layer(place=place, values=values, path=path.absolute(), text=text, digest=digest)
-    )
+        raise _too_deep(path)
+    return read_layer(Layer(place=place, values=values, path=path.absolute(), text=text))
 
 
 def user_endpoints(
@@ -182,5 +127,7 @@ def user_endpoints(
     )
 
 
-def _are_same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+def _too_deep(path: Path) -> SettingError:
+    return SettingError(
+        f"{path} is nested deeper than {TOML_DEPTH} levels. Make it flatter."
+    )

@@ -21,7 +21,7 @@ from ullage.store.store import Store
 KEPT_IN_A_FORK: Final = (authority.TOOLS, authority.BUDGET, authority.SANDBOX)
 """Settings that can only restrict a session: a fork of the user's own session keeps them."""
 
-NARROWED: Final = ("params", "models", "instructions")
+NARROWED: Final = ("params", "instructions")
 """Settings of which a copy keeps the harmless part."""
 
 

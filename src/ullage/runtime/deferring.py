@@ -59,7 +59,7 @@ def tool_set(
     """
     tools = tuple(tool.declaration for tool in offered.values())
     rules = DeferralRules(
-        settings.defer_tools, settings.defer_share, frozenset(settings.always_declare)
+        settings.defer_tools, always_declared=frozenset(settings.always_declare)
     )
     sizes = _sizes(fold, runtime.tool_tokens)
     never = BUILTIN.union(name for name in offered if name.startswith(HANDOVER))

@@ -109,6 +109,10 @@ BUSY_WAIT_S: Final = 0.5
 """Seconds before another attempt to drive a session that another process drives, unless it changes before."""
 
 
+MOST_DROPS: Final = 2
+"""How often a call is repeated after its answer broke off, unless ``tries`` allows fewer."""
+
+
 class Driver:
     """Drives one session. ``drive`` may be called again after it has returned."""
 
@@ -406,7 +410,7 @@ class Driver:
             rules=LoopRules(
                 max_steps=settings.max_steps,
                 max_repeats=settings.max_repeats,
-                drop_retries=settings.drop_retries,
+                drop_retries=min(MOST_DROPS, settings.tries - 1),
                 sequential_tools=settings.sequential_tools,
                 has_strategies=bool(ordered(settings.strategy)),
                 budget=settings.budget,

@@ -31,27 +31,17 @@ _MODEL: Final = ("model", "base_url", "wire", "endpoints", "fallback")
 
 OF_THE_SESSION: Final = (
     "max_steps",
-    "max_handovers",
-    "budget_calls",
-    "budget_tool_calls",
-    "budget_tokens",
-    "budget_input",
-    "budget_output",
-    "budget_usd",
-    "budget_s",
-    "budget_session_calls",
-    "budget_session_tool_calls",
-    "budget_session_tokens",
-    "budget_session_input",
-    "budget_session_output",
-    "budget_session_usd",
+    "budget",
+    "session_budget",
     "cancel_tools",
     "cancel_queue",
     "lease_ttl_s",
-    "flush_s",
-    "flush_bytes",
 )
 """Settings of the session as a whole: those of the agent it was begun with hold, whichever agent continues."""
+
+
+MOST_HANDOVERS: Final = 10
+"""How often a turn may be handed over: two agents that send it back and forth show no progress by then."""
 
 
 class TeamAgent(Protocol):
@@ -132,12 +122,12 @@ def _handover_tool(other: TeamAgent) -> AgentTool:
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         if not isinstance(context, CallContext):
             raise BadArguments("A conversation is handed over inside a session only.")
-        loop, settings = context.runtime.ledger.loop, context.runtime.settings
+        loop = context.runtime.ledger.loop
         if loop.handing_over is not None:
             raise BadArguments(
                 f"Nothing was done: the conversation is handed over to {loop.handing_over} already."
             )
-        if loop.handovers >= settings.max_handovers:
+        if loop.handovers >= MOST_HANDOVERS:
             raise BadArguments(
                 f"Nothing was done: the conversation was handed over {loop.handovers} times in this turn, which is the "
                 "limit. Answer the user yourself."

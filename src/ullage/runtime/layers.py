@@ -1,18 +1,17 @@
-"""A layer is what one place sets: arguments, a session, a file or the environment. Its values are checked here.
-
-Nothing is read from disk but links, to see whether one directory is inside another.
-"""
+"""A layer is what one place sets: arguments, a session, a file or the environment. Its values are checked here."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from ullage.display.text import quoted
 from ullage.errors import SettingError
+from ullage.runtime.authority import PROJECT_KEYS, is_hidden
 from ullage.runtime.setting_values import is_secret_name, literal_secrets
 from ullage.runtime.settings import (
     KEYS,
@@ -22,7 +21,6 @@ from ullage.runtime.settings import (
     nearest,
     read_value,
 )
-from ullage.runtime.toml_lines import line_of
 
 NO_SETTINGS: Final = frozenset(
     {
@@ -49,23 +47,17 @@ class Layer:
     values: Mapping[str, object]
     path: Path | None = None
     text: str = field(default="", repr=False)
-    is_agreed: bool = False
-    """Of a project's file: the user has seen its content and agreed to it."""
-    needs_answer: bool = False
-    """Of a project's file: sessions have worked in its directory, so that a trusted directory is not enough."""
-    digest: str = ""
-    """Of a file: identifies its content."""
 
     @property
     def is_operator(self) -> bool:
-        """Whether the operator set it: an argument, the user's own file or the environment."""
+        """Whether the operator set it: an argument, the environment, the user's own file or the program's default."""
         return self.place not in ("session", "project file")
 
     def where(self, *key: str) -> str:
         """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
         if self.path is not None:
-            line = line_of(self.text, key) if key and self.text else None
-            return str(self.path) if line is None else f"{self.path}, line {line}"
+            line = _line_of(self.text, key) if key and self.text else 0
+            return f"{self.path}, line {line}" if line else str(self.path)
         if self.place == "environment" and key:
             return environment_name(key[0])
         return self.place
@@ -77,16 +69,18 @@ def read_layer(layer: Layer) -> Layer:
     for key, given in layer.values.items():
         if key not in KEYS:
             raise SettingError(f"{layer.where(key)}: {_unknown(key)}")
+        if layer.place == "project file" and key not in PROJECT_KEYS:
+            raise _no_project_s(layer, key)
         try:
             value = read_value(key, given)
         except SettingError as problem:
             raise SettingError(
                 f"{layer.where(*_path_of_problem(key, given))}: {problem}"
             ) from problem
+        if layer.place == "project file" and key == "instructions":
+            _refuse_hidden(value, layer)
         if layer.path is not None and isinstance(value, Path):
             value = layer.path.parent / value
-        if layer.path is not None and key == "trusted":
-            value = tuple(layer.path.parent / directory for directory in value)
         if key in TABLES and layer.place != "argument":
             _refuse_secrets(key, value, layer)
         read[key] = value
@@ -114,12 +108,6 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     return read_layer(Layer(place="environment", values=values))
 
 
-def is_inside(directory: Path, places: Iterable[Path]) -> bool:
-    """Whether a directory is one of these or lies below one, wherever links lead."""
-    real = directory.resolve()
-    return any(real.is_relative_to(place.resolve()) for place in places)
-
-
 def _unknown(key: str) -> str:
     if is_secret_name(key):
         return (
@@ -127,6 +115,24 @@ def _unknown(key: str) -> str:
             "session. Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
         )
     return f"there is no setting {quoted(key)}.{nearest(key, KEYS)}"
+
+
+def _no_project_s(layer: Layer, key: str) -> SettingError:
+    """The one sentence about a key that a project's file can't set, and where it may stand."""
+    variable = environment_name(key)
+    places = f"your own ullage.toml, {variable}" if variable else "your own ullage.toml"
+    return SettingError(
+        f"{layer.where(key)}: a project's file can't set {key}: remove it there, and set it in {places} or the call."
+    )
+
+
+def _refuse_hidden(names: object, layer: Layer) -> None:
+    for name in names if isinstance(names, tuple) else ():
+        if is_hidden(name):
+            raise SettingError(
+                f"{layer.where('instructions')}: a project's file can't name the hidden file {quoted(name)} in "
+                "`instructions`: remove it there, and name it in your own ullage.toml, ULLAGE_INSTRUCTIONS or the call."
+            )
 
 
 def _refuse_secrets(key: str, table: object, layer: Layer) -> None:
@@ -159,3 +165,30 @@ def _is_valid(key: str, value: object) -> bool:
     except SettingError:
         return False
     return True
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line, from 1, that names ``path`` or as much of it as any line does; 0 where none begins with it."""
+    table: tuple[str, ...] = ()
+    found, longest = 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        is_table = line.lstrip().startswith("[")
+        try:
+            keys = _keys_of(line if is_table else line.partition("=")[0] + "=0")
+        except ValueError:
+            continue
+        table = keys if is_table else table
+        here = (keys if is_table else (*table, *keys))[: len(path)]
+        if here == path[: len(here)] and len(here) > longest:
+            found, longest = number, len(here)
+    return found
+
+
+def _keys_of(line: str) -> tuple[str, ...]:
+    """The keys of a line of TOML: ``mcp`` and ``github`` of ``[mcp.github]``."""
+    keys: list[str] = []
+    read: object = tomllib.loads(line)
+    while isinstance(read, dict) and read:
+        name, read = next(iter(read.items()))
+        keys.append(name)
+    return tuple(keys)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from ullage.errors import UllageError
 from ullage.events import FirstCall
-from ullage.runtime.layers import environment_layer
-from ullage.runtime.settings import Settings
 from ullage.store.calibration import CalibrationStore
 from ullage.store.overhead import OverheadStore
 from ullage.tokens.calibration import Calibration
@@ -28,7 +25,6 @@ class StoredLearning:
         data: Path | None = None,
         *,
         say: Callable[[str], None] = lambda _: None,
-        environment: Mapping[str, str] = os.environ,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._calibrations = CalibrationStore(data)
@@ -36,7 +32,6 @@ class StoredLearning:
         self._say = say
         self._clock = clock
         self._written = clock()
-        self._uses_overhead = _is_used(environment)
         self._models = Calibration()
         self._new = Calibration()
         self._calls: tuple[FirstCall, ...] = ()
@@ -45,8 +40,7 @@ class StoredLearning:
             self._models = self._calibrations.read()
         except UllageError as problem:
             say(f"{problem} Metering goes on without it.")
-        if self._uses_overhead:
-            self._calls = self._overhead.read().calls
+        self._calls = self._overhead.read().calls
 
     def calibration(self) -> Calibration:
         """What is known of all models."""
@@ -74,7 +68,7 @@ class StoredLearning:
         if self._clock() - self._written > EVERY_S:
             self.write()
         is_new = first_call is not None and first_call not in self._known
-        if first_call is not None and is_new and self._uses_overhead:
+        if first_call is not None and is_new:
             self._known.add(first_call)
             self._calls = (first_call, *self._calls)
             self._try(lambda: self._overhead.add(first_call))
@@ -91,13 +85,3 @@ class StoredLearning:
             write()
         except UllageError as problem:
             self._say(str(problem))
-
-
-def _is_used(environment: Mapping[str, str]) -> bool:
-    own = {"ULLAGE_OVERHEAD": environment.get("ULLAGE_OVERHEAD", "")}
-    return bool(
-        environment_layer(own).values.get(
-            "overhead",
-            Settings().overhead,
-        )
-    )

@@ -1,11 +1,11 @@
-"""Which value of a setting counts: argument > session > project's file > user's file > environment > default.
+"""Which value of a setting counts: argument > session > environment > project's file > user's file > default.
 
     resolved = resolve({"model": "anthropic:claude-haiku-4-5"}, {}, read_configs(Path.cwd(), os.environ), os.environ)
     resolved.settings.trigger, resolved.source_of("trigger")
 
-The operator's layers (argument, user's file, environment, and a project's file that the user has agreed to) are a
-ceiling: what a session or any other project's file sets is narrowed as the ``Authority`` of the setting says.
-``Resolved.narrowed`` lists what does not count; ``refuse_beyond`` refuses a command that asks for it.
+What the operator sets (argument, environment, user's file) is a ceiling: what a session sets is narrowed as the
+``Authority`` of the setting says. ``Resolved.narrowed`` lists what does not count; ``refuse_beyond`` refuses a command
+that asks for it. A project's file holds only harmless settings (``layers.read_layer``).
 
 A table of one model (``[models."claude-haiku-4-5"]``) wins over what the same layer sets for all models.
 """
@@ -15,13 +15,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
-from ullage.codec.params import owned_in, split, unowned
+from ullage.codec.params import owned_in
 from ullage.errors import SettingError
 from ullage.models.providers import Provider, read_name
-from ullage.runtime.layers import TABLES, Layer, environment_layer, is_inside, read_layer
+from ullage.runtime.layers import TABLES, Layer, environment_layer, read_layer
 from ullage.runtime.setting_values import shown
 from ullage.runtime.settings import (
     KEYS,
@@ -38,9 +37,10 @@ log = logging.getLogger(__name__)
 _RANKS: Final[tuple[Place, ...]] = (
     "argument",
     "session",
+    "environment",
     "project file",
     "user file",
-    "environment",
+    "default",
 )
 
 _UNNAMED_SERVER: Final = "(server)"
@@ -50,7 +50,7 @@ _UNNAMED_SERVER: Final = "(server)"
 class SettingSource(NamedTuple):
     """Which place set a value, and which file, table or variable there."""
 
-    place: Place | Literal["default"]
+    place: Place
     where: str = ""
 
     def __str__(self) -> str:
@@ -58,15 +58,10 @@ class SettingSource(NamedTuple):
 
 
 class Narrowed(NamedTuple):
-    """A value of a session or of a project's file, or a part of it, that does not count."""
+    """A value of a session, or a part of it, that does not count."""
 
-    place: Place
     key: str
     what: str
-    where: str = ""
-    """The file and line that set it."""
-    may_be_asked: bool = False
-    """Whether it counts once the user agrees to the project's file."""
 
     def __str__(self) -> str:
         why = meaning_of(self.key).who.why
@@ -81,7 +76,7 @@ class Resolved:
     layers: tuple[Layer, ...]
     sources: Mapping[str, SettingSource] = field(repr=False)
     narrowed: tuple[Narrowed, ...] = ()
-    """What a session or a project's file sets in vain."""
+    """What a session sets in vain."""
 
     def source_of(self, key: str) -> SettingSource:
         """The source of a key's value; for a table, the highest place that set an entry. Raises ``SettingError``."""
@@ -97,7 +92,7 @@ def resolve(
     *,
     session_first: Collection[str] = (),
 ) -> Resolved:
-    """The settings that count. ``files`` are the user's and a project's, in any order.
+    """The settings that count. ``files`` are the user's and a project's, and a program's own defaults, in any order.
 
     ``session_first`` names the settings in which the session wins over an argument. A value of the session that can't
     be read is left out, for a ledger may have been written by anyone. Raises ``SettingError`` for every other unknown
@@ -110,7 +105,7 @@ def resolve(
     ]
     read.append(environment_layer(environment))
     own, unreadable = _readable(Layer(place="session", values=session))
-    layers = _with_trust(_ranked([*read, own]))
+    layers = _ranked([*read, own])
 
     # A session's narrower value of a ceiling counts although an argument has a higher rank.
     above = {
@@ -119,20 +114,15 @@ def resolve(
     }
     model = _model_in_use(layers, own, above)
 
-    narrowed = unreadable
-    allowed: list[Layer] = []
-    for layer in layers:
-        if layer.place == "project file":
-            allowed.append(_project_within(layer, model.wire, narrowed))
-        elif layer.place != "session":
-            allowed.append(layer)
+    allowed = [layer for layer in layers if layer.place != "session"]
     ceiling, _ = _merged(allowed, model)
     limits = {
         key: value
         for key, value in ceiling.items()
         if meaning_of(key).who.session == "narrower"
     }
-    own = _session_within(own, Settings(**limits), model.wire, narrowed)
+    own, narrowed = _session_within(own, Settings(**limits), model.wire)
+    narrowed = [*unreadable, *narrowed]
 
     values, sources = _merged(_with_session(allowed, own, above), model)
     if (
@@ -161,7 +151,7 @@ def check_values(values: Mapping[str, object]) -> None:
 def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
     """Raise ``SettingError`` where a session's value of one of these keys is more than the operator allows."""
     for found in resolved.narrowed:
-        if found.place != "session" or found.key not in keys:
+        if found.key not in keys:
             continue
         option, variable = meaning_of(found.key).who.option, environment_name(found.key)
         if option:
@@ -192,11 +182,7 @@ def left_out(resolved: Resolved) -> str:
 
     Names the settings and not their values, which anyone may have written.
     """
-    keys = list(
-        dict.fromkeys(
-            found.key for found in resolved.narrowed if found.place == "session"
-        )
-    )
+    keys = list(dict.fromkeys(found.key for found in resolved.narrowed))
     if not keys:
         return ""
     options = [meaning_of(key).who.option for key in keys if meaning_of(key).who.option]
@@ -225,28 +211,8 @@ def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
         except SettingError as problem:
             log.info("A setting of a session is left out: %s", problem)
             if key in KEYS:
-                bad.append(Narrowed(layer.place, key, "its value"))
+                bad.append(Narrowed(key, "its value"))
     return replace(layer, values=good), bad
-
-
-def _with_trust(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """The layers, a project's file in a directory that the operator trusts as one that the user has agreed to."""
-    trusting = [
-        layer for layer in layers if layer.is_operator and "trusted" in layer.values
-    ]
-    if not trusting:
-        return layers
-    trusted = cast(tuple[Path, ...], trusting[0].values["trusted"])
-    return tuple(
-        replace(layer, is_agreed=True) if _is_trusted(layer, trusted) else layer
-        for layer in layers
-    )
-
-
-def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
-    if layer.place != "project file" or layer.path is None or layer.needs_answer:
-        return False
-    return is_inside(layer.path.parent, trusted)
 
 
 def _with_session(
@@ -279,27 +245,18 @@ class _ModelInUse(NamedTuple):
 def _model_in_use(
     layers: Sequence[Layer], own: Layer, above: Collection[str]
 ) -> _ModelInUse:
-    """The model that counts. A project's file counts here if the user has agreed to it.
+    """The model that counts.
 
     An address belongs to the provider of the model that is named beside it, else of the operator's model; without a
     model, to models that name no provider. No other provider's key goes there.
     """
-    others = [
-        layer
-        for layer in layers
-        if layer.is_operator or (layer.place == "project file" and layer.is_agreed)
-    ]
-    addressed = [
-        layer for layer in layers if layer.is_operator and layer.values.get("base_url")
-    ][:1]
+    others = [layer for layer in layers if layer.is_operator]
+    addressed = [layer for layer in others if layer.values.get("base_url")][:1]
     base_url = _first("base_url", addressed)
     endpoints: dict[str, Provider] = {}
-    for layer in layers:
-        if layer.is_operator:
-            endpoints = {
-                **cast(Mapping[str, Provider], layer.values.get("endpoints", {})),
-                **endpoints,
-            }
+    for layer in others:
+        named = cast(Mapping[str, Provider], layer.values.get("endpoints", {}))
+        endpoints = {**named, **endpoints}
 
     owner, _ = _provider_of(
         _first("model", [*addressed, *others]),
@@ -373,8 +330,6 @@ def _add(
     for key, value in given.items():
         if key in TABLES:
             entries = cast(Mapping[str, Any], value)
-            if key == "params" and not (layer.is_operator or layer.is_agreed):
-                entries = split(entries, model.wire).open
             values[key] = _merged_tables(key, values.get(key, {}), entries)
         else:
             values[key] = value
@@ -399,62 +354,24 @@ def _merged_tables(
 # -- who may set what --
 
 
-def _project_within(layer: Layer, wire: str, narrowed: list[Narrowed]) -> Layer:
-    """What a project's file may set; with ``is_agreed``, the user has agreed to it. The rest goes to ``narrowed``."""
-    values: dict[str, object] = {}
-    defaults = Settings()
-    for key, value in layer.values.items():
-        who = meaning_of(key).who
-        where = layer.where(key) if layer.path is not None else ""
-        if who.project == "any":
-            values[key] = value
-        elif who.project == "never" or (who.project == "asked" and not layer.is_agreed):
-            narrowed.append(
-                Narrowed(layer.place, key, shown(value), where, who.project == "asked")
-            )
-        elif layer.is_agreed or who.narrow is None:
-            values[key] = _without_owned(key, value, wire)
-        else:
-            kept = who.narrow(value, getattr(defaults, key), wire)
-            values[key] = kept.value
-            if kept.dropped:
-                narrowed.append(
-                    Narrowed(layer.place, key, kept.dropped, where, may_be_asked=True)
-                )
-    return replace(layer, values=values)
-
-
 def _session_within(
-    layer: Layer, ceiling: Settings, wire: str, narrowed: list[Narrowed]
-) -> Layer:
-    """What a session may set within the operator's settings. The rest goes to ``narrowed``."""
+    layer: Layer, ceiling: Settings, wire: str
+) -> tuple[Layer, list[Narrowed]]:
+    """What a session may set within the operator's settings, and the rest."""
     values: dict[str, object] = {}
+    narrowed: list[Narrowed] = []
     for key, value in layer.values.items():
         who = meaning_of(key).who
         if who.session == "any":
             values[key] = value
         elif who.session == "never" or who.narrow is None:
-            narrowed.append(Narrowed(layer.place, key, shown(value)))
+            narrowed.append(Narrowed(key, shown(value)))
         else:
             kept = who.narrow(value, getattr(ceiling, key), wire)
             values[key] = kept.value
             if kept.dropped:
-                narrowed.append(Narrowed(layer.place, key, kept.dropped))
-    return replace(layer, values=values)
-
-
-def _without_owned(key: str, value: object, wire: str) -> object:
-    """The value without fields of the request that only the encoder sets, agreed or not."""
-    if key == "params" and isinstance(value, Mapping):
-        return dict(unowned(value, wire))
-    if key == "models" and isinstance(value, Mapping):
-        tables: dict[str, object] = {}
-        for model, table in value.items():
-            tables[model] = {
-                name: _without_owned(name, inner, wire) for name, inner in table.items()
-            }
-        return tables
-    return value
+                narrowed.append(Narrowed(key, kept.dropped))
+    return replace(layer, values=values), narrowed
 
 
 def _refuse_owned(values: Mapping[str, Any], layers: Sequence[Layer], wire: str) -> None:

@@ -440,8 +440,6 @@ class SessionRuntime:
             reading,
             messages=len(self.ledger.meter),
             last=self.memory.taken,
-            on=self.settings.near_limit,
-            off=self.settings.near_limit_off,
         )
         return [*learnt, event]
 

@@ -17,12 +17,14 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from ullage.agent.budgets import Budget
 from ullage.bounds import value_excess
 from ullage.context.choice import ordered
 from ullage.context.strategy import Strategy
 from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.messages import is_utf8
+from ullage.similar import did_you_mean
 from ullage.tokens.text import NAMES as ESTIMATORS
 
 ValueReader = Callable[[object], Any]
@@ -89,6 +91,25 @@ class McpServerSetting:
             env={name: fill(value) for name, value in self.env.items()},
             headers={name: fill(value) for name, value in self.headers.items()},
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimits:
+    """The most a minute to one model; ``None`` is as the provider says."""
+
+    requests: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    @property
+    def per_minute(self) -> dict[str, float]:
+        """The limits that are set, by name."""
+        fields = ("requests", "input_tokens", "output_tokens")
+        return {
+            name: float(most)
+            for name in fields
+            if (most := getattr(self, name)) is not None
+        }
 
 
 def text(given: object) -> str:
@@ -194,6 +215,58 @@ def or_none(reader: ValueReader) -> ValueReader:
         return None if given is None else reader(given)
 
     return read
+
+
+def effort(words: Sequence[str]) -> ValueReader:
+    """One of these words, or a number of tokens."""
+    word, tokens = one_of(*words), whole()
+
+    def read(given: object) -> Any:
+        try:
+            return word(given)
+        except ValueError as problem:
+            if _number(given) is None:
+                raise ValueError(f"{problem}, or a number of tokens") from None
+            return tokens(given)
+
+    return read
+
+
+def fields_of(kind: type[Any], readers: Mapping[str, ValueReader]) -> ValueReader:
+    """A value with these fields, from a table of them, or in one text: ``usd=5, tokens=2M``."""
+    optionals = {name: optional(reader) for name, reader in readers.items()}
+
+    def read(given: object) -> Any:
+        if isinstance(given, kind):
+            given = {name: getattr(given, name) for name in optionals}
+        if isinstance(given, str):
+            given = _pairs(given)
+        if not isinstance(given, Mapping):
+            raise ValueError(f"give a table of {', '.join(optionals)}")
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in optionals:
+                meant = did_you_mean(str(name), tuple(optionals))
+                raise ValueError(
+                    f"{name!r} is none of {', '.join(optionals)}{meant.rstrip('?')}"
+                )
+            try:
+                found[name] = optionals[name](value)
+            except ValueError as problem:
+                raise ValueError(f"{name}: {problem}") from problem
+        return kind(**found)
+
+    return read
+
+
+def _pairs(given: str) -> dict[str, str] | None:
+    """``usd=5, tokens=2M`` as a table; empty for ``none``, and ``None`` for other text."""
+    if given.strip().lower() == "none":
+        return {}
+    pairs = [each.partition("=") for each in split(given)]
+    if not all(mark for _, mark, _ in pairs):
+        return None
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def estimator(given: object) -> str | Callable[[str], float]:
@@ -367,6 +440,8 @@ def is_storable(value: object) -> bool:
     """Whether a ledger can hold a setting's value: JSON types and paths, no function, object or lone surrogate."""
     if isinstance(value, str | Path):
         return is_utf8(str(value))
+    if isinstance(value, Budget | RateLimits):
+        return True
     if isinstance(value, Mapping):
         return all(map(is_storable, (*value, *value.values())))
     if isinstance(value, Sequence) and not isinstance(value, bytes):

@@ -23,7 +23,6 @@ from ullage.context.choice import ordered
 from ullage.context.rules import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
 from ullage.display.text import quoted
-from ullage.envelope import CALL_S, LOADING_S, RATE_WAIT_S
 from ullage.errors import SettingError
 from ullage.meter.counting import CountMode
 from ullage.models.endpoints import read_endpoints
@@ -32,12 +31,14 @@ from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.runtime import authority
 from ullage.runtime import setting_values as values
 from ullage.runtime.authority import Authority
-from ullage.runtime.setting_values import McpServerSetting, ValueReader
+from ullage.runtime.setting_values import McpServerSetting, RateLimits, ValueReader
 from ullage.similar import did_you_mean
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
-Place = Literal["argument", "session", "user file", "project file", "environment"]
-"""Where a setting can be set."""
+Place = Literal[
+    "argument", "session", "environment", "project file", "user file", "default"
+]
+"""Where a setting can be set; ``default`` is what the program takes where nothing else sets it."""
 
 
 class Meaning(NamedTuple):
@@ -88,20 +89,31 @@ def _setting(
 _MOST: Final = 10**12
 _COUNT: Final = values.whole(1, _MOST)
 _FROM_NONE: Final = values.whole(0, _MOST)
-_RATE: Final = values.optional(_COUNT)
 _SECONDS: Final = values.real(0, 7 * 86_400, above=True)
 _SHARE: Final = values.real(0, 1, above=True)
+_USD: Final = values.real(0, 1_000_000, above=True)
 
-
-def _budget(meaning: str, unit: str) -> Any:
-    return _setting(
-        None,
-        meaning,
-        values.optional(_COUNT),
-        unit=unit,
-        default_text="no limit",
-        who=authority.BUDGET,
-    )
+BUDGET: Final = values.fields_of(
+    Budget,
+    {
+        "calls": _COUNT,
+        "tool_calls": _COUNT,
+        "tokens": _COUNT,
+        "input": _COUNT,
+        "output": _COUNT,
+        "usd": _USD,
+        "seconds": _SECONDS,
+    },
+)
+RATES: Final = values.fields_of(
+    RateLimits, {"requests": _COUNT, "input_tokens": _COUNT, "output_tokens": _COUNT}
+)
+REASONING: Final[Mapping[str, Strip]] = {
+    "all": "none",
+    "last": "all_but_last",
+    "none": "all",
+}
+"""The words of the setting ``reasoning``, and what each leaves out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +165,9 @@ class Settings:
         None, "the largest answer", values.optional(_COUNT),
         unit="tokens", default_text="the wire's own", per_model=True,
     )  # fmt: skip
-    effort: Effort | None = _setting(
-        None, "how much the model reasons", values.or_none(values.one_of(*get_args(Effort))),
-        default_text="the provider's", per_model=True,
-    )  # fmt: skip
-    thinking_budget: int | None = _setting(
-        None, "the most reasoning, where the API has a budget for it", values.optional(_FROM_NONE),
-        unit="tokens", default_text="the provider's", per_model=True,
+    effort: Effort | int | None = _setting(
+        None, "how much the model reasons: a word of the API, or the most tokens where it has a budget for that",
+        values.or_none(values.effort(get_args(Effort))), default_text="the provider's", per_model=True,
     )  # fmt: skip
     temperature: float | None = _setting(
         None, "the sampling temperature", values.optional(values.real(0, 2)),
@@ -174,13 +182,10 @@ class Settings:
     stream: bool = _setting(
         True, "whether an answer is shown while it streams", values.flag
     )
-    include_in_context: bool = _setting(
-        True, "whether earlier reasoning is sent back at all", values.flag
-    )
-    strip: Strip = _setting(
-        "none",
-        "which of it is left out: `none`, `all`, `all_but_last`",
-        values.one_of(*get_args(Strip)),
+    reasoning: Literal["all", "last", "none"] = _setting(
+        "all",
+        "which earlier reasoning is sent back, and so counted: `all`, that of the `last` message that has any, `none`",
+        values.one_of(*REASONING),
     )
     models: Mapping[str, Mapping[str, object]] = _setting(
         {},
@@ -193,10 +198,6 @@ class Settings:
     window: int | None = _setting(
         None, "the model's context window; wins over provider, error and catalogue",
         values.optional(_COUNT), unit="tokens", default_text="the model's, else *unknown*", per_model=True,
-    )  # fmt: skip
-    default_window: int | None = _setting(
-        None, "the window of a model whose window is unknown", values.optional(_COUNT),
-        unit="tokens", default_text="it stays unknown", per_model=True,
     )  # fmt: skip
     reserve: int | None = _setting(
         None, "tokens kept free for the answer", values.optional(_FROM_NONE), unit="tokens",
@@ -214,29 +215,12 @@ class Settings:
         "auto", "how text is counted: `auto` (`bpe` where installed, else `pretoken`), `bpe`, `pretoken`, `quarter` "
         "(length/4), `gemini-cli`; in Python also a function", values.estimator,
     )  # fmt: skip
-    overhead: bool = _setting(
-        True,
-        "whether what a first call held beyond its estimate is learnt for later sessions, and used",
-        values.flag,
-    )
     count: CountMode = _setting(
         "auto",
         "when the provider is asked to count a request: `auto` (before a first call, with new images or files, and "
         "where the interval leaves a decision open; never by a gateway), `always`, `never`",
         values.one_of(*get_args(CountMode)),
         who=authority.EFFORT,
-    )
-    near_limit: float = _setting(
-        0.8,
-        "from which share on the status says that the limit is near",
-        _SHARE,
-        unit="share of the compaction threshold",
-    )
-    near_limit_off: float = _setting(
-        0.75,
-        "below which share it no longer says so",
-        values.real(0, 1, below=True),
-        unit="share of the compaction threshold",
     )
 
     # -- compaction --
@@ -296,121 +280,40 @@ class Settings:
         unit="calls",
         who=authority.EFFORT,
     )
-    drop_retries: int = _setting(
-        2,
-        "how often a call is repeated after its answer broke off",
-        values.whole(0, 100),
-        unit="calls",
-        who=authority.EFFORT,
-    )
     tries: int = _setting(
         4,
-        "how often a request is sent until an answer begins, including the first time",
+        "how often a request is sent until an answer begins, including the first time; after an answer that broke off, "
+        "at most three times",
         values.whole(1, 100),
         who=authority.EFFORT,
     )
-    requests_per_minute: int | None = _setting(
-        None, "requests a minute to a model, of all processes of a store together", _RATE,
+    rates: RateLimits = _setting(
+        RateLimits(), "the most a minute to a model, of all processes of a store together: `requests`, `input_tokens` "
+        "that were not read from a cache, `output_tokens`", RATES,
         default_text="as the provider says", who=authority.RATES,
     )  # fmt: skip
-    input_tokens_per_minute: int | None = _setting(
-        None, "the same for input that was not read from a cache", _RATE, unit="tokens",
-        default_text="as the provider says", who=authority.RATES,
-    )  # fmt: skip
-    output_tokens_per_minute: int | None = _setting(
-        None, "the same for output", _RATE, unit="tokens", default_text="as the provider says", who=authority.RATES,
-    )  # fmt: skip
-    rate_wait_s: float = _setting(
-        RATE_WAIT_S, "how long a call waits for its place within these limits before it fails", values.real(0),
-        unit="seconds",
-    )  # fmt: skip
-    connect_s: float = _setting(
-        10.0, "the time limit for a connection", _SECONDS, unit="seconds"
-    )
-    first_byte_s: float = _setting(
-        600.0, "the time limit until an answer begins", _SECONDS, unit="seconds"
-    )
-    between_s: float = _setting(
-        180.0, "the longest pause inside an answer", _SECONDS, unit="seconds"
-    )
-    call_s: float = _setting(
-        CALL_S,
-        "the time limit for an answer, from its first byte on",
+    timeout: float = _setting(
+        600.0,
+        "how long an answer may take to begin, and a tool call to end; a pause in an answer may last three tenths of "
+        "it, an answer six times as long",
         _SECONDS,
         unit="seconds",
     )
-    loading_s: float = _setting(
-        LOADING_S, "how long to wait for a server that loads its model; 0 does not wait", values.real(0),
-        unit="seconds",
+    budget: Budget = _setting(
+        Budget(), "what a turn may use, counted from zero when it is resumed: `usd`, `tokens`, `input`, `output`, "
+        "`calls` of models (with those of subagents and summaries), `tool_calls`, `seconds`", BUDGET,
+        default_text="no limit", who=authority.BUDGET,
     )  # fmt: skip
-    budget_tokens: int | None = _setting(
-        None, "input and output that all calls of a turn may use; counted from zero when it is resumed",
-        values.optional(_COUNT), unit="tokens", default_text="no limit", who=authority.BUDGET,
+    session_budget: Budget = _setting(
+        Budget(), "what the whole session may use: the same without `seconds`", BUDGET,
+        default_text="no limit", who=authority.BUDGET,
     )  # fmt: skip
-    budget_usd: float | None = _setting(
-        None,
-        "what a turn may cost",
-        values.optional(values.real(0, 1_000_000, above=True)),
-        unit="US dollars",
-        default_text="no limit",
-        who=authority.BUDGET,
-    )
-    budget_calls: int | None = _setting(
-        None,
-        "model calls of a turn, including those of subagents and summaries",
-        values.optional(_COUNT),
-        unit="calls",
-        default_text="no limit",
-        who=authority.BUDGET,
-    )
-    budget_tool_calls: int | None = _budget("tool calls of a turn", "calls")
-    budget_input: int | None = _budget("input that all calls of a turn may use", "tokens")
-    budget_output: int | None = _budget(
-        "output that all calls of a turn may use", "tokens"
-    )
-    budget_s: float | None = _setting(
-        None,
-        "how long a turn may take",
-        values.optional(_SECONDS),
-        unit="seconds",
-        default_text="no limit",
-        who=authority.BUDGET,
-    )
-    budget_session_calls: int | None = _budget(
-        "model calls of the whole session, including those of subagents and summaries",
-        "calls",
-    )
-    budget_session_tool_calls: int | None = _budget(
-        "tool calls of the whole session", "calls"
-    )
-    budget_session_tokens: int | None = _budget(
-        "input and output that all calls of the session may use", "tokens"
-    )
-    budget_session_input: int | None = _budget(
-        "input that all calls of the session may use", "tokens"
-    )
-    budget_session_output: int | None = _budget(
-        "output that all calls of the session may use", "tokens"
-    )
-    budget_session_usd: float | None = _setting(
-        None,
-        "what the whole session may cost",
-        values.optional(values.real(0, 1_000_000, above=True)),
-        unit="US dollars",
-        default_text="no limit",
-        who=authority.BUDGET,
-    )
-    max_handovers: int = _setting(
-        10,
-        "how often a turn may be handed over to another agent",
-        values.whole(0, 10_000),
-        who=authority.EFFORT,
-    )
     cancel_tools: Literal["stop", "finish"] = _setting(
         "stop",
         "the effect of a cancel on running tools: `stop` ends them, `finish` lets them end and starts no others",
         values.one_of("stop", "finish"),
     )  # fmt: skip
+
     cancel_queue: Literal["return", "keep"] = _setting(
         "return",
         "the effect of a cancel on queued messages: `return` gives them back, `keep` leaves them in the queue",
@@ -459,24 +362,15 @@ class Settings:
     )
     defer_tools: Literal["auto", "always", "never"] = _setting(
         "auto",
-        "whether tools are declared only after the model has searched for them: `auto` if they exceed `defer_share`, "
-        "`always`, `never`",
+        "whether tools are declared only after the model has searched for them: `auto` if they exceed a tenth of the "
+        "window, `always`, `never`",
         values.one_of("auto", "always", "never"),
-    )
-    defer_share: float = _setting(
-        0.1,
-        'from which share on `defer_tools = "auto"` defers tools',
-        _SHARE,
-        unit="share of the window",
     )
     always_declare: tuple[str, ...] = _setting(
         (), "tools that are never deferred, by name", values.names
     )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
-    )
-    tool_timeout_s: float = _setting(
-        600.0, "the time limit for a tool call", _SECONDS, unit="seconds"
     )
     result_tokens: int = _setting(
         10_000, "how much of one result the model gets at once; the rest is stored and can be read", _COUNT,
@@ -490,42 +384,10 @@ class Settings:
         values.real(1, 3_600),
         unit="seconds",
     )
-    flush_s: float = _setting(
-        0.05,
-        "how long streamed text waits to be stored",
-        values.real(0, 0.1),
-        unit="seconds, at most 0.1",
-    )
-    flush_bytes: int = _setting(
-        1024,
-        "how much of it waits to be stored",
-        values.whole(1, 1024),
-        unit="bytes, at most 1,024",
-    )
-    trusted: tuple[Path, ...] = _setting(
-        (),
-        "directories in and below which `ullage.toml` may set what needs consent, and files a client's address",
-        values.directories,
-        who=authority.TRUSTED,
-    )
-
-    # -- the screen --
-    theme: str = _setting(
-        "",
-        "the colours of `ullage chat`: `terminal`, or a name that `/theme` lists",
-        values.text,
-        who=authority.SCREEN,
-        default_text="what `/theme` chose last",
-    )
 
     def __post_init__(self) -> None:
         for key, meaning in _MEANINGS.items():
             object.__setattr__(self, key, read_value(key, getattr(self, key), meaning))
-        if self.near_limit_off >= self.near_limit:
-            raise SettingError(
-                f"near_limit_off={self.near_limit_off} must be below near_limit={self.near_limit}: "
-                "else the status would change with every token. Set both."
-            )
         for model in self.fallback:
             destination_of(model, endpoints=self.endpoints)
 
@@ -566,46 +428,9 @@ class Settings:
         return any(strategy.name == "summary" for strategy in ordered(self.strategy))
 
     @property
-    def budget(self) -> Budget:
-        """What a turn may use."""
-        return Budget(
-            calls=self.budget_calls,
-            tool_calls=self.budget_tool_calls,
-            tokens=self.budget_tokens,
-            input=self.budget_input,
-            output=self.budget_output,
-            usd=self.budget_usd,
-            seconds=self.budget_s,
-        )
-
-    @property
-    def session_budget(self) -> Budget:
-        """What a session may use."""
-        return Budget(
-            calls=self.budget_session_calls,
-            tool_calls=self.budget_session_tool_calls,
-            tokens=self.budget_session_tokens,
-            input=self.budget_session_input,
-            output=self.budget_session_output,
-            usd=self.budget_session_usd,
-        )
-
-    @property
     def policy(self) -> ReasoningPolicy:
         """Which earlier reasoning is sent."""
-        return ReasoningPolicy(
-            include_in_context=self.include_in_context, strip=self.strip
-        )
-
-    @property
-    def rate_limits(self) -> dict[str, float]:
-        """The limits of a key and model that are set, per minute."""
-        limits = {
-            "requests": self.requests_per_minute,
-            "input_tokens": self.input_tokens_per_minute,
-            "output_tokens": self.output_tokens_per_minute,
-        }
-        return {kind: float(most) for kind, most in limits.items() if most is not None}
+        return ReasoningPolicy(strip=REASONING[self.reasoning])
 
     @property
     def options(self) -> Options:
@@ -613,8 +438,8 @@ class Settings:
         return Options(
             max_output=self.max_output,
             temperature=self.temperature,
-            effort=self.effort,
-            thinking_budget=self.thinking_budget,
+            effort=self.effort if isinstance(self.effort, str) else None,
+            thinking_budget=self.effort if isinstance(self.effort, int) else None,
         )
 
 

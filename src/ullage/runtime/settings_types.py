@@ -13,7 +13,6 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
-from ullage.reasoning import Strip
 
 
 class AgentSettings(TypedDict, total=False):
@@ -25,24 +24,18 @@ class AgentSettings(TypedDict, total=False):
     endpoints: Mapping[str, Mapping[str, object]] | None
     params: Mapping[str, object] | None
     max_output: int | None
-    effort: Effort | None
-    thinking_budget: int | None
+    effort: Effort | int | None
     temperature: float | None
     output_by: Literal["schema", "tool"] | None
     stream: bool | None
-    include_in_context: bool | None
-    strip: Strip | None
+    reasoning: Literal["all", "last", "none"] | None
     models: Mapping[str, Mapping[str, object]] | None
     window: int | None
-    default_window: int | None
     reserve: int | None
     trigger: float | int | None
     auto: bool | None
     estimator: str | Callable[[str], float] | None
-    overhead: bool | None
     count: CountMode | None
-    near_limit: float | None
-    near_limit_off: float | None
     strategy: Sequence[str | Strategy] | None
     keep: float | None
     protect_tokens: int | None
@@ -53,31 +46,11 @@ class AgentSettings(TypedDict, total=False):
     clear_cold_at: float | None
     max_steps: int | None
     max_repeats: int | None
-    drop_retries: int | None
     tries: int | None
-    requests_per_minute: int | None
-    input_tokens_per_minute: int | None
-    output_tokens_per_minute: int | None
-    rate_wait_s: float | None
-    connect_s: float | None
-    first_byte_s: float | None
-    between_s: float | None
-    call_s: float | None
-    loading_s: float | None
-    budget_tokens: int | None
-    budget_usd: float | None
-    budget_calls: int | None
-    budget_tool_calls: int | None
-    budget_input: int | None
-    budget_output: int | None
-    budget_s: float | None
-    budget_session_calls: int | None
-    budget_session_tool_calls: int | None
-    budget_session_tokens: int | None
-    budget_session_input: int | None
-    budget_session_output: int | None
-    budget_session_usd: float | None
-    max_handovers: int | None
+    rates: Mapping[str, float | str | None] | None
+    timeout: float | None
+    budget: Mapping[str, float | str | None] | None
+    session_budget: Mapping[str, float | str | None] | None
     cancel_tools: Literal["stop", "finish"] | None
     cancel_queue: Literal["return", "keep"] | None
     approve: bool | Sequence[str] | None
@@ -87,16 +60,10 @@ class AgentSettings(TypedDict, total=False):
     sandbox_read: Sequence[Path | str] | None
     sandbox_write: Sequence[Path | str] | None
     defer_tools: Literal["auto", "always", "never"] | None
-    defer_share: float | None
     always_declare: Sequence[str] | None
     sequential_tools: bool | None
-    tool_timeout_s: float | None
     result_tokens: int | None
     lease_ttl_s: float | None
-    flush_s: float | None
-    flush_bytes: int | None
-    trusted: Sequence[Path | str] | None
-    theme: str | None
 
 
 class SessionSettings(AgentSettings, total=False):

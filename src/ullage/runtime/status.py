@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from ullage.events import Amount, ReadingTaken
@@ -40,14 +42,20 @@ def status_of(event: ReadingTaken) -> Status:
     )
 
 
+NEAR_ON: Final = 0.8
+NEAR_OFF: Final = 0.75
+"""Shares of the compaction threshold, or of the input limit: from the first on the limit is near, below the second no
+longer, so that the status does not change with every token."""
+
+
 def reading_event(
-    reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float
+    reading: Reading, *, messages: int, last: ReadingTaken | None
 ) -> ReadingTaken:
-    """The reading as an event. ``on`` and ``off`` are shares of the compaction threshold, or of the input limit."""
+    """The reading as an event."""
     limit = reading.compaction_point or reading.input_limit
     is_near = last is not None and last.near_limit
     if limit:
-        is_near = reading.proven_high >= (off if is_near else on) * limit
+        is_near = reading.proven_high >= (NEAR_OFF if is_near else NEAR_ON) * limit
     return ReadingTaken(
         snapshot=reading.snapshot_id,
         used=Amount(

@@ -46,12 +46,9 @@ from ullage.runtime.turn_instructions import (
 
 RESOLVED = (
     "window",
-    "default_window",
     "reserve",
     "trigger",
     "auto",
-    "include_in_context",
-    "strip",
 )
 """Settings that a reading depends on: their values in effect are recorded, whatever their source."""
 
@@ -298,18 +295,14 @@ def _limits(settings: Settings, runtime: SessionRuntime) -> dict[str, object]:
         window = limits.window.tokens
     has: dict[str, object] = {
         "window": window,
-        "default_window": limits.default_window,
         "reserve": limits.reserve,
         "trigger": limits.trigger,
         "auto": limits.auto,
         "include_in_context": policy.include_in_context,
         "strip": policy.strip,
     }
-    changed: dict[str, object] = {}
-    for name in RESOLVED:
-        value = getattr(settings, name)
-        if name == "auto":
-            value = settings.compacts
-        if value != has[name]:
-            changed[name] = value
-    return changed
+    wanted: dict[str, object] = {name: getattr(settings, name) for name in RESOLVED}
+    wanted["auto"] = settings.compacts
+    wanted["include_in_context"] = settings.policy.include_in_context
+    wanted["strip"] = settings.policy.strip
+    return {name: value for name, value in wanted.items() if value != has[name]}

@@ -131,7 +131,7 @@ def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
     """The tool with the session's timeout, unless it has one of its own."""
     if tool.timeout_s != DEFAULT_TIMEOUT_S:
         return tool
-    return dataclasses.replace(tool, timeout_s=runtime.settings.tool_timeout_s)
+    return dataclasses.replace(tool, timeout_s=runtime.settings.timeout)
 
 
 async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:

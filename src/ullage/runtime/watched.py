@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from ullage.context.costs import after
 from ullage.errors import InputError
@@ -20,10 +19,7 @@ from ullage.importers.growing import GrowingLog, Growth
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spent_calls import CallCollector
-from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event
-
-_NEAR: Final = Settings()
 
 
 class UnusableSession(InputError):
@@ -126,8 +122,6 @@ class Watched:
             reading,
             messages=len(meter.messages),
             last=last,
-            on=_NEAR.near_limit,
-            off=_NEAR.near_limit_off,
         )
         self._last = status
         happened = [

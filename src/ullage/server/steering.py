@@ -177,9 +177,7 @@ async def _view(opened: Session, secrets: Secrets) -> SettingsView:
     resolved = work.resolve_settings()
     shown_keys = [key for key in KEYS if key not in PRIVATE]
     effective = {key: plain_value(getattr(resolved.settings, key)) for key in shown_keys}
-    narrowed = {
-        each.key: str(each) for each in resolved.narrowed if each.place == "session"
-    }
+    narrowed = {each.key: str(each) for each in resolved.narrowed}
     warnings = [left_out(resolved), *warnings_of(work.tools)]
     return SettingsView(
         own=_shown_settings(work.ledger.loop.settings, secrets),

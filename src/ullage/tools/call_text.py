@@ -75,11 +75,6 @@ def call_lines(name: str, arguments: str) -> tuple[CallLine, ...]:
     return _finished(lines)
 
 
-def setting_lines(key: str, value: Any) -> tuple[CallLine, ...]:
-    """A setting of a project's file, shown like an argument of a call."""
-    return _finished(_argument("", key, value))
-
-
 def _finished(lines: list[CallLine]) -> tuple[CallLine, ...]:
     """The lines and the note on escapes, without empty pieces."""
     finished = []

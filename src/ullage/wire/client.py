@@ -77,6 +77,16 @@ class Timeouts:
     write_s: float = 60.0
     call_s: float = CALL_S
 
+    @classmethod
+    def of(cls, timeout: float) -> Timeouts:
+        """All of them for one limit until the answer begins, in the relation that they have by default."""
+        return cls(
+            connect_s=min(cls().connect_s, timeout),
+            first_byte_s=timeout,
+            between_s=0.3 * timeout,
+            call_s=6 * timeout,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
@@ -181,7 +191,7 @@ class Incoming:
         if count <= most:
             return LimitExceeded(
                 f"{who} was still answering after {call_s:g} s, so the answer was stopped. "
-                "Ask for less at once, or set call_s higher.",
+                "Ask for less at once, or set timeout higher.",
                 limit="call_s",
             )
         unit = "events" if limit == "STREAM_EVENTS" else "bytes"
@@ -463,7 +473,7 @@ def _late(
     if isinstance(problem, httpx2.ReadTimeout):
         return NoAnswer(
             f"{_who(post)} did not begin to answer in {timeouts.first_byte_s:g} s. It may be charged. "
-            "Try again, or set a longer first_byte_s."
+            "Try again, or set a longer timeout."
         )
     return Unreachable(
         f"{_who(post)} did not take the request in {timeouts.write_s:g} s. Check the network."

@@ -16,7 +16,6 @@ from ullage.cli.chat.app import ChatApp
 from ullage.cli.chat.commands import Typed
 from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
 from ullage.cli.chat.panels import Panel
-from ullage.cli.chat.themes import remember_theme, remembered_theme
 from ullage.cli.screenplay import AnswerEntry, MessageEntry, Notice
 from ullage.display.gauge_line import amount
 from ullage.display.text import plain
@@ -398,27 +397,3 @@ async def test_the_theme_that_was_chosen_is_taken_the_next_time(tmp_path: Path) 
                 choices_file=file,
             )
             assert plain_app.theme == "ansi-dark"
-
-
-async def test_the_theme_of_the_settings_is_taken_over_the_one_that_was_chosen(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "chat.json"
-    remember_theme(file, "dracula")
-    async with talking(tmp_path) as talk:
-        app = ChatApp(
-            talk.host,
-            talk.store,
-            talk.session,
-            talk.environment,
-            choices_file=file,
-            theme="nord",
-        )
-        async with app.run_test() as pilot:
-            assert app.theme == "nord"
-            await app.run_command(Typed("theme", "gruvbox"))
-            await pilot.pause()
-            assert app.theme == "gruvbox"
-            last = app.transcript.entries[-1]
-            assert isinstance(last, Notice) and "ULLAGE_THEME" in plain(last.line)
-    assert remembered_theme(file) == "dracula"

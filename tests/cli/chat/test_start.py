@@ -17,7 +17,6 @@ from ullage.cli.chat.start import (
     no_model,
     opened,
     require_textual,
-    require_theme,
     resume_command,
     run,
 )
@@ -34,20 +33,6 @@ def test_a_dumb_or_unnamed_terminal_and_a_pipe_get_no_full_screen() -> None:
 
 def test_the_full_screens_package_is_here() -> None:
     require_textual()
-
-
-def test_a_setting_that_names_no_theme_is_told_before_the_screen_opens() -> None:
-    require_theme("")
-    for name in ("terminal", "nord"):
-        require_theme(name)
-    with pytest.raises(SettingError, match=r"theme names nort.*Did you mean nord\?"):
-        require_theme("nort")
-
-
-def test_the_theme_is_the_operators_to_set(tmp_path: Path) -> None:
-    environment = environment_for({"ULLAGE_THEME": "nord"}, None)
-    assert Agent(environment=environment, config=False).settings.theme == "nord"
-    assert Agent(environment={}, config=False).settings.theme == ""
 
 
 def test_a_script_needs_the_simulator() -> None:
@@ -70,14 +55,15 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
 SIMULATOR = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
 
 
-def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None:
-    plain = Agent(environment=environment_for({}, None), config=False).settings
+def test_what_changes_things_asks_first_unless_somebody_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = parser().parse_args(["chat"])
+    plain = agent_of(asked).settings
     assert plain.tools == ("read", "list", "search")
     assert plain.approve == ("write", "edit", "shell", "mcp")
-    own = Agent(
-        environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False
-    ).settings
-    assert own.approve == ("shell",)
+    monkeypatch.setenv("ULLAGE_APPROVE", "shell")
+    assert agent_of(asked).settings.approve == ("shell",)
 
 
 def test_with_a_simulator_no_other_key_can_be_reached() -> None:

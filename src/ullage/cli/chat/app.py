@@ -115,13 +115,11 @@ class ChatApp(App[str]):
         environment: Mapping[str, str],
         glyphs: Glyphs = UNICODE,
         choices_file: Path | None = None,
-        theme: str = "",
     ) -> None:
         super().__init__(
             driver_class=TerminalDriver, ansi_color=True
         )  # said here, since it looks at NO_COLOR
         self._choices_file = choices_file
-        self._theme_setting = theme
         apply_theme(
             self, TERMINAL if environment.get("NO_COLOR") else self._first_theme()
         )
@@ -541,19 +539,13 @@ class ChatApp(App[str]):
                 "NO_COLOR is set, so there are no colours to choose. Unset it and start again."
             )
         apply_theme(self, name)
-        if self._theme_setting:
-            note = (
-                f"Until you leave: the setting theme names {self._theme_setting} for the next time. "
-                "Change it in your ullage.toml or ULLAGE_THEME."
-            )
-            self._tell([(Span(note, "warn"),)])
-        elif self._choices_file is not None:
+        if self._choices_file is not None:
             remember_theme(self._choices_file, name)
 
     def _first_theme(self) -> str:
-        """The theme that the setting names, else the one that was chosen last."""
-        if self._theme_setting or self._choices_file is None:
-            return self._theme_setting or TERMINAL
+        """The theme that was chosen last."""
+        if self._choices_file is None:
+            return TERMINAL
         return remembered_theme(self._choices_file)
 
     @work(group="choose")

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from ullage.cli.chat.drilldown import DrilldownData
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
-from ullage.cli.grants import granted_words, meant
 from ullage.cli.listing import step_table
+from ullage.cli.permissions import granted_words, meant
 from ullage.cli.screenplay import Screenplay, as_markdown, text_of
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.glyphs import Glyphs

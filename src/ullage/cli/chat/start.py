@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage.cli.agent_options import (
-    ASK_FIRST,
     LOOKING,
     agent_with_instructions,
     endpoint_settings,
+    own_defaults,
     sandbox_settings,
     session_settings,
     tools_settings,
@@ -28,13 +28,13 @@ from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.simulated import PAUSE_S, Simulated, simulated
 from ullage.cli.stores import place_of
-from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
 from ullage.runtime.agent import Agent
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.runtime.settings import changed
@@ -60,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
             )
             simulator = stack.enter_context(serving)
         agent = agent_of(args, simulator)
-        if full:
-            require_theme(agent.settings.theme)
         settings = session_settings(args)
         warn_of(agent, yes=args.yes and not full)
         if simulator is None and not (args.session or args.go_on):
@@ -94,13 +92,6 @@ def require_textual() -> None:
         ) from problem
 
 
-def require_theme(setting: str) -> None:
-    """Raises ``SettingError`` where the setting names no theme. Needs the full screen's package."""
-    from ullage.cli.chat.themes import check_theme
-
-    check_theme(setting)
-
-
 def wants_simulator(why: str) -> bool:
     """Offer the model that needs no key."""
     print(why)
@@ -125,9 +116,7 @@ async def _talk(
                 return await converse(
                     session, shared.store, shared.environment, yes=args.yes
                 )
-            name = await _full_screen(
-                host, shared.store, session, shared.environment, agent.settings.theme
-            )
+            name = await _full_screen(host, shared.store, session, shared.environment)
             await host.forget(name)
             goes_on = await _tidied(shared.store, name)
     finally:
@@ -142,7 +131,6 @@ async def _full_screen(
     store: Store,
     session: Session,
     environment: Mapping[str, str],
-    theme: str,
 ) -> str:
     from ullage.cli.chat.app import ChatApp
 
@@ -153,7 +141,6 @@ async def _full_screen(
         environment,
         glyphs_for(Screen(sys.stdout).encoding),
         data_directory(os.environ) / "chat.json",
-        theme,
     )
     return await app.run_async() or app.session.id
 
@@ -175,15 +162,17 @@ ALL_SESSIONS: Final = 100_000
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
     """The agent that the command line asks for: a ceiling for what its sessions may do.
 
-    The defaults of ``chat`` have the lowest rank, the environment's: every file wins over them. With a simulator
-    nothing else can be reached: no file is read, and keys of others are left out.
+    With a simulator nothing else can be reached: no file is read, and keys of others are left out.
     """
     return agent_with_instructions(
         args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
         store=place_of(args.store) if args.store else None,
-        config=project_settings(os.environ) if simulated is None else (),
+        config=(
+            *(read_configs(Path.cwd(), os.environ) if simulated is None else ()),
+            own_defaults(tools=LOOKING.split(",")),
+        ),
         root=None if args.root is None else Path(args.root).expanduser().resolve(),
         **tools_settings(args),
         **sandbox_settings(args),
@@ -195,8 +184,7 @@ def environment_for(
     environment: Mapping[str, str], simulated: Simulated | None
 ) -> dict[str, str]:
     """The environment of the agent; ``simulated`` takes the place of every provider."""
-    own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
-    return own if simulated is None else simulated.within(own)
+    return dict(environment) if simulated is None else simulated.within(environment)
 
 
 def resume_command(args: argparse.Namespace, session: str) -> str:
@@ -233,8 +221,8 @@ def lacking(
     if not model:
         return (
             "No model is set. Give one, as in `ullage chat --model anthropic:claude-haiku-4-5`, or put "
-            '`model = "anthropic:claude-haiku-4-5"` into ullage.toml. Its key comes from the environment, such as '
-            "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
+            '`model = "anthropic:claude-haiku-4-5"` into your own ullage.toml. Its key comes from the environment, '
+            "such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
         )
     try:
         wire = settings.get("wire") or agent.settings.wire

@@ -13,7 +13,7 @@ from rich.terminal_theme import TerminalTheme
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ullage.errors import CommandRefused, InputError, SettingError
+from ullage.errors import CommandRefused, InputError
 from ullage.similar import similar
 from ullage.store.private_file import replace_file
 
@@ -49,15 +49,6 @@ def apply_theme(app: App[str], name: str) -> None:
     colours = sixteen_colours(theme)
     app.ansi_theme_dark = app.ansi_theme_light = colours
     app.ansi_color, app.theme = False, name
-
-
-def check_theme(setting: str) -> None:
-    """Raise ``SettingError`` where the setting ``theme`` names none; empty leaves the choice to ``/theme``."""
-    if setting and setting not in THEMES:
-        hint = _meant(setting) or f"Choose one of {', '.join(THEMES)}."
-        raise SettingError(
-            f"The setting theme names {setting}, which is no theme of ullage chat. {hint}"
-        )
 
 
 def _meant(name: str) -> str:

@@ -67,7 +67,7 @@ def asking(client: str, environment: Mapping[str, str]) -> Agree:
     """Asks about the addresses of this client."""
 
     def agree(url: str, where: str, place: Path) -> None:
-        from ullage.cli.trusting import agree_to_address
+        from ullage.cli.wrapping.address_question import agree_to_address
 
         agree_to_address(client, url, where, place, environment)
 

@@ -12,10 +12,9 @@ const SHOWN = [
   ["keep", "text", "Share of the messages that a summary leaves as they are"],
   ["max_output", "text", "The most an answer may have, in tokens"],
   ["effort", "text", "How much the model thinks"],
-  ["include_in_context", "check", "Send earlier reasoning back"],
-  ["strip", ["none", "all", "all_but_last"], "Which reasoning is left out"],
+  ["reasoning", ["all", "last", "none"], "Which earlier reasoning is sent back"],
   ["max_steps", "text", "Model calls in one turn"],
-  ["budget_usd", "text", "US dollars a turn may cost"],
+  ["budget", "text", "The most a turn may use, as usd=5, tokens=2M"],
 ];
 
 export class Settings {
@@ -90,10 +89,17 @@ class Field {
 
   show(value, isOwn, sent) {
     const isTyping = this.value !== this.shown && this.value !== sent;
-    this.shown = this.property === "checked" ? Boolean(value) : String(value ?? "");
+    this.shown = this.property === "checked" ? Boolean(value) : written(value);
     if (!isTyping) this.input[this.property] = this.shown;
     this.unset.hidden = !isOwn;
   }
+}
+
+/** A value as the server reads it: a budget as `usd=5, tokens=2000`. */
+function written(value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return String(value ?? "");
+  const limits = Object.entries(value).filter(([, most]) => most !== null);
+  return limits.map(([name, most]) => `${name}=${most}`).join(", ");
 }
 
 function inputOf(kind, properties) {

@@ -1,4 +1,4 @@
-"""``ullage grants``: what a person allowed in projects without being asked again, and taking it back."""
+"""``ullage permissions``: what a person allowed in projects without being asked again, and taking it back."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ullage.store.grants import ProjectGrant, ProjectGrants
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the grants of all projects, or revoke some. 0; raises ``CommandRefused`` for an id that there is not."""
+    """List the permissions of all projects, or revoke some. 0; raises ``CommandRefused`` for an unknown id."""
     with ExitStack() as stack:
         records = stack.enter_context(records_at(args.store)) if args.store else None
         return _run(ProjectGrants(records=records), args)
 
 
 def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
-    if args.action == "revoke":
-        return _revoke(grants, args.ids, place_option("--store", args.store))
+    if args.revoke:
+        return _revoke(grants, args.revoke, place_option("--store", args.store))
     found = grants.all()
     if args.json:
         print(json.dumps({"grants": [_as_json(one) for one in found]}))
@@ -40,18 +40,14 @@ def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
 
 
 def _revoke(grants: ProjectGrants, ids: list[str], where: str) -> int:
-    if not ids:
-        raise CommandRefused(
-            f"Say which to revoke: `ullage grants revoke ID{where}`, as `ullage grants{where}` lists them."
-        )
     known = [one.grant.id for one in grants.all()]
     for typed in ids:
         name = meant(typed, known)
         if not grants.revoke(name):
             raise CommandRefused(
-                f"There is no grant {typed!r} for a project. `ullage grants{where}` lists them."
+                f"There is no permission {typed!r} for a project. `ullage permissions{where}` lists them."
             )
-        print(f"Revoked {name}: such calls need your approval again.")
+        print(f"Revoked {name}: you are asked again.")
     return 0
 
 
