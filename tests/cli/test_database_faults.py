@@ -215,7 +215,6 @@ def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:
         server.sql("ALTER TABLE events SET TABLESPACE small", name)
         path = tmp_path / "s.db"
         asyncio.run(fill(path))
-        main(["adopt", "--unfinished", str(path)])
         said = told(capsys, "store", "copy", str(path), url)
         assert "disk" in said
         assert "is full" in said

@@ -78,11 +78,6 @@ CREATE TABLE kept (
 
 CREATE INDEX kept_by_blob ON kept (blob);
 
--- Whose store it is: see store/sqlite/ownership.py. One row.
-CREATE TABLE mark (
-    value BLOB NOT NULL
-);
-
 -- Sessions that have to be driven: from a message or command until a driver releases them at rest. Before `since`, the
 -- process that stored the message or command drives them: see Store.unattended.
 CREATE TABLE due (

@@ -77,9 +77,6 @@ DELETE FROM shared WHERE kind = ? AND name = ?;
 -- name: delete_due
 DELETE FROM due WHERE session = ?;
 
--- name: delete_all_due
-DELETE FROM due;
-
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
@@ -110,19 +107,6 @@ SELECT sessions.id, key, created, owner, generation,
     (SELECT max(events.id) FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32),
     (SELECT max(drafts.id) FROM drafts WHERE drafts.id > key << 32 AND drafts.id < (key + 1) << 32)
 FROM sessions WHERE sessions.id IN (SELECT value FROM json_each(?));
-
--- name: session_ids
-SELECT id FROM sessions ORDER BY key;
-
--- name: delete_all_checkpoints
-DELETE FROM checkpoints;
-
--- name: delete_all_drafts
-DELETE FROM drafts;
-
--- name: forget_drivers
-UPDATE sessions SET owner = '', generation = 0, expires = 0,
-    changed = (SELECT changed FROM current_sessions WHERE key = sessions.key);
 
 -- name: take_lease
 UPDATE sessions SET owner = ?, generation = generation + 1,

@@ -67,17 +67,15 @@ READERS = 3
 class SqliteStore:
     """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
 
-    ``data`` is that directory where it is not the process's own. Nothing is opened before it is used. What the file
-    holds is believed, its approvals too: name no file of somebody else's (``ullage.store.ownership``). Usable from
-    several event loops and threads; any number of processes may use one file. Close it, or what is waiting is written
-    when the process ends.
+    Nothing is opened before it is used. What the file holds is believed, its approvals too: name no file of somebody
+    else's. Usable from several event loops and threads; any number of processes may use one file. Close it, or what is
+    waiting is written when the process ends.
     """
 
-    def __init__(self, path: Path | None = None, *, data: Path | None = None) -> None:
-        home = data_directory() if data is None else data
-        self.path = home / FILE if path is None else Path(path)
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = data_directory() / FILE if path is None else Path(path)
         self._watchers = Watchers()
-        self._writer = WriterThread(self.path, self._watchers, home)
+        self._writer = WriterThread(self.path, self._watchers)
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
