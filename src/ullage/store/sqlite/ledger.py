@@ -227,7 +227,7 @@ def delete(work: Transaction, where: SessionHead) -> None:
     for name in _OF_A_SESSION:
         work.run(name, where.key)
     work.database.executemany(statements()["delete_blob"], orphans)
-    work.run("unset_shared", SPENT_BY, where.session)
+    work.run("unset_record", SPENT_BY, where.session)
     work.changes.append(Change(where.session))
 
 

@@ -65,14 +65,14 @@ ON CONFLICT (session) DO UPDATE SET since = excluded.since;
 UPDATE due SET since = (julianday('now') - 2440587.5) * 86400.0 WHERE since > (julianday('now') - 2440587.5) * 86400.0
     AND session IN (SELECT key FROM sessions WHERE tenant = ?);
 
--- name: shared
-SELECT name, value FROM shared WHERE kind = ?1 AND (?2 IS NULL OR name IN (SELECT value FROM json_each(?2)));
+-- name: records
+SELECT key, value FROM records WHERE kind = ?1 AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)));
 
--- name: set_shared
-INSERT INTO shared (kind, name, value) VALUES (?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value;
+-- name: set_record
+INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value;
 
--- name: unset_shared
-DELETE FROM shared WHERE kind = ? AND name = ?;
+-- name: unset_record
+DELETE FROM records WHERE kind = ? AND key = ?;
 
 -- name: delete_due
 DELETE FROM due WHERE session = ?;

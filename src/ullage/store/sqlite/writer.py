@@ -374,13 +374,13 @@ class WriterThread:
         self._data_version = version
         watched = set(self._watchers.sessions())
         before, self._seen = self._seen, _states(database, watched)
-        news = {
-            session
+        news = [
+            Change(session)
             for session in watched
             if session not in before or self._seen.get(session) != before[session]
-        }
+        ]
         if news:
-            self._tell(self._watchers.tell_foreign, news)
+            self._tell(self._watchers.tell, news)
 
     def _tell(self, tell: Callable[[T], None], what: T) -> None:
         try:
