@@ -45,7 +45,6 @@ def rows_read(plan: dict[str, Any]) -> float:
     [
         ("states", (["s1"],)),
         ("unattended", ([], None, 100)),
-        ("waiting_places", ([],)),
         ("living_owners", ()),
         ("read_events", ("s1", 0, 100)),
         ("look", ("s1", 0, 0, 100)),

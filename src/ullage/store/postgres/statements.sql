@@ -27,12 +27,6 @@ WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR ow
     AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
 ORDER BY greatest(since, expires), key LIMIT $3;
 
--- name: waiting_places
-SELECT place, count(*), max(now_s() - greatest(since, expires))
-FROM due, LATERAL (SELECT * FROM sessions WHERE key = due.session OFFSET 0) found
-WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
-GROUP BY place ORDER BY place;
-
 -- name: end_postponement
 UPDATE due SET since = now_s() FROM sessions WHERE key = session AND tenant = $1 AND since > now_s();
 
@@ -41,13 +35,6 @@ SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = $1;
-
--- name: unchanged_since
-SELECT id, now_s() - $1::float8 FROM sessions
-WHERE changed < now_s() - $1::float8 AND (expires <= now_s() OR owner = '' OR owner = ANY ($2::text[])) LIMIT 100;
-
--- name: owners
-SELECT DISTINCT owner FROM sessions WHERE owner <> '';
 
 -- Of the reads below, each is one statement, so that it sees one moment. No row: no such session. A row of nulls: the
 -- session is there, and has nothing of the kind.

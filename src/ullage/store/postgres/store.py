@@ -70,7 +70,6 @@ from ullage.store.store import (
     SharedKey,
     StoreObserver,
     Unattended,
-    WaitingPlace,
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
@@ -257,20 +256,6 @@ class PostgresStore:
                 raise busy(session, row["owner"], row["expires"])
             dead = row["owner"]
 
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        gone: list[str] = []
-        owners = await self._rows("owners")
-        dead = [row[0] for row in owners if is_dead(row[0])]
-        while True:  # a few at a time, so that others' writes get in between
-            rows = await self._rows("unchanged_since", age_s, dead)
-            some = []
-            for session, changed_before in rows:
-                if await self._delete(session, changed_before):
-                    some.append(session)
-            gone += some
-            if not some:
-                return gone
-
     async def sessions(
         self,
         *,
@@ -309,10 +294,6 @@ class PostgresStore:
         of = None if places is None else list(places)
         rows = await self._rows("unattended", await self._dead_owners(), of, limit)
         return [Unattended(*row) for row in rows]
-
-    async def waiting_places(self) -> list[WaitingPlace]:
-        rows = await self._rows("waiting_places", await self._dead_owners())
-        return [WaitingPlace(*row) for row in rows]
 
     async def _dead_owners(self) -> list[str]:
         owners = await self._rows("living_owners")

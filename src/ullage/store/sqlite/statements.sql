@@ -40,13 +40,6 @@ WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
     AND (?2 IS NULL OR place IN (SELECT value FROM json_each(?2)))
 ORDER BY max(since, expires), key LIMIT ?3;
 
--- name: waiting_places
-SELECT place, count(*), max((julianday('now') - 2440587.5) * 86400.0 - max(since, expires))
-FROM due JOIN sessions ON key = session
-WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
-    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?1)))
-GROUP BY place ORDER BY place;
-
 -- name: make_due
 INSERT INTO due (session, since) VALUES (?, (julianday('now') - 2440587.5) * 86400.0 + ?)
 ON CONFLICT (session) DO UPDATE SET since = min(since, excluded.since);
@@ -82,9 +75,6 @@ SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
 FROM current_sessions WHERE id = ?;
-
--- name: unchanged_since
-SELECT id FROM current_sessions WHERE changed < ? ORDER BY changed;
 
 -- name: add_event
 INSERT INTO events (id, name, at, body) VALUES (?1 << 32 | ?2, ?3, ?4, ?5);

@@ -50,15 +50,12 @@ from ullage.store.store import (
     Store,
     StoreObserver,
     Unattended,
-    WaitingPlace,
     handle_of,
 )
 
 T = TypeVar("T")
 
 FILE = "sessions.db"
-
-MOST_DELETED = 20
 
 READERS = 3
 """Threads that read at once: reading does not wait for writing, and a long read does not hold up a short one."""
@@ -156,19 +153,6 @@ class SqliteStore:
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()
 
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        gone: list[str] = []
-        while True:  # a few at a time, so that others' writes get in between
-            some = await self._writer.perform(
-                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED),
-                durable=True,
-            )
-            gone += some
-            if not some:
-                break
-        await self._writer.give_room_back()
-        return gone
-
     async def sessions(
         self,
         *,
@@ -221,9 +205,6 @@ class SqliteStore:
         return await self._read(
             lambda database: leases.unattended(database, limit, places)
         )
-
-    async def waiting_places(self) -> list[WaitingPlace]:
-        return await self._read(leases.waiting_places)
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
