@@ -20,8 +20,10 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+from ullage.loop_thread import LoopThread
 from ullage.store.postgres.store import PostgresStore
 
 NOBODY = 65534
@@ -36,9 +38,6 @@ wal_level = minimal
 max_wal_senders = 0
 jit = off
 """
-
-TEMPLATE = "made"
-"""A database with the tables of the store, which a new one is copied of."""
 
 
 WAIT_S = 60
@@ -165,11 +164,11 @@ class PostgresServer:
             timeout=WAIT_S,
         )
 
-    def new_database(self, template: str = "template0") -> str:
+    def new_database(self) -> str:
         """The name of a new database."""
         self._made += 1
         name = f"t{self._made}"
-        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.sql(f"CREATE DATABASE {name} TEMPLATE template0")
         return name
 
     def drop_database(self, name: str) -> None:
@@ -211,20 +210,45 @@ def shared_server() -> PostgresServer:
     """The server of this process. It ends with the process."""
     server = new_server()
     atexit.register(server.remove)
-    server.sql(f"CREATE DATABASE {TEMPLATE}")
-    store = PostgresStore(server.url(TEMPLATE))
-    asyncio.run(store.open())
-    asyncio.run(store.close())
     return server
+
+
+class EmptyDatabase:
+    """A database with the tables of the store, which is emptied after each use: to make and drop one takes 0.37 s."""
+
+    def __init__(self) -> None:
+        server = shared_server()
+        self.url = server.url(server.new_database())
+        store = PostgresStore(self.url)
+        asyncio.run(store.open())
+        asyncio.run(store.close())
+        self._thread = LoopThread("database of tests")
+        self._connection = self._thread.run(lambda: asyncpg.connect(self.url))
+
+    def empty(self) -> None:
+        """End all other connections and delete every row."""
+        self._thread.run(lambda: self._connection.execute(EMPTY))
+
+
+EMPTY = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid();
+DELETE FROM due; DELETE FROM queue; DELETE FROM drafts; DELETE FROM checkpoints; DELETE FROM kept; DELETE FROM blobs;
+DELETE FROM events; DELETE FROM sessions; DELETE FROM records; DELETE FROM writers;
+SELECT setval('sessions_key_seq', 1, false);
+"""
+
+_empty: list[EmptyDatabase] = []
+"""Those of this process that no test has."""
 
 
 @contextmanager
 def database() -> Iterator[str]:
-    """The URL of a new database with the tables of the store, in the server of this process."""
-    server = shared_server()
-    name = server.new_database(TEMPLATE)
-    yield server.url(name)
-    server.drop_database(name)
+    """The URL of an empty database with the tables of the store, in the server of this process."""
+    found = _empty.pop() if _empty else EmptyDatabase()
+    yield found.url
+    found.empty()
+    _empty.append(found)
 
 
 ROLE = "serves"

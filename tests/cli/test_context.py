@@ -13,7 +13,7 @@ from ullage.cli.context import for_people
 from ullage.cli.session import metered, read_session
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.store.calibration import FILE, CalibrationStore
+from ullage.store.calibration import KIND, CalibrationStore
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.regression import Observation
 
@@ -274,15 +274,15 @@ def test_what_earlier_sessions_taught_is_used_and_said(
     assert as_json(capsys, log)["log"]["learnt_earlier"] == 1
 
 
-def test_a_damaged_store_is_said_and_does_not_stop_a_reading(
+def test_a_store_that_cant_be_read_is_said_and_does_not_stop_a_reading(
     log: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "data").mkdir()
-    (home / "data" / FILE).write_text("{")
+    (home / "data" / KIND).write_text("in the way")
     assert main(["context", log]) == 0
     streams = capsys.readouterr()
-    assert "is damaged" in streams.err
-    assert "Delete the file" in streams.err
+    assert "can't be read" in streams.err
+    assert "Reading on without it" in streams.err
     assert streams.out.startswith("Context")
 
 

@@ -16,7 +16,6 @@ from tests.disks import small_disk
 from tests.postgres import (
     NOBODY,
     SETTINGS,
-    TEMPLATE,
     PostgresServer,
     new_server,
     shared_server,
@@ -42,7 +41,8 @@ Said = pytest.CaptureFixture[str]
 def database() -> Iterator[str]:
     """The name of a database with tables, in the server of this process."""
     server = shared_server()
-    name = server.new_database(TEMPLATE)
+    name = server.new_database()
+    asyncio.run(make_tables(server.url(name)))
     yield name
     server.drop_database(name)
 
@@ -215,7 +215,6 @@ def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:
         server.sql("ALTER TABLE events SET TABLESPACE small", name)
         path = tmp_path / "s.db"
         asyncio.run(fill(path))
-        main(["adopt", "--unfinished", str(path)])
         said = told(capsys, "store", "copy", str(path), url)
         assert "disk" in said
         assert "is full" in said

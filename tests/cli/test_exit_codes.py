@@ -116,7 +116,6 @@ FAILED = [
     Case("worker --store gone --drives x", 2, "'x' is no whole number above 0"),
     Case("quota set default --tokens x", 2, "give a number"),
     Case("store restor", 2, "Did you mean `ullage store restore`?"),
-    Case("adopt gone", 2, "There is no store gone"),
     Case("simulate --port TAKEN", 2, "can't be used"),
 ]
 

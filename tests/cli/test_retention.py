@@ -37,8 +37,6 @@ def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
         await store.close()
 
     asyncio.run(fill())
-    main(["adopt", "--unfinished", str(path)])
-    capsys.readouterr()
     return path
 
 

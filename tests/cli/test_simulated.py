@@ -67,8 +67,8 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-async def stored(file: Path, session: str, data: Path | None = None) -> list[object]:
-    store = SqliteStore(file, data=data)
+async def stored(file: Path, session: str) -> list[object]:
+    store = SqliteStore(file)
     try:
         return [await store.pending(session), await store.read(session)]
     finally:
@@ -131,7 +131,7 @@ def test_simulated_sessions_are_found_again_and_the_users_are_not(
 def test_a_store_that_is_named_is_used(tmp_path: Path) -> None:
     more = ("--simulate", "--store", str(tmp_path / "mine.db"), "--session", "here")
     assert ullage(tmp_path, "chat", *more, said="one\n").returncode == 0
-    assert asyncio.run(stored(tmp_path / "mine.db", "here", tmp_path / "data"))[1]
+    assert asyncio.run(stored(tmp_path / "mine.db", "here"))[1]
 
 
 def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:

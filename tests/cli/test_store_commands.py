@@ -32,8 +32,6 @@ def test_a_files_sessions_are_copied_and_driven_ones_named(
         await store.close()
 
     asyncio.run(fill())
-    main(["adopt", "--unfinished", str(path)])
-    capsys.readouterr()
     assert main(["store", "copy", str(path), url]) == 2
     said = capsys.readouterr()
     assert "secret" not in said.out + said.err

@@ -46,11 +46,12 @@ def approved_command(command: str) -> list[Event]:
     ]
 
 
-async def forge(path: Path, data: Path, command: str) -> None:
-    """Make the database at ``path`` on a machine whose data directory is ``data``: another person's."""
-    store = SqliteStore(path, data=data)
+async def forge(path: Path, command: str) -> None:
+    """Make the database at ``path``, with the mode of a file that was checked out or unpacked."""
+    store = SqliteStore(path)
     await store.create(SESSION, approved_command(command))
     await store.close()
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("INSERT INTO due SELECT key, 0 FROM sessions")
         database.execute("UPDATE sessions SET generation = 7")
+    path.chmod(0o644)

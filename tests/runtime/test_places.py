@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from ullage.runtime.dispatch import Embedded
 from ullage.runtime.hosting import Host
 from ullage.runtime.lease_dispatch import LeaseDispatch
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import WaitingPlace
+from ullage.store.store import Unattended
 
 
 @pytest.fixture(scope="module")
@@ -125,12 +125,15 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
     own: str, provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Waiting(SqliteStore):
-        found: tuple[WaitingPlace, ...] = (
-            WaitingPlace("", 1, 60.0),
-            WaitingPlace("cellar", 2, 60.0),
+        found: tuple[Unattended, ...] = (
+            Unattended("a", 1, 60.0),
+            Unattended("b", 1, 60.0, "cellar"),
+            Unattended("c", 1, 2.0, "cellar"),
         )
 
-        async def waiting_places(self) -> list[WaitingPlace]:
+        async def unattended(
+            self, limit: int, places: Sequence[str] | None = None
+        ) -> list[Unattended]:
             return list(self.found)
 
     store = Waiting(tmp_path / "s.db")
@@ -141,7 +144,10 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
             await host.warn_of_places()
             store.found = ()
             await host.warn_of_places()
-            store.found = (WaitingPlace("cellar", 1, 60.0), WaitingPlace("new", 1, 0.1))
+            store.found = (
+                Unattended("b", 1, 60.0, "cellar"),
+                Unattended("d", 1, 0.1, "new"),
+            )
             await host.warn_of_places()
     said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
     if own:

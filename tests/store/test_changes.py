@@ -15,7 +15,7 @@ async def test_a_watcher_is_told_of_its_session_alone() -> None:
     watchers.add(subscription)
     assert watchers.is_listening()
     watchers.tell([Change("other", 1, STORED.stored)])
-    watchers.tell_foreign({"other"})
+    watchers.tell([Change("other")])
     assert not await subscription.wait(0.01)
     watchers.tell([STORED])
     assert await subscription.wait(60)
@@ -45,13 +45,11 @@ async def test_pieces_wake_only_those_who_show_them() -> None:
     assert waits.newest() == 2
 
 
-@pytest.mark.parametrize("sessions", [None, {"s"}])
-async def test_what_another_process_stored_has_to_be_looked_up(
-    sessions: set[str] | None,
-) -> None:
+@pytest.mark.parametrize("seq", [0, 5])
+async def test_what_another_process_stored_has_to_be_looked_up(seq: int) -> None:
     watchers, subscription = Watchers(), Subscription("s")
     watchers.add(subscription)
-    watchers.tell_foreign(sessions)
+    watchers.tell([Change("s", seq)])
     assert await subscription.wait(60)
     assert subscription.take() == ([], True)
     assert subscription.take() == ([], False)
@@ -89,11 +87,25 @@ async def test_the_newest_event_that_the_news_tells_of_is_told_once() -> None:
 async def test_only_the_ledger_knows_the_newest_event_after_news_from_elsewhere() -> None:
     subscription = Subscription("s")
     subscription.hear(told(3))
-    subscription.hear(None)
+    subscription.hear(Change("s"))
     assert subscription.newest() is None
     for _ in range(MOST_HELD + 1):
         subscription.hear(STORED)
     assert subscription.newest() is None
+
+
+async def test_news_from_elsewhere_of_known_events_wake_only_those_who_show_pieces() -> (
+    None
+):
+    shows, waits = Subscription("s"), Subscription("s", has_pieces=False)
+    for subscription in (shows, waits):
+        subscription.hear(told(3))
+        assert await subscription.wait(0)
+        subscription.hear(Change("s", 3))
+    assert await shows.wait(0) and not await waits.wait(0)
+    waits.hear(Change("s", 10**17))
+    waits.hear(told(4))
+    assert await waits.wait(0), "a false number hides no event"
 
 
 async def test_the_end_of_the_store_ends_the_waiting() -> None:

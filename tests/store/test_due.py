@@ -17,7 +17,14 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart
 from ullage.store.leases import new_owner
-from ullage.store.store import UNTAKEN_S, Checkpoint, Lease, Store, Unattended
+from ullage.store.store import (
+    UNTAKEN_S,
+    Checkpoint,
+    Lease,
+    Store,
+    Unattended,
+    waiting_places,
+)
 
 
 def said(name: str) -> Message:
@@ -186,7 +193,7 @@ async def test_sessions_without_a_driver_are_found_and_counted_by_place(
     assert await found("a") == ["a:a1", "a:a2"]
     assert await found("b", "") == [":here", "b:b1"]
     assert await found() == []
-    waiting = await store.waiting_places()
+    waiting = await waiting_places(store)
     assert [(each.place, each.sessions) for each in waiting] == [
         ("", 1),
         ("a", 2),

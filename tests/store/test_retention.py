@@ -46,18 +46,3 @@ async def test_a_deleted_session_is_gone_and_takes_nothing_of_others(
     assert await store.read_draft("a") == []
     assert await store.checkpoint("a", "f") is None
     assert await store.pending("a") == []
-
-
-async def test_unchanged_sessions_are_deleted_but_driven_ones_and_forks_stay_whole(
-    store: Store,
-) -> None:
-    handle = await full(store, "old")
-    await store.fork("old", "fork", through=2)
-    await store.acquire("fork", "driver", ttl_s=60)
-    for number in range(45):
-        await store.create(f"old-{number}")
-    assert await store.delete_unchanged(age_s=500) == []
-    assert len(await store.delete_unchanged(age_s=-1)) == 46
-    assert [row.id for row in await store.sessions()] == ["fork"]
-    assert len(await store.read("fork")) == 4
-    assert await store.kept("fork", handle) == b"kept by all"

@@ -16,6 +16,7 @@ from ullage.store.store import (
     SharedKey,
     Store,
     WaitingPlace,
+    waiting_places,
 )
 
 KEY = SharedKey("count", "one")
@@ -130,7 +131,7 @@ async def test_sessions_are_found_by_the_place_of_their_files(store: Store) -> N
     (found,) = await store.unattended(10, ["gpu-2"])
     assert (found.id, found.seq, found.place) == ("c", 2, "gpu-2")
     assert await store.unattended(10, []) == []
-    waiting = await store.waiting_places()
+    waiting = await waiting_places(store)
     assert [each._replace(oldest_s=0) for each in waiting] == [
         WaitingPlace("", 1, 0),
         WaitingPlace("gpu-1", 1, 0),

@@ -71,7 +71,6 @@ OTHERS = {
     "close",
     "create",
     "create_copy",
-    "delete_unchanged",
     "draft",
     "end_postponement",
     "limited_to",
@@ -82,7 +81,6 @@ OTHERS = {
     "sessions",
     "shared",
     "unattended",
-    "waiting_places",
 }
 """Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
 

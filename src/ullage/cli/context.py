@@ -26,6 +26,7 @@ from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
+from ullage.errors import UllageError
 from ullage.events import FirstCall
 from ullage.importers import ImportedSession
 from ullage.importers.client_settings import FoundSettings, settings_of
@@ -33,7 +34,7 @@ from ullage.importers.subagent_tools import subagent_tools
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
-from ullage.store.calibration import CalibrationStore, DamagedStore
+from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
 
 
@@ -113,7 +114,7 @@ def stored_calibration() -> Calibration:
     """What the user's store has learnt. A store that can't be read is said, and does without: no reading needs it."""
     try:
         return CalibrationStore().read()
-    except DamagedStore as problem:
+    except UllageError as problem:
         print(f"ullage: {problem} Reading on without it.", file=sys.stderr)
         return Calibration()
 

@@ -29,14 +29,14 @@ from ullage.cli.sessions import (
 )
 from ullage.codec.problems import strike_keys
 from ullage.display.text import counted, printable, quoted, shortened
-from ullage.errors import InputError
+from ullage.errors import InputError, UllageError
 from ullage.events import Event
 from ullage.importers import FoundSession, directory_of, find_sessions
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.importers.ullage import PROXY_FILE
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.store.calibration import CalibrationStore, DamagedStore
+from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
 
 MOST_LISTED: Final = 100
@@ -234,7 +234,7 @@ def _meter(found: Metered) -> Meter:
 def _learnt() -> Calibration:
     try:
         return CalibrationStore().read()
-    except DamagedStore:
+    except UllageError:
         return Calibration()
 
 

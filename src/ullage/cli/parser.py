@@ -692,16 +692,6 @@ COMMANDS = (
         flag("--yes", "do not ask before it is written"),
     ),
     Subcommand(
-        "adopt",
-        "take over a store that another user made, or that you moved",
-        "stores:run",
-        operand("store STORE", "the database file"),
-        flag(
-            "--unfinished",
-            "resume unfinished work and approved calls as well: only for a store of your own that you moved",
-        ),
-    ),
-    Subcommand(
         "store",
         "copy, archive, delete and restore sessions",
         "store_commands:run",

@@ -30,7 +30,7 @@ from ullage.runtime.quotas import Quotas, new_session, new_session_id
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.refusals import check_new_id
-from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store
+from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store, waiting_places
 from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import start, stop, to_completion
 
@@ -344,7 +344,7 @@ class Host:
 
         Sessions without a place count as those of one, unless this process is without one itself.
         """
-        waiting = await self.store.waiting_places()
+        waiting = await waiting_places(self.store)
         lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
         if not self.dispatch.place:
             lacking.pop("", None)

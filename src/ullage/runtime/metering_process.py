@@ -31,6 +31,7 @@ from ullage.importers.ullage import PROXY_FILE
 from ullage.runtime.lane_shelf import LearningHooks
 from ullage.runtime.metered_learning import StoredLearning
 from ullage.runtime.metering import CallMeter, MeteredCall
+from ullage.store.archiving import prune
 from ullage.store.sqlite.store import SqliteStore
 from ullage_relay.frames import BadFrame, FrameReader, TapFrame, encoded
 
@@ -220,7 +221,9 @@ class _Process:
         if not self._path.exists():
             return
         try:
-            await self._store.delete_unchanged(age_s=self._settings.keep_days * DAY_S)
+            before = time.time() - self._settings.keep_days * DAY_S
+            async for _ in prune(self._store, before=before):
+                pass
         except StoreError as problem:
             _say(str(problem))
 

@@ -18,6 +18,7 @@ from ullage.runtime.hosting import Host
 from ullage.runtime.quotas import all_quotas
 from ullage.server.api_types import Health, Readiness
 from ullage.server.metrics import Metrics
+from ullage.store.store import waiting_places
 
 log = logging.getLogger("ullage.server")
 
@@ -74,7 +75,7 @@ async def _look(metrics: Metrics, host: Host) -> None:
     metrics.count_swept(host.swept_sessions)
     metrics.ready.set(not await host.problems())
     try:
-        metrics.note_waiting(await host.store.waiting_places())
+        metrics.note_waiting(await waiting_places(host.store))
         metrics.note_quotas(await all_quotas(host.store))
     except StoreUnavailable:
         metrics.waiting.clear()

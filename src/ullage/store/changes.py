@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from typing import NamedTuple
@@ -21,7 +21,8 @@ MOST_HELD = 1_000
 class Change(NamedTuple):
     """The items that one write stored in a session; ``seq`` is the last event's number after it.
 
-    A change without items (a released lease, a deleted session) has to be read from the database.
+    A change without items has to be read from the database: a released lease, a deleted session, what another process
+    stored. Its ``seq`` is 0 where it is not known.
     """
 
     session: str
@@ -83,19 +84,18 @@ class Subscription:
         held, must_look = self.take()
         return None if must_look else max((change.seq for change in held), default=0)
 
-    def hear(self, change: Change | None) -> None:
-        """A change of this process, or ``None`` for changes that are only in the database."""
-        if change is not None:
-            known = self._seq
-            self._seq = max(known, change.seq)
-            wakes = self.has_pieces
-            wakes = wakes or change.seq > known
-            if change.has_pieces and not wakes:
-                return
+    def hear(self, change: Change) -> None:
+        """A change of this process, or of another one."""
+        tells_of_event = not change.seq or change.seq > self._seq
+        self._seq = max(self._seq, change.seq)
+        if not (self.has_pieces or tells_of_event) and (
+            change.has_pieces or not change.stored
+        ):
+            return
         if len(self._held) >= MOST_HELD:
             self._held.clear()
             self._must_look = True
-        elif change is None or not change.stored:
+        elif not change.stored:
             self._must_look = True
         else:
             self._held.append(change)
@@ -106,7 +106,7 @@ class Subscription:
         self._news.set()
 
 
-_News = tuple[Subscription, Change | None]
+_News = tuple[Subscription, Change]
 
 
 class Watchers:
@@ -154,22 +154,13 @@ class Watchers:
         with self._lock:
             return list(self._by_session)
 
-    def tell(self, changes: list[Change]) -> None:
-        """These were committed by this store."""
+    def tell(self, changes: Iterable[Change]) -> None:
+        """These were committed, by this store or by another process."""
         news: list[_News] = []
         with self._lock:
             for change in changes:
                 for subscription in self._by_session.get(change.session, ()):
                     news.append((subscription, change))
-        _deliver(news)
-
-    def tell_foreign(self, sessions: set[str] | None) -> None:
-        """Another process stored something in these sessions; ``None``: in unknown sessions."""
-        news: list[_News] = []
-        with self._lock:
-            for session, subscriptions in self._by_session.items():
-                if sessions is None or session in sessions:
-                    news += [(subscription, None) for subscription in subscriptions]
         _deliver(news)
 
     def end(self) -> None:

@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
+from urllib.parse import quote, unquote
 
 from ullage.directories import data_directory
 from ullage.store.private_file import (
     UnwritableStore,
     delete_files,
+    locked,
     read_file,
     write_bytes,
 )
@@ -33,7 +35,8 @@ LARGEST_RECORD: Final = 1_000_000
 LEFTOVER_S: Final = 3_600.0
 """Seconds after which the file of a writer that was killed is removed."""
 
-_KEY: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.~%-]{1,200}")
+"""What a quoted key may be as the name of a file, without its ending."""
 
 
 class RecentRecords(NamedTuple):
@@ -68,7 +71,10 @@ class Records(Protocol):
 
 
 class FileRecords:
-    """Records as files ``KIND/KEY.json`` in the user's data directory. A change is the last writer's, and whole."""
+    """Records as files ``KIND/KEY.json`` in the user's data directory; a key is quoted as in a URL.
+
+    One writer changes them at a time, on Windows the last writer's change stays.
+    """
 
     def __init__(
         self, directory: Path | None = None, *, clock: Callable[[], float] = time.time
@@ -100,8 +106,8 @@ class FileRecords:
         found: dict[str, bytes] = {}
         for name in names:
             key, dot, ending = name.rpartition(".")
-            if (dot, ending) == (".", "json") and _KEY.fullmatch(key):
-                found[key] = self._content(directory / name)
+            if (dot, ending) == (".", "json") and _NAME.fullmatch(key):
+                found[unquote(key)] = self._content(directory / name)
             if len(found) == MOST_RECORDS:
                 break
         return found
@@ -113,9 +119,20 @@ class FileRecords:
 
     def change(self, kind: str, key: str, change: RecordChange) -> None:
         """See ``Records.change``. A key that can't name a file has no record, and gets none."""
-        if not _KEY.fullmatch(key):
+        name = quote(key, safe="")
+        if not _NAME.fullmatch(name):
             return
-        path = self.directory(kind) / f"{key}.json"
+        path = self.directory(kind) / f"{name}.json"
+        try:
+            with locked(path):
+                self._change(kind, path, change)
+        except OSError as problem:
+            raise UnwritableStore(
+                f"A record of {kind} can't be written to {path} ({problem.strerror}). "
+                "Allow writing there, or point ULLAGE_DATA to another directory."
+            ) from problem
+
+    def _change(self, kind: str, path: Path, change: RecordChange) -> None:
         old = self._content(path) if path.exists() else None
         new = change(old)
         if new is None:

@@ -168,6 +168,9 @@ between two searches for lost wakes (``Dispatch.sweep_s``)."""
 PLACE_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$(?!\n)"
 """The name of a place, as a regular expression: it is part of a channel's and of a Restate object's name."""
 
+MOST_LISTED: Final = 2**62
+"""A limit that limits nothing."""
+
 ASKED_S: Final = 1.0
 """Seconds for which a session that became due is left to the process that stored its message or command."""
 
@@ -335,10 +338,6 @@ class Store(Protocol):
         """Hold on to it. Raises ``LeaseLost``."""
         ...
 
-    async def waiting_places(self) -> list[WaitingPlace]:
-        """The places of all sessions that ``unattended`` would list without a limit."""
-        ...
-
     async def release(
         self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
     ) -> None:
@@ -461,10 +460,6 @@ class Store(Protocol):
         """
         ...
 
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        """Delete the sessions that nobody drives and nothing was written to for so long; gives their ids."""
-        ...
-
     async def shared(
         self, kind: str, names: Sequence[str] | None = None
     ) -> Mapping[str, str]:
@@ -495,3 +490,14 @@ class Store(Protocol):
     async def close(self) -> None:
         """Finish what is being written, and let the database go."""
         ...
+
+
+async def waiting_places(store: Store) -> list[WaitingPlace]:
+    """The places of all sessions that ``unattended`` would list without a limit."""
+    waits: dict[str, list[float]] = {}
+    for each in await store.unattended(MOST_LISTED):
+        waits.setdefault(each.place, []).append(each.waits_s)
+    return [
+        WaitingPlace(place, len(found), max(found))
+        for place, found in sorted(waits.items())
+    ]

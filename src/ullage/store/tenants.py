@@ -35,7 +35,6 @@ from ullage.store.store import (
     Store,
     StoreObserver,
     Unattended,
-    WaitingPlace,
     Watch,
 )
 
@@ -165,10 +164,6 @@ class TenantStore:
         """None: sessions are found for all tenants at once."""
         return []
 
-    async def waiting_places(self) -> list[WaitingPlace]:
-        """None, as ``unattended``."""
-        return []
-
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
     ) -> Lease:
@@ -291,10 +286,6 @@ class TenantStore:
         await self.own(origin)
         self._check_new(session)
         return await self._store.fork(origin, session, through=through, keep=keep)
-
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        """None: old sessions are deleted for all tenants at once."""
-        return []
 
     async def shared(
         self, kind: str, names: Sequence[str] | None = None

@@ -65,7 +65,7 @@ def chat(
 
 async def stored(place: Path, session: str) -> list[Event]:
     """The session's events, read past the program."""
-    store = SqliteStore(place / "data" / "simulated" / "sessions.db", data=place / "data")
+    store = SqliteStore(place / "data" / "simulated" / "sessions.db")
     try:
         return await store.read(session)
     finally:

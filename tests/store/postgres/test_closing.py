@@ -15,7 +15,7 @@ import pytest
 from tests.postgres import PostgresServer, new_server
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import Event, TurnStarted
-from ullage.store.postgres import base, connecting, lanes, news
+from ullage.store.postgres import base, connecting, news
 from ullage.store.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def own_server() -> Iterator[PostgresServer]:
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every limit of the store is a tenth of what it is, so that a test sees it pass."""
-    for module in (base, connecting, lanes, news):
+    for module in (base, connecting, news):
         for name in ("WAIT_S", "COMMAND_S", "CONNECT_S", "READ_S", "CLOSE_S", "HEARD_S"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, getattr(module, name) / 10)

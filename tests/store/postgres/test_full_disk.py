@@ -13,7 +13,7 @@ from ullage.store.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.slow
 
-GROWING = ("kept", "blobs", "shared")
+GROWING = ("kept", "blobs", "records")
 
 
 async def test_a_check_after_a_failed_write_writes_itself() -> None:

@@ -15,7 +15,7 @@ from ullage.store.postgres.store import PostgresStore
 
 
 def forged(session: str, seq: int, *pieces: tuple[object, ...]) -> str:
-    return json.dumps(["forger", [[session, seq, pieces]]])
+    return json.dumps([session, seq, pieces])
 
 
 FORGED = (
@@ -23,10 +23,11 @@ FORGED = (
     "[",
     "[" * 7_000,
     "\x01" * 7_000,
-    json.dumps(["forger", [["s", 1, [["c", 0, "text"]]]]]),
-    json.dumps(["forger", [["\x1b[2J", 1, []]] * 300]),
+    json.dumps(["s", 1, [["c", 0, "text"]]]),
+    forged("\x1b[2J", 1),
     forged("s", 10**30),
     forged("s", -1),
+    forged("s", 0),
     forged("other", 10**30, ("c", 0, "text", "p", "false", "", "")),
     forged("s", 1, ("c", -9, "text", "p", "false", "", "")),
     forged("s", 1, ("c", MOST_PIECES, "text", "p", "false", "", "")),

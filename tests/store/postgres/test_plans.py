@@ -9,10 +9,9 @@ import asyncpg
 import pytest
 
 from ullage.events import DraftPiece
-from ullage.store.postgres.lanes import lone_call_of
 from ullage.store.postgres.rows import AppendValues, draft_values
 from ullage.store.postgres.store import PostgresStore
-from ullage.store.postgres.tables import statements
+from ullage.store.postgres.tables import statements, write_of
 
 OTHERS = 2_000
 
@@ -46,7 +45,6 @@ def rows_read(plan: dict[str, Any]) -> float:
     [
         ("states", (["s1"],)),
         ("unattended", ([], None, 100)),
-        ("waiting_places", ([],)),
         ("living_owners", ()),
         ("read_events", ("s1", 0, 100)),
         ("look", ("s1", 0, 0, 100)),
@@ -80,14 +78,16 @@ async def test_a_write_whose_plan_was_made_of_empty_tables_does_not_read_them_th
     lease = await store.acquire("s", "o", ttl_s=600)
     await store.close()
     connection = await asyncpg.connect(database_url)
-    add = lone_call_of("add_pieces", 7)
-    end = lone_call_of("append_events", 17)
+    add = write_of("add_pieces", 7)
+    end = write_of("append_events", 17)
     ends = AppendValues.of("s", [], lease=lease, ends_draft="c").values
 
     async def write(number: int) -> None:
         piece = draft_values([DraftPiece("c", number, "text", "p", "x")])
-        await connection.fetchval(add, "lane", 2 * number + 1, False, "", *lease, *piece)
-        await connection.fetchval(end, "lane", 2 * number + 2, False, "", *ends)
+        await connection.fetchval(
+            add, "writer", 2 * number + 1, False, "", *lease, *piece
+        )
+        await connection.fetchval(end, "writer", 2 * number + 2, False, "", *ends)
 
     try:
         await connection.execute("VACUUM ANALYZE")

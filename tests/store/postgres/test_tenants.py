@@ -14,7 +14,7 @@ from ullage.messages import Message, TextPart
 from ullage.store.postgres.store import PostgresStore
 from ullage.store.tenants import TenantStore
 
-WITHOUT = {"lanes", "schema_versions"}
+WITHOUT = {"writers", "schema_versions"}
 """Tables that hold nothing of a session."""
 
 

@@ -109,12 +109,12 @@ def test_one_that_another_turned_away_tries_again(
 ) -> None:
     prepare, refusals = opening._prepare, iter([True, True, False])
 
-    def busy_at_first(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+    def busy_at_first(database: sqlite3.Connection, path: Path) -> None:
         if next(refusals):
             problem = sqlite3.OperationalError("database is locked")
             problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise problem
-        prepare(database, path, mark)
+        prepare(database, path)
 
     monkeypatch.setattr(opening, "_prepare", busy_at_first)
     with closing(open_for_writing(tmp_path / "s.db")) as database:

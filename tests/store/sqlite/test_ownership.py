@@ -1,107 +1,87 @@
 import os
-import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ullage.errors import StoreUnavailable
-from ullage.events import TurnStarted
-from ullage.store.sqlite.ownership import SECRET, ForeignStore, mark_of, require_own
+from tests.other_user import OTHER, needs_root
+from ullage.store.sqlite.ownership import ForeignStore, require_own
 from ullage.store.sqlite.store import SqliteStore
 
 
-async def made(path: Path, data: Path) -> None:
-    mark_of(path, data)  # as --store does: makes the secret
-    store = SqliteStore(path, data=data)
-    await store.create("s", [TurnStarted(turn="t")])
-    await store.close()
-
-
-def is_own(path: Path, data: Path) -> bool:
-    try:
-        require_own(path, data)
-    except ForeignStore:
-        return False
-    return True
-
-
-async def test_a_store_is_ones_own_where_its_user_made_it(tmp_path: Path) -> None:
-    await made(tmp_path / "s.db", tmp_path / "data")
-    assert is_own(tmp_path / "s.db", tmp_path / "data")
-
-
-async def test_a_backup_is_ones_own_in_the_place_of_the_store_it_was_made_of(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "s.db"
-    await made(path, tmp_path / "data")
-    with (
-        closing(sqlite3.connect(path)) as database,
-        closing(sqlite3.connect(tmp_path / "backup.db")) as backup,
-    ):
-        database.backup(backup)
-    os.replace(tmp_path / "backup.db", path)
-    assert is_own(path, tmp_path / "data")
-
-
-async def test_a_data_directory_is_moved_with_its_store(tmp_path: Path) -> None:
-    await made(tmp_path / "data" / "sessions.db", tmp_path / "data")
-    shutil.move(tmp_path / "data", tmp_path / "moved")
-    assert is_own(tmp_path / "moved" / "sessions.db", tmp_path / "moved")
-
-
-async def test_another_persons_store_is_refused_and_not_changed(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    await made(path, tmp_path / "theirs")
-    before = path.read_bytes()
-    with pytest.raises(ForeignStore, match="`ullage adopt "):
-        require_own(path, tmp_path / "mine")
-    assert path.read_bytes() == before
-
-
-async def test_a_store_that_was_moved_is_refused(tmp_path: Path) -> None:
-    await made(tmp_path / "s.db", tmp_path / "data")
-    shutil.move(tmp_path / "s.db", tmp_path / "moved.db")
-    assert not is_own(tmp_path / "moved.db", tmp_path / "data")
-
-
-async def test_a_mark_that_is_no_mark_is_none(tmp_path: Path) -> None:
-    await made(tmp_path / "s.db", tmp_path / "data")
-    for script in (
-        "UPDATE mark SET value = 'text'",
-        "DELETE FROM mark",
-        "DROP TABLE mark",
-    ):
-        with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
-            database.execute(script)
-        assert not is_own(tmp_path / "s.db", tmp_path / "data")
-
-
-async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_named(
-    tmp_path: Path,
-) -> None:
-    data = tmp_path / "data"
-    await made(tmp_path / "s.db", data)
-    assert (data / SECRET).stat().st_mode & 0o777 == 0o600
-    (data / SECRET).write_bytes(b"short")
-    with pytest.raises(StoreUnavailable, match="is not the secret that Ullage made"):
-        require_own(tmp_path / "s.db", data)
-
-
-async def test_a_store_that_a_program_names_needs_no_data_directory(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "data").touch()
-    store = SqliteStore(tmp_path / "s.db", data=tmp_path / "data")
+async def made(path: Path) -> Path:
+    store = SqliteStore(path)
     await store.create("s")
     await store.close()
-    with pytest.raises(ForeignStore):
-        require_own(tmp_path / "s.db", tmp_path / "data")
+    return path
 
 
-def test_a_store_that_is_yet_to_be_made_is_ones_own(tmp_path: Path) -> None:
-    assert is_own(tmp_path / "s.db", tmp_path / "data")
-    (tmp_path / "s.db").touch()
-    assert is_own(tmp_path / "s.db", tmp_path / "data")
+async def test_a_store_that_ullage_made_is_ones_own_and_may_be_moved(
+    tmp_path: Path,
+) -> None:
+    path = await made(tmp_path / "new" / "s.db")
+    require_own(path)
+    os.replace(path, tmp_path / "moved.db")
+    require_own(tmp_path / "moved.db")
+    require_own(tmp_path / "yet-to-be-made.db")
+
+
+@pytest.mark.parametrize("name", ["s.db", "s.db-wal", "s.db-journal"])
+async def test_a_file_that_others_may_read_came_from_elsewhere(
+    tmp_path: Path, name: str
+) -> None:
+    path = await made(tmp_path / "s.db")
+    (tmp_path / name).touch()
+    for mode in (0o644, 0o620, 0o602):
+        (tmp_path / name).chmod(mode)
+        with pytest.raises(ForeignStore, match=f"`chmod 600 {tmp_path / name}`"):
+            require_own(path)
+    (tmp_path / name).chmod(0o600)
+    require_own(path)
+
+
+async def test_a_directory_that_others_may_write_to_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "shared place"
+    path = await made(place / "s.db")
+    place.chmod(0o755)
+    require_own(path)
+    for mode in (0o775, 0o1777):
+        place.chmod(mode)
+        with pytest.raises(ForeignStore, match=f"`chmod go-w '{place}'`"):
+            require_own(path)
+        with pytest.raises(ForeignStore):
+            require_own(place / "yet-to-be-made.db")
+
+
+async def test_a_link_is_as_good_as_its_place_and_what_it_leads_to(
+    tmp_path: Path,
+) -> None:
+    path = await made(tmp_path / "there" / "s.db")
+    (tmp_path / "here").mkdir(mode=0o755)
+    link = tmp_path / "here" / "link.db"
+    link.symlink_to(path)
+    require_own(link)
+    (tmp_path / "directory").symlink_to(tmp_path / "there")
+    require_own(tmp_path / "directory" / "s.db")
+    for place in (link.parent, path.parent):
+        place.chmod(0o777)
+        with pytest.raises(ForeignStore, match=str(place)):
+            require_own(link)
+        place.chmod(0o755)
+    path.chmod(0o644)
+    with pytest.raises(ForeignStore, match=str(path)):
+        require_own(link)
+
+
+@needs_root
+async def test_what_another_user_owns_is_refused_and_not_changed(tmp_path: Path) -> None:
+    path = await made(tmp_path / "there" / "s.db")
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    before = path.read_bytes()
+    for theirs in (path, path.parent, link):
+        os.chown(theirs, OTHER, OTHER, follow_symlinks=False)
+        with pytest.raises(ForeignStore, match=f"`chown -h {os.getuid()} {theirs}`"):
+            require_own(link)
+        os.chown(theirs, 0, 0, follow_symlinks=False)
+    require_own(link)
+    assert path.read_bytes() == before

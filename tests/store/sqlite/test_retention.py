@@ -37,34 +37,11 @@ async def test_a_deleted_session_leaves_nothing_and_takes_nothing_of_others(
     assert await sqlite_store.read("a") == []
 
 
-async def test_sessions_are_deleted_by_age_and_forks_of_them_stay_whole(
-    sqlite_store: SqliteStore,
-) -> None:
-    handle = await full(sqlite_store, "old")
-    await sqlite_store.create("driven")
-    await sqlite_store.acquire("driven", "driver", ttl_s=60)
-    for number in range(45):
-        await sqlite_store.create(f"old-{number}")
-    await sqlite_store._writer.perform(
-        lambda inside: inside.database.execute(
-            "UPDATE sessions SET changed = changed - 1000"
-        )
-    )
-    await sqlite_store.fork("old", "fork", through=2)
-    await sqlite_store.create("new")
-    assert await sqlite_store.delete_unchanged(age_s=2_000) == []
-    gone = await sqlite_store.delete_unchanged(age_s=500)
-    assert len(gone) == 46
-    assert {row.id for row in await sqlite_store.sessions()} == {"fork", "new", "driven"}
-    assert len(await sqlite_store.read("fork")) == 4
-    assert await sqlite_store.kept("fork", handle) == b"kept by all"
-
-
 async def test_the_room_of_deleted_sessions_is_given_back(
     sqlite_store: SqliteStore,
 ) -> None:
     await sqlite_store.create("s")
     await sqlite_store.keep("s", random.Random(1).randbytes(5_000_000))
-    assert await sqlite_store.delete_unchanged(age_s=-1) == ["s"]
+    await sqlite_store.delete("s")
     await sqlite_store.close()
     assert sqlite_store.path.stat().st_size < 200_000

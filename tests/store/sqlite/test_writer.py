@@ -1,7 +1,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -177,11 +177,9 @@ class Listening(Watchers):
 
 
 class Failing(Listening):
-    def tell(self, changes: list[Change]) -> None:
-        raise ValueError("can't hear")
-
-    def tell_foreign(self, sessions: set[str] | None) -> None:
-        raise ValueError("can't hear of others")
+    def tell(self, changes: Iterable[Change]) -> None:
+        is_own = all(change.seq for change in changes)
+        raise ValueError("can't hear" if is_own else "can't hear of others")
 
 
 async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
@@ -191,7 +189,7 @@ async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
 
     def told(inside: Transaction) -> str:
         added(inside, "a")
-        inside.changes.append(Change("a"))
+        inside.changes.append(Change("a", 1))
         return "stored"
 
     async with asyncio.timeout(60):

@@ -1,48 +1,60 @@
-"""The open database of a store: its lanes, its connections that read, and its news."""
+"""The open database of a store: its pool of connections, and its news."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import threading
-from collections import deque
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_hex
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from ullage.errors import UllageError
 from ullage.loop_thread import LoopThread, ThreadClosed
 from ullage.store.changes import Change, Watchers
+from ullage.store.postgres.codes import answer_of
 from ullage.store.postgres.connecting import (
     COMMAND_S,
     Failures,
     PgConnection,
+    PgPool,
     PostgresAddress,
     Record,
     connect,
     drop,
     is_lost,
+    pool_of,
 )
-from ullage.store.postgres.failures import failure
-from ullage.store.postgres.lanes import (
-    GATHER_S,
-    LANES,
-    WAIT_S,
-    PendingWrite,
-    WriteLane,
-    lane_of,
-)
+from ullage.store.postgres.failures import failure, unknown_outcome
 from ullage.store.postgres.news import LOOK_S, News
-from ullage.store.postgres.records import TableRecords
-from ullage.store.postgres.shared import probe
-from ullage.store.postgres.tables import make_tables, statements
+from ullage.store.postgres.records import TableRecords, probe
+from ullage.store.postgres.tables import (
+    call_of,
+    make_tables,
+    statements,
+    write_of,
+)
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 
+log = logging.getLogger("ullage.store")
+
 T = TypeVar("T")
 
+CONNECTIONS: Final = 8
+"""Of the pool, in one process."""
+
 READERS: Final = 3
-"""Connections that read at once: a long read does not hold up a short one."""
+"""Connections that read at once: reads never hold up all writes, and a long read does not hold up a short one."""
+
+WAIT_S: Final = 15.0
+"""How long a write or a read waits for a server that restarts, before it fails."""
 
 READ_S: Final = WAIT_S + COMMAND_S
 """How long a read may take with its wait for a free connection, and for a server that restarts."""
@@ -50,7 +62,62 @@ READ_S: Final = WAIT_S + COMMAND_S
 CLOSE_S: Final = WAIT_S + 5.0
 """How long ``close`` waits for writes; those that are left are refused then."""
 
-_PAUSE_S: Final = 0.2
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds between the attempts on a lost connection; the last one repeats."""
+
+
+Job = Callable[[PgConnection], Awaitable[Any]]
+"""Several statements of one transaction."""
+
+
+@dataclass(slots=True, eq=False)
+class PendingWrite:
+    """A write to a session that waits: a call of ``function``, or a ``job``.
+
+    ``again`` gives the values to call the function with once more, where its answer asks for that. ``finish`` makes the
+    result after the commit, and the change to tell others of.
+    """
+
+    session: str
+    finish: Callable[[Any], tuple[Any, Change | None]]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    durable: bool = False
+    function: str = ""
+    values: tuple[Any, ...] = ()
+    again: Callable[[Record], tuple[Any, ...] | None] | None = None
+    job: Job | None = None
+    tenant: str = ""
+    is_sent: bool = False
+    """Whether the database may have stored it."""
+
+    asked_at: float = field(default_factory=time.perf_counter)
+
+    def answer(self, result: Any = None, problem: BaseException | None = None) -> None:
+        """Give this to the caller, who may have ended."""
+
+        def settle() -> None:
+            if self.future.done():
+                return
+            if problem is None:
+                self.future.set_result(result)
+            else:
+                self.future.set_exception(problem)
+
+        with suppress(RuntimeError):  # the loop is closed and has no waiting callers
+            self.loop.call_soon_threadsafe(settle)
+
+
+@dataclass(slots=True, eq=False)
+class _Writer:
+    """What one write at a time is numbered by, so that a lost connection can be asked about: see ``settle_write``."""
+
+    name: str = field(default_factory=lambda: token_hex(8))
+    number: int = 0
+
+    def next(self) -> int:
+        self.number += 1
+        return self.number
 
 
 class OpenDatabase:
@@ -62,50 +129,41 @@ class OpenDatabase:
         self._watchers = watchers
         self._thread = LoopThread("ullage postgres")
         self._handing = threading.Lock()
-        self._handed: deque[PendingWrite] = deque()
-        self._is_taking = False
-        """Whether the thread was told of what is in ``_handed``: it is woken once for many writes."""
         self._is_closed = False
         self._opening: asyncio.Task[None] | None = None
         self._is_open = False
-        self._lanes: list[WriteLane] = []
-        self._writing: list[asyncio.Task[None]] = []
+        self._has_failed = False
+        """Whether the last write could not be stored."""
+        self._pool: PgPool | None = None
+        self._writers: list[_Writer] = []
+        """Those that no write has."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """One of each session with writes, which take it in the order they were asked for."""
+        self._writing: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
-        self._free: list[PgConnection] = []
         self._begun: asyncio.Task[None] | None = None
         """The work of ``begin_read``."""
-        self._reading: asyncio.Semaphore | None = None
+        self._reading = asyncio.Semaphore(READERS)
         self._news: News | None = None
 
     def write(
         self,
-        sessions: tuple[str, ...],
+        session: str,
         finish: Callable[[Any], tuple[T, Change | None]],
-        *,
-        durable: bool = False,
-        function: str = "",
-        values: tuple[Any, ...] = (),
-        again: Callable[[Any], tuple[Any, ...] | None] | None = None,
-        job: Callable[[PgConnection], Awaitable[Any]] | None = None,
-        tenant: str = "",
+        **how: Any,
     ) -> asyncio.Future[T]:
-        """The result of a write, once it is stored. Writes of a session happen in the order of these calls.
+        """The result of a ``PendingWrite``, once it is stored. Writes of a session happen in the order of these calls.
 
         With a ``tenant`` the policies of the database limit it to this one's sessions.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        write = PendingWrite(
-            sessions, durable, finish, loop, future, function, values, again, job, tenant
-        )
+        write = PendingWrite(session, finish, loop, future, **how)
         self._begin()
         with self._handing:
             if self._is_closed or self._thread.is_ended:
                 raise was_closed(self.database.shown)
-            self._handed.append(write)
-            if not self._is_taking:
-                self._is_taking = True
-                self._thread.call(self._take)
+            self._thread.call(partial(self._take, write))
         return future
 
     async def read(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
@@ -139,15 +197,13 @@ class OpenDatabase:
             self._thread.call(begin)
 
     async def check_writing(self) -> None:
-        """Raises ``StoreUnavailable`` where the last writes of a lane could not be stored, and a small one still can't.
+        """Raises ``StoreUnavailable`` where the last write could not be stored, and a small one still can't.
 
         Without a failed write before, nothing is written.
         """
-        failed = [lane for lane in self._lanes if lane.has_failed]
-        if failed:
+        if self._has_failed:
             await self.read(probe)
-            for lane in failed:
-                lane.has_failed = False
+            self._has_failed = False
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What a coroutine gives that is run in the thread."""
@@ -193,42 +249,124 @@ class OpenDatabase:
 
     # -- in the thread --
 
-    def _take(self) -> None:
-        if not self._lanes:
-            self._lanes = self._new_lanes()
-            self._writing = [start(self._run(each)) for each in self._lanes]
-        self._is_taking = False
-        while self._handed:
-            write = self._handed.popleft()
-            lane_of(write.sessions[0], self._lanes, write.function).put(write)
+    def _take(self, write: PendingWrite) -> None:
+        task = start(self._perform(write))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
 
-    def _new_lanes(self) -> list[WriteLane]:
-        last: dict[str, PendingWrite] = {}
-        return [
-            WriteLane(
-                self.database,
-                self._tell,
-                self._watchers.observer.waited,
-                gather_s=0.0 if number else GATHER_S,
-                last=last,
+    async def _perform(self, write: PendingWrite) -> None:
+        """Write, tell of it and answer. The caller may be gone: a write that was taken is not given up for that."""
+        lock = self._locks.setdefault(write.session, asyncio.Lock())
+        try:
+            async with lock:
+                answer = await self._written(write)
+                result, change = write.finish(answer)
+                if change is not None:
+                    self._tell(change)
+            write.answer(result)
+        except asyncio.CancelledError:  # the store is closed, and waits no longer
+            shown = self.database.shown
+            write.answer(
+                problem=(unknown_outcome if write.is_sent else was_closed)(shown)
             )
-            for number in range(LANES)
-        ]
+            raise
+        except BaseException as problem:  # noqa: BLE001 - the caller's: a refusal, or what can't be stored
+            write.answer(problem=problem)
 
-    async def _run(self, lane: WriteLane) -> None:
-        """Open the database before the lane's first write; where that fails, its writes fail."""
-        while not self._is_open:
-            if not lane.waiting:
-                if lane.is_closing:
-                    return
-                lane.has_work.clear()
-                await lane.has_work.wait()
-                continue
+    async def _written(self, write: PendingWrite) -> Any:
+        """The answer of the database to a write that is committed. Raises ``StoreUnavailable``."""
+        await self._open()
+        writer = self._writers.pop() if self._writers else _Writer()
+        try:
+            answer = await self._write_once(write, writer)
+            values = None if write.again is None else write.again(answer)
+            if values is not None:
+                write.values = values
+                answer = await self._write_once(write, writer)
+        except UllageError as problem:
+            self._has_failed |= isinstance(problem.__cause__, Failures)
+            raise
+        finally:
+            self._writers.append(writer)
+        self._has_failed = False
+        return answer
+
+    async def _write_once(self, write: PendingWrite, writer: _Writer) -> Any:
+        """Commit, again where the connection was lost and did not: what was sent is first asked about."""
+        number = writer.next()
+        answer: Any = None
+        write.is_sent = False
+
+        async def attempt(connection: PgConnection) -> Any:
+            nonlocal number, answer
+            if write.is_sent:
+                settled = await connection.fetchrow(
+                    call_of("settle_write", 3), writer.name, number, writer.next()
+                )
+                if settled["is_done"]:
+                    return answer if write.job else answer_of(settled["answer"])
+                number = writer.next()
+            else:
+                self._watchers.observer.waited(time.perf_counter() - write.asked_at)
+            if write.job is None:
+                write.is_sent = True
+                statement = write_of(write.function, len(write.values))
+                head = (writer.name, number, write.durable, write.tenant)
+                return answer_of(
+                    await connection.fetchval(statement, *head, *write.values)
+                )
+            async with connection.transaction():
+                await connection.execute(
+                    statements()["begin_job"], write.durable, write.tenant
+                )
+                answer = await write.job(connection)
+                await connection.execute(statements()["end_job"], writer.name, number)
+                write.is_sent = True
+            return answer
+
+        return await self._patiently(attempt, lambda: write.is_sent)
+
+    async def _read(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+        await self._open()
+        try:
+            async with asyncio.timeout(READ_S), self._reading:
+                return await self._patiently(work)
+        except TimeoutError as problem:
+            raise failure(problem, self.database.shown) from problem
+
+    async def _patiently(
+        self,
+        work: Callable[[PgConnection], Awaitable[T]],
+        is_unknown: Callable[[], bool] = lambda: False,
+    ) -> T:
+        """What work on a connection gives, on another one when its own is lost. Raises ``StoreUnavailable``."""
+        assert self._pool is not None
+        loop = asyncio.get_running_loop()
+        end = loop.time() + WAIT_S
+        pauses = iter(_PAUSES)
+        while True:
+            is_gone = True
             try:
-                await self._open()
-            except UllageError as problem:
-                lane.refuse(problem)
-        await lane.run()
+                async with self._pool.acquire() as connection:
+                    try:
+                        return await work(connection)
+                    except Failures as problem:
+                        is_gone = is_lost(connection, problem)
+                        if is_gone:
+                            drop(connection)
+                        raise
+            except Failures as problem:
+                if not is_gone:
+                    raise failure(problem, self.database.shown) from problem
+                if loop.time() >= end:
+                    shown = self.database.shown
+                    ours = (
+                        unknown_outcome(shown)
+                        if is_unknown()
+                        else failure(problem, shown)
+                    )
+                    raise ours from problem
+                await asyncio.sleep(next(pauses, _PAUSES[-1]))
 
     async def _open(self) -> None:
         """Open the database once: who comes meanwhile waits for the same attempt, and gets its error."""
@@ -244,7 +382,7 @@ class OpenDatabase:
         await news.begin()
         self._news = news
         self._listening = start(news.run())
-        self._reading = asyncio.Semaphore(READERS)
+        self._pool = await pool_of(self.database, CONNECTIONS)
         self._is_open = True
 
     async def _prepare(self) -> None:
@@ -253,66 +391,28 @@ class OpenDatabase:
         try:
             connection = await connect(self.database, direct=True)
             if not await make_tables(connection, self.database.shown):
-                await connection.execute(statements()["forget_lanes"])
+                await connection.execute(statements()["forget_writers"])
         except Failures as problem:
             raise failure(problem, self.database.shown) from problem
         finally:
             drop(connection)
 
-    async def _read(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        await self._open()
-        assert self._reading is not None
+    def _tell(self, change: Change) -> None:
         try:
-            async with asyncio.timeout(READ_S), self._reading:
-                return await self._read_patiently(work)
-        except TimeoutError as problem:
-            raise failure(problem, self.database.shown) from problem
-
-    async def _read_patiently(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + WAIT_S
-        while True:
-            connection = None
-            try:
-                connection = self._free.pop() if self._free else None
-                if connection is None or connection.is_closed():
-                    connection = await connect(self.database)
-                result = await work(connection)
-            except Failures as problem:
-                gone = is_lost(connection, problem)
-                drop(connection)
-                if not gone or loop.time() >= end:
-                    raise failure(problem, self.database.shown) from problem
-                await asyncio.sleep(_PAUSE_S)
-            except UllageError:
-                if connection is not None:
-                    self._free.append(connection)
-                raise
-            except BaseException:
-                drop(connection)
-                raise
-            else:
-                self._free.append(connection)
-                return result
-
-    def _tell(self, changes: list[Change]) -> None:
-        self._watchers.tell(changes)
-        if self._news is not None:
-            self._news.tell(changes)
+            self._watchers.tell([change])
+            if self._news is not None:
+                self._news.tell(change)
+        except Exception:
+            log.exception("Watchers could not be notified of stored events")
 
     async def _end(self) -> None:
-        for lane in self._lanes:
-            lane.is_closing = True
-            lane.has_work.set()
         if self._writing:
             _, late = await asyncio.wait(self._writing, timeout=CLOSE_S)
             if late:
                 await stop(*late)
-        for lane in self._lanes:
-            lane.refuse(was_closed(self.database.shown))
         if self._news is not None:
             await self._news.end()
         if self._listening is not None:
             await stop(self._listening)
-        for connection in self._free:
-            drop(connection)
+        if self._pool is not None:
+            self._pool.terminate()

@@ -1,4 +1,4 @@
-"""The codes that the functions of ``schema.sql`` give, so that a refused write ends no transaction."""
+"""The codes that the functions of ``schema.sql`` give: a write that is refused is an answer, no error."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ class Code(IntEnum):
     OFFSET_USED = 8
     ID_TAKEN = 9
     BUSY = 10
-    OTHER_RECORD = 11
-    TOO_MANY = 12
 
 
 class WriteAnswer(TypedDict, total=False):
@@ -42,15 +40,9 @@ class WriteAnswer(TypedDict, total=False):
 
 
 _decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode
-_decode_many: Final = msgspec.json.Decoder(list[WriteAnswer]).decode
-
-
-def answers_of(data: str) -> list[WriteAnswer]:
-    """The answers of drafts that were one statement."""
-    return _decode_many(data)
 
 
 def answer_of(data: str) -> WriteAnswer:
-    """The answer of a write that was alone in its transaction."""
+    """What a function that writes has answered."""
     answer = _decode(data)
     return WriteAnswer(code=answer) if isinstance(answer, int) else answer

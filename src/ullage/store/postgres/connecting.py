@@ -13,6 +13,7 @@ from ullage.errors import StoreUnavailable
 from ullage.store.urls import shown_place
 
 PgConnection: TypeAlias = Any
+PgPool: TypeAlias = Any
 Record: TypeAlias = Any
 
 CONNECT_S: Final = 10.0
@@ -73,15 +74,30 @@ def database_of(url: str) -> PostgresAddress:
 
 async def connect(database: PostgresAddress, *, direct: bool = False) -> PgConnection:
     """A new connection. Raises what asyncpg and the system raise: ``failures.failure`` says it in our words."""
-    is_pooled = database.is_pooled and not direct
+    place = database.direct if direct else database.pool
     async with asyncio.timeout(CONNECT_S):
-        return await asyncpg.connect(
-            database.direct if direct else database.pool,
-            timeout=CONNECT_S,
-            command_timeout=COMMAND_S,
-            statement_cache_size=0 if is_pooled else 100,
-            server_settings={"application_name": "ullage"},
-        )
+        return await asyncpg.connect(place, **_options(database, direct=direct))
+
+
+def _options(database: PostgresAddress, *, direct: bool = False) -> dict[str, Any]:
+    is_pooled = database.is_pooled and not direct
+    return {
+        "timeout": CONNECT_S,
+        "command_timeout": COMMAND_S,
+        "statement_cache_size": 0 if is_pooled else 100,
+        "server_settings": {"application_name": "ullage"},
+    }
+
+
+async def pool_of(database: PostgresAddress, size: int) -> PgPool:
+    """A pool of at most ``size`` connections, each made when it is first needed, and again after it was lost."""
+
+    async def keep(_connection: PgConnection) -> None:
+        """Nothing: no work leaves a setting or a listener behind, and asyncpg's reset is a round trip for each use."""
+
+    return await asyncpg.create_pool(
+        database.pool, min_size=0, max_size=size, reset=keep, **_options(database)
+    )
 
 
 def is_lost(connection: PgConnection | None, problem: BaseException) -> bool:

@@ -1,15 +1,14 @@
-"""Records of a service in a table that all its machines share: see ``ullage.store.records``."""
+"""What all processes of a store know beside its sessions: ``Store.revise`` and ``Records``, in one table."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from secrets import token_hex
 from typing import Final, Protocol, TypeVar
 
 from ullage.errors import CommandRefused, StoreUnavailable
-from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection
-from ullage.store.postgres.lanes import call_of
 from ullage.store.postgres.tables import statements
 from ullage.store.records import (
     LARGEST_RECORD,
@@ -17,8 +16,12 @@ from ullage.store.records import (
     RecentRecords,
     RecordChange,
 )
+from ullage.store.store import SPENT_BY, Revise, Revision, SharedKey
 
 T = TypeVar("T")
+
+PROBE_BYTES: Final = 65_536
+"""Of chance, which PostgreSQL can't compress: some 16 pages of 8 KiB."""
 
 STALE_S: Final = 60.0
 """How long records may be used that could not be looked at: a server that restarts takes less."""
@@ -71,27 +74,27 @@ class TableRecords:
 
     def change(self, kind: str, key: str, change: RecordChange) -> None:
         """See ``Records.change``. Raises ``CommandRefused`` for a record that is too large, or one too many."""
-        while True:
-            old = self._read(lambda connection: _body(connection, kind, key))
+
+        def revised(values: tuple[str, ...], now: float) -> Revision[bool]:
+            old = values[0].encode() or None
             new = change(old)
-            if new == old:
-                return
             if new is not None and len(new) > LARGEST_RECORD:
                 raise CommandRefused(
                     f"{key!r} takes {len(new):,} bytes, and a record of {kind} at most {LARGEST_RECORD:,}. "
                     "Make it shorter. Nothing was changed."
                 )
-            code = self._read(
-                lambda connection, old=old, new=new: _change(  # type: ignore[misc]
-                    connection, kind, key, old, new
-                )
-            )
-            if code == Code.TOO_MANY:
-                raise CommandRefused(
-                    f"{self.shown} has {MOST_RECORDS:,} records of {kind}, and takes no more. Delete some first."
-                )
-            if code == Code.DONE:
-                break
+            return Revision(((new or b"").decode(),), old is None and new is not None)
+
+        async def work(connection: PgConnection) -> None:
+            async with connection.transaction():
+                is_more = await revise(connection, [SharedKey(kind, key)], revised)
+                count = statements()["count_records"]
+                if is_more and await connection.fetchval(count, kind) > MOST_RECORDS:
+                    raise CommandRefused(
+                        f"{self.shown} has {MOST_RECORDS:,} records of {kind}, and takes no more. Delete some first."
+                    )
+
+        self._read(work)
         if kind in self._asked:
             self._read(lambda connection: self._look(connection, kind))
 
@@ -110,18 +113,48 @@ class TableRecords:
 
 
 async def _all(connection: PgConnection, kind: str) -> dict[str, bytes]:
-    return dict(await connection.fetch(statements()["records"], kind))
+    return {key: value.encode() for key, value in (await read(connection, kind)).items()}
 
 
-async def _body(connection: PgConnection, kind: str, key: str) -> bytes | None:
-    found: bytes | None = await connection.fetchval(statements()["record"], kind, key)
-    return found
+async def read(
+    connection: PgConnection, kind: str, keys: Sequence[str] | None = None
+) -> Mapping[str, str]:
+    """See ``Store.shared``."""
+    of = None if keys is None else list(keys)
+    return dict(await connection.fetch(statements()["records"], kind, of))
 
 
-async def _change(
-    connection: PgConnection, kind: str, key: str, old: bytes | None, new: bytes | None
-) -> int:
-    code: int = await connection.fetchval(
-        call_of("change_record", 5), kind, key, old, new, MOST_RECORDS
-    )
-    return code
+async def revise(
+    connection: PgConnection, keys: Sequence[SharedKey], change: Revise[T]
+) -> T:
+    """See ``Store.revise``. Rows are locked in one order, so that no two transactions wait for each other."""
+    async with connection.transaction():
+        found: dict[SharedKey, str] = {}
+        now = 0.0
+        for key in sorted(set(keys)):
+            row = await connection.fetchrow(statements()["lock_record"], *key)
+            found[key], now = row["value"], row["now"]
+        revised = change(tuple(found[key] for key in keys), now)
+        for key, new in zip(keys, revised.values, strict=True):
+            if not new:
+                await connection.execute(statements()["unset_record"], *key)
+            elif new != found[key]:
+                await connection.execute(statements()["set_record"], *key, new)
+    return revised.result
+
+
+async def forget(connection: PgConnection, session: str) -> None:
+    """Delete what was counted of a session that was deleted."""
+    await connection.execute(statements()["unset_record"], SPENT_BY, session)
+
+
+async def probe(connection: PgConnection) -> None:
+    """Write a value that needs new pages on the disk, and undo it."""
+    key = SharedKey("probe", token_hex(8))
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.fetchrow(statements()["lock_record"], *key)
+        await connection.execute(statements()["set_record"], *key, token_hex(PROBE_BYTES))
+    finally:
+        await transaction.rollback()

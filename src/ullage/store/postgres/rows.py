@@ -9,7 +9,7 @@ from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueL
 from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
-from ullage.store.postgres.lanes import call_of
+from ullage.store.postgres.tables import call_of
 from ullage.store.rows import json_of, pack
 from ullage.store.store import Lease, QueueKind
 

@@ -80,13 +80,13 @@ CREATE TABLE kept (
 );
 CREATE INDEX kept_by_blob ON kept (blob);
 
--- The last transaction of each connection that writes, so that one which got no answer to its COMMIT can find out.
--- (A number of PostgreSQL's own does not tell: after a crash it is given to another transaction.)
-CREATE TABLE lanes (
-    lane TEXT PRIMARY KEY,
+-- The last transaction of each writer (a process has one for each write that is under way), so that one which got no
+-- answer can be asked about. (A number of PostgreSQL's own does not tell: after a crash another transaction gets it.)
+CREATE TABLE writers (
+    name TEXT PRIMARY KEY,
     number BIGINT NOT NULL,
     at DOUBLE PRECISION NOT NULL,
-    answer JSONB  -- of a write that was alone in its transaction
+    answer JSONB
 ) WITH (fillfactor = 50);
 
 -- Sessions that have to be driven, and from when on by any process: as in store/sqlite/schema.sql.
@@ -95,21 +95,14 @@ CREATE TABLE due (
     since DOUBLE PRECISION NOT NULL
 );
 
--- What a service knows beside its sessions: see store/records.py.
+-- What all processes of the store know beside its sessions, as JSON: tokens, grants and what was learnt
+-- (store/records.py), quotas and what is left of providers' rates (Store.revise). An empty value is none.
 CREATE TABLE records (
     kind TEXT COLLATE "C" NOT NULL,
     key TEXT COLLATE "C" NOT NULL,
     version BIGINT GENERATED ALWAYS AS IDENTITY,
-    body BYTEA NOT NULL,
-    PRIMARY KEY (kind, key)
-);
-
--- Values that all processes of the store share, as JSON: quotas, and what is left of providers' rates (Store.revise).
-CREATE TABLE shared (
-    kind TEXT COLLATE "C" NOT NULL,
-    name TEXT COLLATE "C" NOT NULL,
     value TEXT NOT NULL,
-    PRIMARY KEY (kind, name)
+    PRIMARY KEY (kind, key)
 ) WITH (fillfactor = 50);
 
 -- Policies keep the tenants apart: see store/tenants.py. A transaction sees one tenant once it has set `ullage.tenant`;
@@ -138,16 +131,13 @@ CREATE POLICY of_tenant ON blobs USING (
 );
 ALTER TABLE blobs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
--- Only transactions of no tenant see these.
+-- Only transactions of no tenant see them.
 CREATE POLICY of_operator ON records USING (current_tenant() = '');
 ALTER TABLE records ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-CREATE POLICY of_no_tenant ON shared USING (current_tenant() = '');
-ALTER TABLE shared ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
--- One function for each write, so that a write is one round trip. Each gives a code: a refused write must not end the
--- transaction, in which others are. The codes are named in store/postgres/codes.py. A write that is alone in its
--- transaction is one statement:
--- `SELECT end_write(lane, number, to_jsonb(append_events(begin_write(session, durable, tenant), …)))`.
+-- One function for each write, so that a write is one round trip. Each gives a code, named in store/postgres/codes.py,
+-- with what the caller has to know. The transaction is one statement:
+-- `SELECT end_write(writer, number, to_jsonb(append_events(begin_write(session, durable, tenant), …)))`.
 
 CREATE FUNCTION now_s() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE AS
 $$ SELECT extract(epoch FROM clock_timestamp())::double precision $$;
@@ -166,37 +156,25 @@ BEGIN
     RETURN p_session;
 END $$;
 
--- Called first in each transaction of several statements: locks the sessions in one order, so that no two transactions
--- wait for each other. Writes down the number of the transaction, by which a lost connection is found out about.
-CREATE FUNCTION begin_writes(p_sessions TEXT[], p_durable BOOLEAN, p_lane TEXT, p_number BIGINT)
-RETURNS VOID LANGUAGE plpgsql AS $$
-DECLARE set_to TEXT;
+CREATE FUNCTION end_write(p_writer TEXT, p_number BIGINT, p_answer JSONB) RETURNS JSONB LANGUAGE plpgsql AS $$
 BEGIN
-    set_to := begin_write('', p_durable, current_tenant());
-    set_to := set_config('idle_in_transaction_session_timeout', '20s', true);
-    PERFORM 1 FROM sessions WHERE id = ANY (p_sessions) ORDER BY id FOR NO KEY UPDATE;
-    INSERT INTO lanes (lane, number, at) VALUES (p_lane, p_number, now_s())
-    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at;
-END $$;
-
-CREATE FUNCTION end_write(p_lane TEXT, p_number BIGINT, p_answer JSONB) RETURNS JSONB LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO lanes (lane, number, at, answer) VALUES (p_lane, p_number, now_s(), p_answer)
-    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at, answer = excluded.answer
-    WHERE lanes.number < excluded.number;
-    IF NOT FOUND THEN RAISE EXCEPTION 'the write % of % was given up', p_number, p_lane; END IF;
+    INSERT INTO writers (name, number, at, answer) VALUES (p_writer, p_number, now_s(), p_answer)
+    ON CONFLICT (name) DO UPDATE SET number = excluded.number, at = excluded.at, answer = excluded.answer
+    WHERE writers.number < excluded.number;
+    IF NOT FOUND THEN RAISE EXCEPTION 'the write % of % was given up', p_number, p_writer; END IF;
     RETURN p_answer;
 END $$;
 
 -- Whether a transaction was committed whose connection was lost; if not, it never will be: a server that still has its
--- statement before it meets the number in `end_write`. Waits for it where it is under way.
-CREATE FUNCTION settle_write(p_lane TEXT, p_number BIGINT, OUT is_done BOOLEAN, OUT answer JSONB) LANGUAGE plpgsql AS $$
+-- statement before it meets the number `p_next` in `end_write`. Waits for it where it is under way.
+CREATE FUNCTION settle_write(p_writer TEXT, p_number BIGINT, p_next BIGINT, OUT is_done BOOLEAN, OUT answer JSONB)
+LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO lanes (lane, number, at) VALUES (p_lane, p_number, now_s())
-    ON CONFLICT (lane) DO UPDATE SET number = excluded.number, at = excluded.at, answer = NULL
-    WHERE lanes.number < excluded.number;
+    INSERT INTO writers (name, number, at) VALUES (p_writer, p_next, now_s())
+    ON CONFLICT (name) DO UPDATE SET number = excluded.number, at = excluded.at, answer = NULL
+    WHERE writers.number <> p_number;
     is_done := NOT FOUND;
-    IF is_done THEN SELECT lanes.answer INTO answer FROM lanes WHERE lane = p_lane; END IF;
+    IF is_done THEN SELECT writers.answer INTO answer FROM writers WHERE name = p_writer; END IF;
 END $$;
 
 -- The process that stores a message or command has this long to drive the session alone: ASKED_S of store/store.py.
@@ -326,31 +304,6 @@ BEGIN
     END IF;
 END $$;
 
--- A whole transaction: what `add_pieces` does for each of several writes, which `p_writes` numbers from 1 for each row.
--- Fails as a whole where an offset is used. Gives and keeps an array of answers.
-CREATE FUNCTION add_pieces_together(
-    p_lane TEXT, p_number BIGINT, p_tenant TEXT, p_sessions TEXT[], p_owners TEXT[], p_generations BIGINT[],
-    p_writes BIGINT[], p_calls TEXT[], p_first BIGINT[], p_last BIGINT[], p_bodies BYTEA[]
-) RETURNS JSONB LANGUAGE plpgsql AS $$
-DECLARE answers JSONB; set_to TEXT;
-BEGIN
-    set_to := begin_write('', false, p_tenant);
-    WITH head AS MATERIALIZED (
-        SELECT * FROM sessions WHERE id = ANY (p_sessions) ORDER BY id FOR NO KEY UPDATE
-    ), asked AS MATERIALIZED (
-        SELECT number, head.key, head.seq, head.owner, CASE WHEN head.key IS NULL THEN 1
-            WHEN head.owner <> as_owner OR head.generation <> in_generation THEN 2 ELSE 0 END AS code
-        FROM unnest(p_sessions, p_owners, p_generations) WITH ORDINALITY AS w (session, as_owner, in_generation, number)
-        LEFT JOIN head ON head.id = w.session
-    ), new AS (
-        INSERT INTO drafts (session, call, first, last, seq, body)
-        SELECT key, c, f, l, seq, b FROM unnest(p_writes, p_calls, p_first, p_last, p_bodies) AS n (write, c, f, l, b)
-        JOIN asked ON number = write WHERE code = 0
-    )
-    SELECT jsonb_agg(jsonb_build_object('code', code, 'seq', seq, 'owner', owner) ORDER BY number) INTO answers FROM asked;
-    RETURN end_write(p_lane, p_number, answers);
-END $$;
-
 -- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts behind `p_row` (2).
 -- STABLE, so that all is read of one moment.
 CREATE FUNCTION look(p_session TEXT, p_after BIGINT, p_row BIGINT, p_limit BIGINT)
@@ -385,7 +338,7 @@ CREATE FUNCTION copy_session(
 ) LANGUAGE plpgsql AS $$
 DECLARE source sessions; target BIGINT; begun DOUBLE PRECISION;
 BEGIN
-    SELECT * INTO source FROM sessions WHERE id = p_origin;
+    SELECT * INTO source FROM sessions WHERE id = p_origin FOR KEY SHARE;  -- not deleted meanwhile
     IF NOT FOUND THEN code := 1; RETURN; END IF;
     seq := source.seq;
     IF p_through < 0 OR p_through > source.seq THEN code := 4; RETURN; END IF;
@@ -510,20 +463,4 @@ BEGIN
     ON CONFLICT (handle) DO UPDATE SET handle = excluded.handle RETURNING key INTO of_blob;
     INSERT INTO kept (session, blob) VALUES (of_session, of_blob) ON CONFLICT DO NOTHING;
     PERFORM set_config('ullage.tenant', whose, true);
-END $$;
-
--- Replaces a record that is `p_old` (null: there is none) by `p_new` (null: none). 0: done; 11: it is another one;
--- 12: there are `p_most` of the kind.
-CREATE FUNCTION change_record(p_kind TEXT, p_key TEXT, p_old BYTEA, p_new BYTEA, p_most BIGINT, OUT code INT)
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF p_old IS NULL THEN
-        IF (SELECT count(*) FROM records WHERE kind = p_kind) >= p_most THEN code := 12; RETURN; END IF;
-        INSERT INTO records (kind, key, body) VALUES (p_kind, p_key, p_new) ON CONFLICT (kind, key) DO NOTHING;
-    ELSIF p_new IS NULL THEN
-        DELETE FROM records WHERE kind = p_kind AND key = p_key AND body = p_old;
-    ELSE
-        UPDATE records SET body = p_new, version = DEFAULT WHERE kind = p_kind AND key = p_key AND body = p_old;
-    END IF;
-    code := CASE WHEN FOUND THEN 0 ELSE 11 END;
 END $$;

@@ -27,40 +27,14 @@ WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR ow
     AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
 ORDER BY greatest(since, expires), key LIMIT $3;
 
--- name: waiting_places
-SELECT place, count(*), max(now_s() - greatest(since, expires))
-FROM due, LATERAL (SELECT * FROM sessions WHERE key = due.session OFFSET 0) found
-WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
-GROUP BY place ORDER BY place;
-
 -- name: end_postponement
 UPDATE due SET since = now_s() FROM sessions WHERE key = session AND tenant = $1 AND since > now_s();
-
--- name: lock_shared
-INSERT INTO shared (kind, name, value) VALUES ($1, $2, '')
-ON CONFLICT (kind, name) DO UPDATE SET value = shared.value RETURNING value, now_s() AS now;
-
--- name: set_shared
-UPDATE shared SET value = $3 WHERE kind = $1 AND name = $2;
-
--- name: unset_shared
-DELETE FROM shared WHERE kind = $1 AND name = $2;
-
--- name: shared
-SELECT name, value FROM shared WHERE kind = $1 AND value <> '' AND ($2::text[] IS NULL OR name = ANY ($2::text[]));
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
 FROM sessions WHERE id = $1;
-
--- name: unchanged_since
-SELECT id, now_s() - $1::float8 FROM sessions
-WHERE changed < now_s() - $1::float8 AND (expires <= now_s() OR owner = '' OR owner = ANY ($2::text[])) LIMIT 100;
-
--- name: owners
-SELECT DISTINCT owner FROM sessions WHERE owner <> '';
 
 -- Of the reads below, each is one statement, so that it sees one moment. No row: no such session. A row of nulls: the
 -- session is there, and has nothing of the kind.
@@ -111,18 +85,35 @@ LEFT JOIN (kept k JOIN blobs b ON b.key = k.blob AND b.handle = $2) ON k.session
 SELECT b.handle FROM sessions s LEFT JOIN (kept k JOIN blobs b ON b.key = k.blob) ON k.session = s.key
 WHERE s.id = $1 ORDER BY b.key;
 
--- name: forget_lanes
-DELETE FROM lanes WHERE at < now_s() - 86400;
+-- name: forget_writers
+DELETE FROM writers WHERE at < now_s() - 86400;
+
+-- name: begin_job
+SELECT begin_write('', $1, $2), set_config('idle_in_transaction_session_timeout', '20s', true);
+
+-- name: end_job
+SELECT end_write($1, $2, NULL);
 
 -- name: states
 SELECT id, seq, owner, generation, (SELECT max(drafts.id) FROM drafts WHERE drafts.session = sessions.key)
 FROM sessions WHERE id = ANY ($1::text[]);
 
--- name: records
-SELECT key, body FROM records WHERE kind = $1 ORDER BY key;
+-- name: lock_record
+INSERT INTO records (kind, key, value) VALUES ($1, $2, '')
+ON CONFLICT (kind, key) DO UPDATE SET value = records.value RETURNING value, now_s() AS now;
 
--- name: record
-SELECT body FROM records WHERE kind = $1 AND key = $2;
+-- name: set_record
+UPDATE records SET value = $3, version = DEFAULT WHERE kind = $1 AND key = $2;
+
+-- name: unset_record
+DELETE FROM records WHERE kind = $1 AND key = $2;
+
+-- name: records
+SELECT key, value FROM records WHERE kind = $1 AND value <> '' AND ($2::text[] IS NULL OR key = ANY ($2::text[]))
+ORDER BY key;
+
+-- name: count_records
+SELECT count(*) FROM records WHERE kind = $1 AND value <> '';
 
 -- name: records_state
-SELECT count(*), sum(version), max(version) FROM records WHERE kind = $1;
+SELECT count(*), sum(version), max(version) FROM records WHERE kind = $1 AND value <> '';

@@ -28,18 +28,23 @@ from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
-from ullage.store.postgres import shared
+from ullage.store.postgres import records
 from ullage.store.postgres.base import OpenDatabase
 from ullage.store.postgres.codes import Code
 from ullage.store.postgres.connecting import PgConnection, Record, database_of
-from ullage.store.postgres.lanes import SET_TENANT, call_of
 from ullage.store.postgres.rows import (
     AppendValues,
     draft_values,
     queued_values,
     text_of,
 )
-from ullage.store.postgres.tables import check_version, statements, version_of
+from ullage.store.postgres.tables import (
+    SET_TENANT,
+    call_of,
+    check_version,
+    statements,
+    version_of,
+)
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -65,7 +70,6 @@ from ullage.store.store import (
     SharedKey,
     StoreObserver,
     Unattended,
-    WaitingPlace,
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
@@ -141,7 +145,7 @@ class PostgresStore:
             return await connection.fetchrow(values.statement, *values.values)
 
         return await self._write(
-            (session,), lambda row: _written(session, events, row), durable=True, job=job
+            session, lambda row: _written(session, events, row), durable=True, job=job
         )
 
     async def create_copy(
@@ -181,7 +185,7 @@ class PostgresStore:
             return stored
 
         await self._write(
-            (row.id,),
+            row.id,
             lambda found: _written(row.id, events, found),
             durable=True,
             job=job,
@@ -223,7 +227,7 @@ class PostgresStore:
             return added, await connection.fetchrow(values.statement, *values.values)
 
         return await self._write(
-            (session, origin),
+            session,
             lambda found: _written(session, *found),
             durable=True,
             job=job,
@@ -239,32 +243,18 @@ class PostgresStore:
         dead = ""
         while True:
             row = await self._write(
-                (session,),
+                session,
                 lambda row: (row, Change(session) if row["code"] == Code.DONE else None),
                 durable=True,
                 function="delete_session",
                 values=(session, dead, changed_before),
             )
             if row["code"] != Code.BUSY:
-                await self._base.read(lambda found: shared.forget(found, session))
+                await self._base.read(lambda found: records.forget(found, session))
                 return bool(row["code"] == Code.DONE)
             if not is_dead(row["owner"]) or row["owner"] == dead:
                 raise busy(session, row["owner"], row["expires"])
             dead = row["owner"]
-
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        gone: list[str] = []
-        owners = await self._rows("owners")
-        dead = [row[0] for row in owners if is_dead(row[0])]
-        while True:  # a few at a time, so that others' writes get in between
-            rows = await self._rows("unchanged_since", age_s, dead)
-            some = []
-            for session, changed_before in rows:
-                if await self._delete(session, changed_before):
-                    some.append(session)
-            gone += some
-            if not some:
-                return gone
 
     async def sessions(
         self,
@@ -305,10 +295,6 @@ class PostgresStore:
         rows = await self._rows("unattended", await self._dead_owners(), of, limit)
         return [Unattended(*row) for row in rows]
 
-    async def waiting_places(self) -> list[WaitingPlace]:
-        rows = await self._rows("waiting_places", await self._dead_owners())
-        return [WaitingPlace(*row) for row in rows]
-
     async def _dead_owners(self) -> list[str]:
         owners = await self._rows("living_owners")
         return [owner for (owner,) in owners if is_dead(owner)]
@@ -319,7 +305,7 @@ class PostgresStore:
         dead = ""
         while True:
             row = await self._write(
-                (session,),
+                session,
                 lambda row: (row, None),
                 function="acquire_session",
                 values=(session, owner, ttl_s, dead, steal),
@@ -336,7 +322,7 @@ class PostgresStore:
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         await self._write(
-            (lease.session,),
+            lease.session,
             lambda row: _plain_held(lease, row),
             function="renew_lease",
             values=(*lease, ttl_s),
@@ -346,7 +332,7 @@ class PostgresStore:
         self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
     ) -> None:
         await self._write(
-            (lease.session,),
+            lease.session,
             lambda row: (
                 None,
                 Change(lease.session) if row["code"] == Code.DONE else None,
@@ -387,7 +373,7 @@ class PostgresStore:
             return (row["seq"], written), change
 
         before, written = await self._write(
-            (lease.session,),
+            lease.session,
             finish,
             durable=durable,
             function="append_events",
@@ -409,7 +395,7 @@ class PostgresStore:
             return None, change
 
         await self._write(
-            (lease.session,),
+            lease.session,
             finish,
             function="add_pieces",
             values=(*lease, *draft_values(pieces)),
@@ -432,7 +418,7 @@ class PostgresStore:
         is_packed = len(packed) < len(checkpoint.data)
         data = packed if is_packed else checkpoint.data
         await self._write(
-            (lease.session,),
+            lease.session,
             lambda row: _plain_held(lease, row),
             function="keep_checkpoint",
             values=(*lease, checkpoint.seq, checkpoint.made_by, is_packed, data),
@@ -453,7 +439,7 @@ class PostgresStore:
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         values = AppendValues.of(session, events)
         return await self._write(
-            (session,),
+            session,
             lambda row: _written(session, events, row),
             durable=True,
             function="append_events",
@@ -484,7 +470,7 @@ class PostgresStore:
             return receipt, Change(session, row["seq"], stored)
 
         return await self._write(
-            (session,),
+            session,
             finish,
             durable=True,
             function="send_message",
@@ -533,7 +519,7 @@ class PostgresStore:
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.to_thread(handle_of, data)
         await self._write(
-            (session,),
+            session,
             lambda row: _plain(session, row),
             function="keep_bytes",
             values=(session, handle, data),
@@ -557,12 +543,13 @@ class PostgresStore:
     async def shared(
         self, kind: str, names: Sequence[str] | None = None
     ) -> Mapping[str, str]:
-        of = None if names is None else list(names)
-        return await self._base.read(lambda connection: shared.read(connection, kind, of))
+        return await self._base.read(
+            lambda connection: records.read(connection, kind, names)
+        )
 
     async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
         return await self._base.read(
-            lambda connection: shared.revise(connection, keys, change)
+            lambda connection: records.revise(connection, keys, change)
         )
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
@@ -617,22 +604,22 @@ class PostgresStore:
 
     def _write(
         self,
-        sessions: tuple[str, ...],
+        session: str,
         finish: Callable[[Any], tuple[T, Change | None]],
         **how: Any,
     ) -> asyncio.Future[T]:
         """See ``OpenDatabase.write``."""
-        return self._base.write(sessions, finish, tenant=self._tenant, **how)
+        return self._base.write(session, finish, tenant=self._tenant, **how)
 
     async def _fetched(self, statement: str, values: Sequence[object]) -> list[Record]:
         async def work(connection: PgConnection) -> list[Record]:
-            if not self._tenant:
-                rows: list[Record] = await connection.fetch(statement, *values)
-                return rows
-            await connection.execute("BEGIN")
-            await connection.execute(SET_TENANT, self._tenant)
-            rows = await connection.fetch(statement, *values)
-            await connection.execute("COMMIT")
+            rows: list[Record]
+            if self._tenant:
+                async with connection.transaction():
+                    await connection.execute(SET_TENANT, self._tenant)
+                    rows = await connection.fetch(statement, *values)
+            else:
+                rows = await connection.fetch(statement, *values)
             return rows
 
         return await self._base.read(work)

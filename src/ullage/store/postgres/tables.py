@@ -26,6 +26,27 @@ def statements() -> dict[str, str]:
     return named_statements("ullage.store.postgres")
 
 
+SET_TENANT: Final = "SELECT set_config('ullage.tenant', $1, true)"
+"""Limits a transaction to a tenant: see ``schema.sql``."""
+
+
+def call_of(function: str, values: int) -> str:
+    """The statement that calls a function with so many values."""
+    marks = ", ".join(f"${number}" for number in range(1, values + 1))
+    return f"SELECT * FROM {function}({marks})"  # noqa: S608 - a name in this package
+
+
+def write_of(function: str, values: int) -> str:
+    """The statement that is a whole transaction: a call of a function that writes, whose first value is the session.
+
+    Its own values are the writer, the number of the transaction, whether it is durable, and its tenant; it gives the
+    answer as JSON.
+    """
+    marks = ", ".join(f"${number}" for number in range(6, values + 5))
+    call = f"{function}(begin_write($5, $3, $4), {marks})"
+    return f"SELECT end_write($1, $2, to_jsonb({call}))"
+
+
 async def version_of(connection: PgConnection) -> int:
     """The version of the tables that a connection sees; 0 where there are none."""
     if await connection.fetchval("SELECT to_regclass('schema_versions')") is None:

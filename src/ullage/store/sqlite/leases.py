@@ -14,7 +14,7 @@ from ullage.store.sqlite.transaction import (
     session_head,
     statements,
 )
-from ullage.store.store import ASKED_S, Lease, Unattended, WaitingPlace
+from ullage.store.store import ASKED_S, Lease, Unattended
 
 
 def acquire(
@@ -69,13 +69,6 @@ def unattended(
     values = (_dead_owners(database), of, limit)
     rows = database.execute(statements()["unattended"], values)
     return [Unattended(*row) for row in rows]
-
-
-def waiting_places(database: sqlite3.Connection) -> list[WaitingPlace]:
-    """See ``Store.waiting_places``."""
-    dead = _dead_owners(database)
-    rows = database.execute(statements()["waiting_places"], (dead,))
-    return [WaitingPlace(*row) for row in rows]
 
 
 def _dead_owners(database: sqlite3.Connection) -> str:

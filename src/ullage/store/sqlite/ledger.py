@@ -227,19 +227,5 @@ def delete(work: Transaction, where: SessionHead) -> None:
     for name in _OF_A_SESSION:
         work.run(name, where.key)
     work.database.executemany(statements()["delete_blob"], orphans)
-    work.run("unset_shared", SPENT_BY, where.session)
+    work.run("unset_record", SPENT_BY, where.session)
     work.changes.append(Change(where.session))
-
-
-def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
-    """Delete at most ``most`` sessions without a driver that did not change for ``age_s``; returns their ids."""
-    before = work.run("now").fetchone()[0] - age_s
-    gone = []
-    for (session,) in work.run("unchanged_since", before).fetchall():
-        where = session_head(work.database, session)
-        if not holder(where):
-            delete(work, where)
-            gone.append(session)
-        if len(gone) >= most:
-            break
-    return gone

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -41,10 +40,10 @@ _FOR_ALL = (
 """Rows can't outlive their session, a checkpoint fits into the cache, and no content gets into other files."""
 
 
-def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
+def open_for_writing(path: Path) -> sqlite3.Connection:
     """The connection of the writer; makes the file and its directory where they are missing, private to the user.
 
-    ``mark`` is what a new one carries (see ``store/sqlite/ownership.py``). Raises ``StoreUnavailable``.
+    Raises ``StoreUnavailable``.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
@@ -61,7 +60,7 @@ def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
     try:
         database = connect(path, "mode=rw")
         try:
-            _prepare_patiently(database, path, mark)
+            _prepare_patiently(database, path)
         except BaseException:
             database.close()
             raise
@@ -93,8 +92,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise failure(problem, path) from problem
 
 
-def make_tables(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
-    """Make the tables of a new database and set the mark, in one transaction.
+def make_tables(database: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new database, in one transaction.
 
     Raises ``StoreUnavailable`` for a database of another version or of another program.
     """
@@ -105,7 +104,6 @@ def make_tables(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         _check(database, path)
         if version_of(database) == 0:
             _run(database, schema())
-        set_mark(database, mark)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute("COMMIT")
@@ -115,7 +113,7 @@ def make_tables(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         raise
 
 
-def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
     """Again while another process prepares the same file, from which one can be turned away at once.
 
     The change to WAL wants the file alone, and where two want that neither waits: SQLite calls no busy handler that
@@ -124,14 +122,14 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) ->
     end = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
-            return _prepare(database, path, mark)
+            return _prepare(database, path)
         except sqlite3.OperationalError as problem:
             if primary_code(problem) != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
         time.sleep(0.01)
 
 
-def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
     _check(database, path)
     if not os.access(path, os.W_OK):
         raise ReadOnlyStore(
@@ -155,7 +153,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         "PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;"
         f"PRAGMA wal_autocheckpoint = {LOG_PAGES};"
     )
-    make_tables(database, path, mark)
+    make_tables(database, path)
 
 
 def connect(path: Path, how: str) -> sqlite3.Connection:
@@ -197,13 +195,6 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def set_mark(database: sqlite3.Connection, mark: bytes) -> None:
-    """Say whose the database is, within the caller's transaction."""
-    database.execute("DELETE FROM mark")
-    if mark:
-        database.execute("INSERT INTO mark (value) VALUES (?)", (mark,))
-
-
 def _run(database: sqlite3.Connection, script: str) -> None:
     """Every statement of a script within the transaction; ``executescript`` would commit first."""
     statement = ""
@@ -212,20 +203,6 @@ def _run(database: sqlite3.Connection, script: str) -> None:
         if sqlite3.complete_statement(statement):
             database.execute(statement)
             statement = ""
-
-
-def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Every table, index, trigger and view, with the statement that makes it."""
-    return database.execute(
-        "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name"
-    ).fetchall()
-
-
-def tables_of_a_store() -> list[tuple[str, str, str]]:
-    """What ``tables_of`` gives for a store."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        _run(database, schema())
-        return tables_of(database)
 
 
 def check_version(database: sqlite3.Connection, path: Path) -> None:

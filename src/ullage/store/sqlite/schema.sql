@@ -78,11 +78,6 @@ CREATE TABLE kept (
 
 CREATE INDEX kept_by_blob ON kept (blob);
 
--- Whose store it is: see store/sqlite/ownership.py. One row.
-CREATE TABLE mark (
-    value BLOB NOT NULL
-);
-
 -- Sessions that have to be driven: from a message or command until a driver releases them at rest. Before `since`, the
 -- process that stored the message or command drives them: see Store.unattended.
 CREATE TABLE due (
@@ -90,12 +85,13 @@ CREATE TABLE due (
     since REAL NOT NULL
 );
 
--- Values that all processes of the store share, as JSON: quotas, and what is left of providers' rates. See Store.revise.
-CREATE TABLE shared (
+-- What all processes of the store know beside its sessions, as JSON: quotas, and what is left of providers' rates. See
+-- Store.revise.
+CREATE TABLE records (
     kind TEXT NOT NULL,
-    name TEXT NOT NULL,
+    key TEXT NOT NULL,
     value TEXT NOT NULL,
-    PRIMARY KEY (kind, name)
+    PRIMARY KEY (kind, key)
 ) WITHOUT ROWID;
 
 -- The rows of sessions with what their last events tell. `changed` is older in `sessions` while a driver appends.

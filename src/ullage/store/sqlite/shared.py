@@ -18,7 +18,7 @@ def read(
 ) -> Mapping[str, str]:
     """See ``Store.shared``."""
     of = None if names is None else json.dumps(list(names))
-    return dict(database.execute(statements()["shared"], (kind, of)))
+    return dict(database.execute(statements()["records"], (kind, of)))
 
 
 def revise(work: Transaction, keys: Sequence[SharedKey], change: Revise[T]) -> T:
@@ -31,7 +31,7 @@ def revise(work: Transaction, keys: Sequence[SharedKey], change: Revise[T]) -> T
     revised = change(tuple(before), now)
     for key, old, new in zip(keys, before, revised.values, strict=True):
         if new and new != old:
-            work.run("set_shared", *key, new)
+            work.run("set_record", *key, new)
         elif old and not new:
-            work.run("unset_shared", *key)
+            work.run("unset_record", *key)
     return revised.result

@@ -40,13 +40,6 @@ WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
     AND (?2 IS NULL OR place IN (SELECT value FROM json_each(?2)))
 ORDER BY max(since, expires), key LIMIT ?3;
 
--- name: waiting_places
-SELECT place, count(*), max((julianday('now') - 2440587.5) * 86400.0 - max(since, expires))
-FROM due JOIN sessions ON key = session
-WHERE instr(id, '/') = 0 AND since <= (julianday('now') - 2440587.5) * 86400.0
-    AND (expires <= (julianday('now') - 2440587.5) * 86400.0 OR owner IN (SELECT value FROM json_each(?1)))
-GROUP BY place ORDER BY place;
-
 -- name: make_due
 INSERT INTO due (session, since) VALUES (?, (julianday('now') - 2440587.5) * 86400.0 + ?)
 ON CONFLICT (session) DO UPDATE SET since = min(since, excluded.since);
@@ -65,29 +58,23 @@ ON CONFLICT (session) DO UPDATE SET since = excluded.since;
 UPDATE due SET since = (julianday('now') - 2440587.5) * 86400.0 WHERE since > (julianday('now') - 2440587.5) * 86400.0
     AND session IN (SELECT key FROM sessions WHERE tenant = ?);
 
--- name: shared
-SELECT name, value FROM shared WHERE kind = ?1 AND (?2 IS NULL OR name IN (SELECT value FROM json_each(?2)));
+-- name: records
+SELECT key, value FROM records WHERE kind = ?1 AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)));
 
--- name: set_shared
-INSERT INTO shared (kind, name, value) VALUES (?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value;
+-- name: set_record
+INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value;
 
--- name: unset_shared
-DELETE FROM shared WHERE kind = ? AND name = ?;
+-- name: unset_record
+DELETE FROM records WHERE kind = ? AND key = ?;
 
 -- name: delete_due
 DELETE FROM due WHERE session = ?;
-
--- name: delete_all_due
-DELETE FROM due;
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
     (SELECT since FROM due WHERE session = key), tenant, place
 FROM current_sessions WHERE id = ?;
-
--- name: unchanged_since
-SELECT id FROM current_sessions WHERE changed < ? ORDER BY changed;
 
 -- name: add_event
 INSERT INTO events (id, name, at, body) VALUES (?1 << 32 | ?2, ?3, ?4, ?5);
@@ -110,19 +97,6 @@ SELECT sessions.id, key, created, owner, generation,
     (SELECT max(events.id) FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32),
     (SELECT max(drafts.id) FROM drafts WHERE drafts.id > key << 32 AND drafts.id < (key + 1) << 32)
 FROM sessions WHERE sessions.id IN (SELECT value FROM json_each(?));
-
--- name: session_ids
-SELECT id FROM sessions ORDER BY key;
-
--- name: delete_all_checkpoints
-DELETE FROM checkpoints;
-
--- name: delete_all_drafts
-DELETE FROM drafts;
-
--- name: forget_drivers
-UPDATE sessions SET owner = '', generation = 0, expires = 0,
-    changed = (SELECT changed FROM current_sessions WHERE key = sessions.key);
 
 -- name: take_lease
 UPDATE sessions SET owner = ?, generation = generation + 1,

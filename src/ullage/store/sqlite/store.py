@@ -50,15 +50,12 @@ from ullage.store.store import (
     Store,
     StoreObserver,
     Unattended,
-    WaitingPlace,
     handle_of,
 )
 
 T = TypeVar("T")
 
 FILE = "sessions.db"
-
-MOST_DELETED = 20
 
 READERS = 3
 """Threads that read at once: reading does not wait for writing, and a long read does not hold up a short one."""
@@ -67,17 +64,15 @@ READERS = 3
 class SqliteStore:
     """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
 
-    ``data`` is that directory where it is not the process's own. Nothing is opened before it is used. What the file
-    holds is believed, its approvals too: name no file of somebody else's (``ullage.store.ownership``). Usable from
-    several event loops and threads; any number of processes may use one file. Close it, or what is waiting is written
-    when the process ends.
+    Nothing is opened before it is used. What the file holds is believed, its approvals too: name no file of somebody
+    else's. Usable from several event loops and threads; any number of processes may use one file. Close it, or what is
+    waiting is written when the process ends.
     """
 
-    def __init__(self, path: Path | None = None, *, data: Path | None = None) -> None:
-        home = data_directory() if data is None else data
-        self.path = home / FILE if path is None else Path(path)
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = data_directory() / FILE if path is None else Path(path)
         self._watchers = Watchers()
-        self._writer = WriterThread(self.path, self._watchers, home)
+        self._writer = WriterThread(self.path, self._watchers)
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
@@ -158,19 +153,6 @@ class SqliteStore:
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()
 
-    async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        gone: list[str] = []
-        while True:  # a few at a time, so that others' writes get in between
-            some = await self._writer.perform(
-                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED),
-                durable=True,
-            )
-            gone += some
-            if not some:
-                break
-        await self._writer.give_room_back()
-        return gone
-
     async def sessions(
         self,
         *,
@@ -223,9 +205,6 @@ class SqliteStore:
         return await self._read(
             lambda database: leases.unattended(database, limit, places)
         )
-
-    async def waiting_places(self) -> list[WaitingPlace]:
-        return await self._read(leases.waiting_places)
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False

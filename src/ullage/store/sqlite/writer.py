@@ -36,7 +36,6 @@ from ullage.store.sqlite.failures import (
     primary_code,
 )
 from ullage.store.sqlite.opening import failure_of, open_for_writing
-from ullage.store.sqlite.ownership import SECRET, mark_of
 from ullage.store.sqlite.transaction import Transaction, statements
 
 log = logging.getLogger("ullage.store")
@@ -86,9 +85,8 @@ def _check_path(path: Path) -> None:
 class WriterThread:
     """See the head of the file. The thread begins with the first write and ends with ``close``."""
 
-    def __init__(self, path: Path, watchers: Watchers, data: Path | None = None) -> None:
+    def __init__(self, path: Path, watchers: Watchers) -> None:
         self.path = path
-        self._data = data
         self._watchers = watchers
         self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -324,19 +322,10 @@ class WriterThread:
             write.problem = problem
         database.execute("RELEASE one")
 
-    def _mark(self) -> bytes:
-        """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
-        with suppress(
-            OSError, StoreUnavailable
-        ):  # an unreadable directory holds no secret of the user
-            if self._data is not None and (self._data / SECRET).exists():
-                return mark_of(self.path, self._data)
-        return b""
-
     def _opened(self) -> sqlite3.Connection:
         """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
         if self._database is None:
-            self._database = open_for_writing(self.path, self._mark())
+            self._database = open_for_writing(self.path)
             self._inode = os.stat(self.path).st_ino
             self.was_opened = True
         try:
@@ -385,13 +374,13 @@ class WriterThread:
         self._data_version = version
         watched = set(self._watchers.sessions())
         before, self._seen = self._seen, _states(database, watched)
-        news = {
-            session
+        news = [
+            Change(session)
             for session in watched
             if session not in before or self._seen.get(session) != before[session]
-        }
+        ]
         if news:
-            self._tell(self._watchers.tell_foreign, news)
+            self._tell(self._watchers.tell, news)
 
     def _tell(self, tell: Callable[[T], None], what: T) -> None:
         try:
