@@ -260,6 +260,7 @@ def test_without_an_address_the_proxy_is_the_one_of_ullage_proxy(tmp_path: Path)
         ("qwen-code", ".qwen/settings.json", "http://127.0.0.1:4141/openai/v1"),
     ],
 )
+@pytest.mark.program
 def test_each_client_gets_the_address_of_its_provider(
     tmp_path: Path, client: str, file: str, address: str
 ) -> None:
