@@ -64,14 +64,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The first tier does not load what is of sweeps alone; ``.ci/run`` runs the tests of benches with them."""
-    if not is_first_tier(config):
-        return None
+    """``.ci/run`` runs the tests of benches with them; the first tier does not load what is of sweeps alone."""
     here = Path(__file__).parent
-    if here not in collection_path.parents:
+    if not is_whole(config) or here not in collection_path.parents:
         return None
     place = collection_path.relative_to(here).as_posix()
-    return True if place == "bench" or place in marks.SWEEPS else None
+    is_left_out = place == "bench" or (is_first_tier(config) and place in marks.SWEEPS)
+    return True if is_left_out else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

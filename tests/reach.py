@@ -36,14 +36,15 @@ OURS: Final = (
     "ullage.cli.relaying",
     "ullage.cli.wrapping.codex",
     "ullage.runtime.metering_process",
+    "ullage.tools.builtin",
+    "ullage.tools.files.search",
     "ullage.tools.mcp",
     "ullage.tools.processes",
     "ullage.tools.sandbox",
-    "ullage.tools.search",
     "ullage.tools.shell",
     "ullage_line.compose",
 )
-"""Our modules whose functions and classes start programs; names of modules, or their beginnings."""
+"""Our modules whose functions and classes start programs, and single functions; names, or their beginnings."""
 
 FOLLOWED: Final = frozenset({"bench", "scripts", "tests"})
 """Top-level packages whose functions and classes are followed."""
@@ -99,7 +100,8 @@ def is_starter(found: object) -> bool:
     if isinstance(found, ModuleType):
         return found.__name__.partition(".")[0] in STARTING
     module = getattr(found, "__module__", None) or ""
-    return module in STARTING or module.startswith(OURS)
+    place = f"{module}.{getattr(found, '__qualname__', '')}"
+    return module in STARTING or place.startswith(OURS)
 
 
 def is_of_the_tests(found: object) -> bool:

@@ -145,7 +145,10 @@ def is_there(test: str) -> bool:
 def test_each_module_that_starts_programs_is_there(module: str) -> None:
     """A module that is renamed would no longer give its tests their mark."""
     package, _, name = module.rpartition(".")
-    assert list((SRC / package.replace(".", "/")).glob(f"{name}*"))
+    place = SRC / package.replace(".", "/")
+    file = place.with_suffix(".py")
+    is_function = file.is_file() and f"def {name}(" in file.read_text("utf-8")
+    assert is_function or list(place.glob(f"{name}*"))
 
 
 @pytest.mark.parametrize(
