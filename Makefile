@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help site check test sweep fast coverage bench clients local sdk-news fix attack
+.PHONY: help site check test second sweeps turn fast coverage bench clients local sdk-news fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -7,18 +7,24 @@ help:  ## list the targets
 site:  ## the documentation as a site, in site/; ARGS=serve shows it
 	@NO_MKDOCS_2_WARNING=1 uv run --isolated --only-group docs mkdocs $(or $(ARGS),build --strict)
 
-check:  ## lint, format, types, leftovers, house rules, plainness, sizes
+check:  ## lint, format, types, leftovers, house rules, plainness, budget, sizes
 	@uv run python -m scripts.check
 
 test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest tests/meter
 	@uv run pytest
 
-sweep:  ## the second tier: sweeps, and property tests with more examples
+second:  ## the second tier as .ci/run has it: what starts programs or is slow, property tests in full, a third of the sweeps
+	@PYTHONHASHSEED=0 HYPOTHESIS_PROFILE=sweep SWEEPS=$$(uv run python -m scripts.turn) uv run pytest -m second $(ARGS)
+
+sweeps:  ## all sweeps, and property tests in full; each night, and before a release
 	@PYTHONHASHSEED=0 HYPOTHESIS_PROFILE=sweep uv run pytest -m "sweep or property" $(ARGS)
 
-fast:  ## tests of the functional core, in seconds; no server, no process, fewer random examples
-	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/types tests/tokens tests/test_reasoning.py tests/codec \
-	  tests/meter tests/context tests/agent
+turn:  ## take the next turn of the sweeps; commit it last before a landing (CONTRIBUTING.md)
+	@uv run python -m scripts.turn --take
+
+fast:  ## tests of the functional core, in seconds; fewer random examples
+	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow and not program and not sweep" tests/types tests/tokens \
+	  tests/test_reasoning.py tests/codec tests/meter tests/context tests/agent
 
 coverage:  ## how much of each package of the functional core its own tests run, and the lines they leave out
 	@for package in tokens codec meter context agent; do \

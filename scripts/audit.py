@@ -2,13 +2,14 @@
 
     uv run python -m scripts.audit
 
-Exits with 1 for a known weakness. Where the advisories can't be asked it says so and exits with ``NOT_CHECKED``:
-that is no failure of the project, and no success either.
+Exits with 1 for a known weakness, and where the lock can't be exported or pip-audit is broken. Where the advisories
+can't be reached it says so and exits with ``NOT_CHECKED``: no failure of the project, and no success either.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,17 @@ AUDIT = (
     "--no-deps",
     "--disable-pip",
 )
+
+
+UNREACHED = re.compile(
+    r"connect|timed out|resolve|unreachable|certificate|proxy|\b(?:403|407|50[234])\b|failed to fetch",
+    re.IGNORECASE,
+)
+"""What uv and pip-audit say where the index or the advisories do not answer."""
+
+
+class Broken(Exception):
+    """The check itself does not work: that is a failure."""
 
 
 class Finding(NamedTuple):
@@ -135,14 +147,26 @@ def _audit(which: Sequence[str]) -> Finding | str:
         except subprocess.TimeoutExpired:
             return f"pip-audit did not end within {LONGEST_S:g} s"
         except subprocess.CalledProcessError as problem:
-            return f"uv can't export the lock: {problem.stderr.decode(errors='replace').strip()}"
-        except (OSError, ValueError):
-            last = done.stderr.strip().splitlines()[-1:] or ["it gave no report"]
-            return f"pip-audit failed: {last[0]}"
+            said = problem.stderr.decode(errors="replace").strip()
+            raise Broken(f"uv can't export the lock: {said}") from problem
+        except (OSError, ValueError) as problem:
+            return unreported(done.stderr, problem)
+
+
+def unreported(printed: str, problem: Exception) -> str:
+    """Why there is no report, where the advisories were not reached. Raises ``Broken`` for any other reason."""
+    last = (printed.strip().splitlines() or ["it gave no report"])[-1]
+    if not UNREACHED.search(printed):
+        raise Broken(f"pip-audit failed: {last}") from problem
+    return f"pip-audit reached nothing: {last}"
 
 
 def main() -> int:
-    found = audit()
+    try:
+        found = audit()
+    except Broken as why:
+        print(why)
+        return 1
     if isinstance(found, str):
         print(f"NOT CHECKED: {found}.")
         return NOT_CHECKED

@@ -1,4 +1,4 @@
-"""Every check but the tests: lint, format, types, leftovers, known weaknesses, house rules, plainness; large files.
+"""Every check but the tests: lint, format, types, leftovers, known weaknesses, house rules, plainness, budget; sizes.
 
     uv run python -m scripts.check
 
@@ -22,6 +22,7 @@ CHECKS = {
     "known weaknesses": ["-m", "scripts.audit"],
     "house rules": ["-m", "scripts.house"],
     "plainness": ["-m", "scripts.plainness"],
+    "budget of tokens": ["-m", "scripts.budget"],
     "sizes (a signal)": ["-m", "scripts.sizes"],
 }
 

@@ -6,7 +6,8 @@ In the source: marks (TODO, FIXME, XXX, HACK), and in comments and texts "for no
 "placeholder". The last is also a word of this project, a count that a stream sends before it knows: names in code
 (``usage.placeholder``) are fine, and so is prose that says "output placeholder" or "streaming placeholder", or that the
 output is one, or names the field in ``backquotes``.
-In every text file of the repository: the project's own place on this machine, and the home directory.
+In every text file of the repository: the project's own place on this machine, and anybody's home directory but those of
+the people that examples are about (``INVENTED``).
 """
 
 import io
@@ -35,6 +36,10 @@ DOMAIN = re.compile(
 )
 """The ways prose speaks of the count: a comment or text that says it once may go on to call it a placeholder."""
 COUNT = re.compile(r"\bplaceholders?\b", re.IGNORECASE)
+
+HOME = re.compile(r"(?<![\w.])/(?:home|Users)/([\w.-]+)")
+INVENTED = frozenset({"a", "ada", "an", "ann", "anna", "me", "nobody-here"})
+"""Whose home directories examples and tests name. ``an``: a name that is cut."""
 
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING} | {
     getattr(tokenize, name) for name in ("FSTRING_MIDDLE",) if hasattr(tokenize, name)
@@ -73,6 +78,14 @@ def machine_paths(text: str, places: Iterable[str]) -> Iterator[Leftover]:
                 yield Leftover(number, place)
 
 
+def homes(text: str) -> Iterator[Leftover]:
+    """Lines that name the home directory of a person who is not invented."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for found in HOME.finditer(line):
+            if found[1] not in INVENTED:
+                yield Leftover(number, found[0])
+
+
 def places_here() -> list[str]:
     """This checkout, the directory it lies in, and the home directory."""
     return [
@@ -88,7 +101,7 @@ def all_findings() -> Iterator[str]:
             text = path.read_text("utf-8")
         except UnicodeDecodeError:
             continue
-        found = list(machine_paths(text, places_here()))
+        found = [*machine_paths(text, places_here()), *homes(text)]
         if path.suffix == ".py" and name.startswith("src/"):
             found += leftovers(text)
         yield from (f"{name}:{each.line}: {each.what}" for each in found)

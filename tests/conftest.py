@@ -1,8 +1,8 @@
-"""For every test: no network but loopback, a home of its own, hypothesis profiles, and which are of the fast tier.
+"""For every test: no network but loopback, a home of its own, hypothesis profiles, and its tier (tests/marks.py).
 
 HYPOTHESIS_PROFILE=sweep uv run pytest         more examples, as in the second tier
 HYPOTHESIS_PROFILE=thorough uv run pytest      many more
-HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
+HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in ``make fast``
 """
 
 import gc
@@ -11,7 +11,6 @@ import os
 import pkgutil
 import signal
 import socket
-import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -22,10 +21,13 @@ import ullage_simulators
 from hypothesis import HealthCheck, settings
 
 import ullage
-from tests import again
+from tests import again, guard, marks, programs
 from tests.postgres import database_url  # noqa: F401 - a fixture for all
-from tests.programs import bring, missing
-from tests.tiers import PROFILE, each_tenth, examples
+from tests.programs import not_here
+from tests.tiers import PROFILE
+
+guard.install()
+_meter = guard.Meter()
 
 settings.register_profile(
     "quick",
@@ -46,99 +48,78 @@ settings.register_profile("few", settings.get_profile("quick"), max_examples=4)
 settings.load_profile(PROFILE)
 
 
-IS_LINUX = sys.platform.startswith("linux")
-
-FAST = frozenset(
-    {
-        "types",
-        "models",
-        "tokens",
-        "test_reasoning.py",
-        "codec",
-        "meter",
-        "checkpoint",
-        "context",
-        "advice",
-        "agent",
-        "importers",
-    }
-)
-"""Directories of the fast tier, apart from single tests that are marked slow: their tests start no server, process or
-browser and wait for nothing. The tests of all others are slow."""
-
-SWEEPS = frozenset(
-    {
-        "compaction",
-        "hostile",
-        "importers/test_deep_logs.py",
-        "integration/test_long_loops.py",
-        "integration/test_readings.py",
-        "promises/test_long_loops.py",
-        "promises/test_reading.py",
-        "runtime/test_damaged.py",
-        "store/sqlite/test_size.py",
-        "sweeps",
-    }
-)
-"""Directories and files of the second tier: they try every moment of something, or very many histories. Single tests
-and cases are marked where they stand (``first_of`` in tests/tiers.py). Tests that open a browser are of it too."""
-
-
-LINUX = frozenset(
-    {
-        "hostile",
-        "promises/test_cancel_elsewhere.py",
-        "tools/test_escapes.py",
-        "tools/test_processes.py",
-        "tools/test_protected_paths.py",
-        "tools/test_repositories.py",
-        "tools/test_sandbox.py",
-        "tools/test_shell.py",
-    }
-)
-"""Directories and files of tests that need Linux: they try bubblewrap, or look into /proc."""
-
-SANDBOXED = LINUX | {"runtime/test_ceiling.py"}
-"""Those that run commands in the sandbox."""
+def is_whole(config: pytest.Config) -> bool:
+    """Whether no paths are named."""
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 def is_first_tier(config: pytest.Config) -> bool:
     """Whether neither paths nor marks are named."""
-    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    return is_whole and not config.option.markexpr
+    return is_whole(config) and not config.option.markexpr
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that writes the list of slow tests."""
+    parser.addoption("--measure", action="store_true", help="write tests/slow.txt anew")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The first tier is without the tests of the benches, which ``.ci/run`` runs with them."""
-    is_of_the_benches = collection_path == Path(__file__).parent / "bench"
-    return True if is_of_the_benches and is_first_tier(config) else None
+    """``.ci/run`` runs the tests of benches with them; the first tier does not load what is of sweeps alone."""
+    here = Path(__file__).parent
+    if not is_whole(config) or here not in collection_path.parents:
+        return None
+    place = collection_path.relative_to(here).as_posix()
+    is_left_out = place == "bench" or (is_first_tier(config) and place in marks.SWEEPS)
+    return True if is_left_out else None
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Tests that need programs do not begin without them."""
+    config = session.config
+    asked = config.option.markexpr
+    if not is_whole(config) or hasattr(config, "workerinput"):
+        return
+    if any(name in asked for name in ("program", "second", "sweep")):
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(programs.all_named())
+        if absent := programs.missing():
+            raise pytest.UsageError(programs.said(absent))
 
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Marks the tiers. Where neither paths nor marks are named, the first tier is run."""
-    here = Path(__file__).parent
     for item in items:
-        path = item.path.relative_to(here)
-        if path.parts[0] not in FAST:
-            item.add_marker(pytest.mark.slow)
-        opens_browser = "browser" in getattr(item, "fixturenames", ())
-        if opens_browser or not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
-            item.add_marker(pytest.mark.sweep)
-        if not IS_LINUX and not LINUX.isdisjoint((path.parts[0], path.as_posix())):
-            missing["Linux"] = "the sandbox, and what is read from /proc"
-            item.add_marker(pytest.mark.skip("needs Linux"))
-        names = vars(getattr(item, "module", None) or object)
-        has_examples = (
-            names.get("examples") is examples or names.get("each_tenth") is each_tenth
-        )
-        if has_examples or item.get_closest_marker("hypothesis"):
-            item.add_marker(pytest.mark.property)
+        marks.mark(item)
+    left_out = [item for item in items if marks.rests(item, marks.turn())]
     if is_first_tier(config):
-        second_tier = [item for item in items if item.get_closest_marker("sweep")]
-        config.hook.pytest_deselected(items=second_tier)
-        items[:] = [item for item in items if not item.get_closest_marker("sweep")]
+        later = ("program", "sweep") if config.option.measure else marks.LATER
+        left_out = [item for item in items if any(map(item.get_closest_marker, later))]
+    items.sort(key=lambda item: not marks.is_long(item))
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        resting = set(left_out)
+        items[:] = [item for item in items if item not in resting]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test of the first tier starts no program."""
+    _meter.begin()
+    with guard.watched(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test of the first tier took."""
+    report = yield
+    if report.when == "teardown" and not item.get_closest_marker("second"):
+        _meter.end(report)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
@@ -155,13 +136,6 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     if any(item.get_closest_marker("property") for item in session.items):
         load_all()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Installs Debian's bubblewrap for the tests of the sandbox; without it they fail."""
-    path = item.path.relative_to(Path(__file__).parent)
-    if IS_LINUX and not SANDBOXED.isdisjoint((path.parts[0], path.as_posix())):
-        bring("bubblewrap", "bwrap")
 
 
 ELSEWHERE = frozenset({"ullage.plugins.google_adk", "ullage.plugins.litellm"})
@@ -187,6 +161,8 @@ def pytest_configure(config: pytest.Config) -> None:
         given = Path(config.option.basetemp)
         config.option.basetemp = given.with_name(given.name.removeprefix("popen-gw"))
     again.register(config)
+    if not hasattr(config, "workerinput") and is_first_tier(config):
+        config.pluginmanager.register(guard.Budget(config), "budget")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -194,7 +170,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
     Otherwise one more than there are cores, since many tests wait.
     """
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if not is_whole(config):
         return 0
     return (os.cpu_count() or 1) + 1
 
@@ -291,17 +267,17 @@ def _home_of_its_own(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """What a worker process could not test is known to the process that reports."""
-    missing.update(getattr(node, "workeroutput", {}).get("missing", {}))
+    not_here.update(getattr(node, "workeroutput", {}).get("not_here", {}))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (output := getattr(session.config, "workeroutput", None)) is not None:
-        output["missing"] = missing
+        output["not_here"] = not_here
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say aloud what could not be tested on this machine."""
-    for package, what in missing.items():
+    for package, what in not_here.items():
         terminalreporter.write_line(
             f"NOT TESTED: {what} ({package} is not here)",
             red=True,
@@ -335,3 +311,16 @@ def _no_attempt_goes_unseen(request: pytest.FixtureRequest) -> Iterator[None]:
         raise NetworkUsed(
             f"This test reached for the network and something swallowed the refusal: {tried}."
         )
+
+
+@pytest.fixture(autouse=True)
+def _no_exception_goes_untaken() -> Iterator[None]:
+    yield
+    said = "\n".join(guard.untaken.take())
+    assert not said, said
+
+
+@pytest.fixture(autouse=True)
+def _no_program_goes_unseen() -> Iterator[None]:
+    yield
+    guard.complain()

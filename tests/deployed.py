@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ import httpx2
 import yaml
 
 from tests.postgres import new_server
-from tests.programs import bring
+from tests.programs import needed
 from tests.restate import new_restate
 from tests.server.served import WAIT_S, Api, patiently
 from ullage.cli.local_restate import free_ports
@@ -202,10 +201,7 @@ class Deployment:
             variables[variable] = f"127.0.0.1:{self.ports[name]}"
             if name.startswith("worker"):
                 variables[f"{variable}_METRICS"] = str(self.ports[f"{name} metrics"])
-        bring("haproxy", "haproxy", "/usr/sbin/haproxy")
-        program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-        assert program is not None, "haproxy is not installed"
-        command = [program, "-db", "-f", str(DEPLOY / "haproxy.cfg")]
+        command = [needed("haproxy"), "-db", "-f", str(DEPLOY / "haproxy.cfg")]
         environment = {**os.environ, **variables}
         log = self.folder / "balancer.log"
         self.processes["balancer"] = DeployedProcess(

@@ -1,9 +1,9 @@
-"""Programs of the system that some tests need: found, else installed where that is possible, else said to be missing.
+"""Programs of the system that some tests need, beside Python and what uv installs.
 
-    CHROMIUM=/path/to/chromium uv run pytest tests/server/page
+    uv run python -m tests.programs             say which are here
+    uv run python -m tests.programs --bring     install those that are missing, with apt-get, as root
 
-On Debian and Ubuntu, as root, what is missing is installed with apt-get. Where that fails the tests that need it are
-skipped, and the end of the run lists in capitals what was therefore not tested.
+A run of the second tier, or of ``-m program``, says before it begins what it needs, and does not begin without it.
 """
 
 from __future__ import annotations
@@ -12,46 +12,75 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-INSTALL_S = 600
 PATIENTLY = ("-o", "DPkg::Lock::Timeout=300")
 """Another program may be installing something (seconds)."""
 
-missing: dict[str, str] = {}
-"""What was not found in this run, and what was not tested for want of it."""
+not_here: dict[str, str] = {}
+"""What was not tested in this run, by what is not here."""
 
 
-def needed(package: str, what: str, *names: str, variable: str = "") -> str:
-    """The path of a program. ``package`` is Debian's, ``what`` the tests that need it. Skips the test without it."""
-    if package not in missing and (path := _path(package, names or (package,), variable)):
-        return path
-    missing[package] = what
-    pytest.skip(
-        f"{package} is not here and can't be installed: {what} is not tested. Install it, as root: {_how(package)}"
-    )
+class Need(NamedTuple):
+    """A program: Debian's package, the names of the program, what is tested with it, and the variable with its path."""
+
+    package: str
+    names: tuple[str, ...]
+    what: str
+    variable: str = ""
+    is_of_linux: bool = False
 
 
-def bring(package: str, *names: str) -> None:
-    """Install a program that is missing, where that is possible."""
-    _path(package, names or (package,), "")
+NEEDS: Final = (
+    Need("bubblewrap", ("bwrap",), "the sandbox", is_of_linux=True),
+    Need("tmux", ("tmux",), "ullage chat in a real terminal"),
+    Need("chromium", CHROMIUM_NAMES, "the page in a real browser", "CHROMIUM"),
+    Need("npm", ("npm",), "durable runs with Restate, whose server npm installs"),
+    Need("haproxy", ("haproxy", "/usr/sbin/haproxy"), "the deployed cluster"),
+    Need(
+        "pgbouncer", ("pgbouncer", "/usr/sbin/pgbouncer"), "a pooler in transaction mode"
+    ),
+)
 
 
-@cache
-def _path(package: str, names: tuple[str, ...], variable: str) -> str:
-    if said := os.environ.get(variable, ""):
+def path_of(need: Need) -> str:
+    """Where a program is; empty where it is not here."""
+    if said := os.environ.get(need.variable, ""):
         return said
-    if found := _found(names):
-        return found
-    with alone("install"):
-        return _found(names) or (_found(names) if _installed(package) else "")
+    return next((path for name in need.names if (path := shutil.which(name))), "")
+
+
+def missing() -> list[Need]:
+    """What is not here of all that the tests need on this system."""
+    is_linux = sys.platform.startswith("linux")
+    wanted = (need for need in NEEDS if is_linux or not need.is_of_linux)
+    return [need for need in wanted if not path_of(need)]
+
+
+def needed(package: str) -> str:
+    """The path of the program of Debian's package. Fails the test without it."""
+    need = next(each for each in NEEDS if each.package == package)
+    return path_of(need) or pytest.fail(said([need]))
+
+
+def said(absent: Sequence[Need]) -> str:
+    """What is missing, what for, and how it is installed."""
+    lines = [f"MISSING: {need.package}, for {need.what}" for need in absent]
+    names = " ".join(need.package for need in absent)
+    return "\n".join([*lines, f"Install it, as root: apt-get install {names}"])
+
+
+def all_named() -> str:
+    """One line that names what these tests need."""
+    return "These tests need: " + ", ".join(need.package for need in NEEDS)
 
 
 @contextmanager
@@ -63,31 +92,28 @@ def alone(what: str) -> Iterator[None]:
         yield
 
 
-def _found(names: tuple[str, ...]) -> str:
-    return next((path for name in names if (path := shutil.which(name))), "")
-
-
-def _installed(package: str) -> bool:
-    """Whether apt-get could install it."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return False
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+def bring(absent: Sequence[Need]) -> None:
+    """Install Debian's packages; fails in apt-get's words."""
+    names = [need.package for need in absent]
     for command in (
         ["apt-get", *PATIENTLY, "update", "-q"],
-        ["apt-get", *PATIENTLY, "install", "-yq", "--no-install-recommends", package],
+        ["apt-get", *PATIENTLY, "install", "-yq", "--no-install-recommends", *names],
     ):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                timeout=INSTALL_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-    return done.returncode == 0
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
-def _how(package: str) -> str:
-    return f"apt-get install {package}"
+def main() -> int:
+    """Say what is needed and missing, and give the exit code."""
+    sys.stdout.write(f"{all_named()}\n")
+    absent = missing()
+    may_bring = "--bring" in sys.argv and os.geteuid() == 0 and shutil.which("apt-get")
+    if absent and may_bring:
+        bring(absent)
+        absent = missing()
+    sys.stdout.write(f"{said(absent) if absent else 'They are here.'}\n")
+    return 1 if absent else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

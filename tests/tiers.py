@@ -1,6 +1,6 @@
 """How many examples a test tries, by tier (CONTRIBUTING.md).
 
-The first tier, ``uv run pytest``, tries some of them. The second, ``make sweep``, tries all, and
+The first tier, ``uv run pytest``, tries some of them. The second, ``make second``, tries all, and
 ``HYPOTHESIS_PROFILE=thorough`` many more.
 """
 

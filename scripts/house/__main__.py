@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from scripts.house import (
     beside,
+    commands,
     documents,
     first_use,
     layers,
@@ -24,7 +25,7 @@ from scripts.house import (
 from scripts.house.source import of_all_packages, of_ullage
 
 OF_SOURCES = (layers, beside, first_use, provider_names, wire_names, tasks, messages)
-OF_DOCUMENTS = (documents, recipes, user_documents)
+OF_DOCUMENTS = (documents, commands, recipes, user_documents)
 
 
 def faults() -> Iterator[str]:

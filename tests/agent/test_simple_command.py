@@ -148,6 +148,7 @@ def test_bash_reads_every_command_that_is_taken_as_the_same_words_and_nothing_el
         ).map(" ".join)
     )
 )
+@pytest.mark.program
 def test_bash_reads_words_of_harmless_characters_and_quotes_as_they_are_read_here(
     texts: list[str],
 ) -> None:

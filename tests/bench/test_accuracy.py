@@ -1,12 +1,8 @@
-from importlib import import_module
-
 import pytest
 
+from bench import accuracy
 from bench.recorded import pair_of
 from tests.bench.recorded import pair
-
-pytest.importorskip("numpy")
-accuracy = import_module("bench.accuracy")
 
 PAIRS = [
     pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml"))

@@ -120,6 +120,7 @@ def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_
     assert agent_of(asked).settings.approve == ("write",)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("yes", [True, False])
 def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
     yes: bool, place: Path, capsys: pytest.CaptureFixture[str]

@@ -233,6 +233,7 @@ def test_a_directory_that_can_not_be_written_is_named(tmp_path: Path) -> None:
         (("--yes",), "", True),
     ],
 )
+@pytest.mark.program
 def test_on_a_terminal_the_user_is_asked(
     tmp_path: Path, words: tuple[str, ...], typed: str, is_written: bool
 ) -> None:

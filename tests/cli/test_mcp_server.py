@@ -97,6 +97,7 @@ async def answer(client: Client, tool: str, **arguments: Any) -> Any:
     return json.loads(text)
 
 
+@pytest.mark.program
 async def test_tools_only_read_unless_compaction_is_offered(
     environment: dict[str, str],
 ) -> None:
@@ -112,6 +113,7 @@ async def test_tools_only_read_unless_compaction_is_offered(
     assert (hint.read_only_hint, hint.destructive_hint) == (False, True)
 
 
+@pytest.mark.program
 async def test_sessions_of_ullage_and_of_other_programs_are_read_and_planned(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -138,6 +140,7 @@ async def test_sessions_of_ullage_and_of_other_programs_are_read_and_planned(
             assert SECRET not in text and "Cask" not in text and "app" not in text
 
 
+@pytest.mark.program
 async def test_a_session_that_the_proxy_metered_is_read_and_never_compacted(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -157,6 +160,7 @@ async def test_a_session_that_the_proxy_metered_is_read_and_never_compacted(
         assert refused.is_error and "another program" in str(refused.content[0])
 
 
+@pytest.mark.program
 async def test_a_hostile_id_gets_an_error_and_the_server_lives_on(
     environment: dict[str, str],
 ) -> None:
@@ -172,6 +176,7 @@ async def test_a_hostile_id_gets_an_error_and_the_server_lives_on(
             assert listed == {"sessions": [], "more": 0}, case
 
 
+@pytest.mark.program
 async def test_compaction_changes_the_view_alone_and_refuses_other_sessions(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> N
     assert agent.settings.tools == ("read", "list")
 
 
+@pytest.mark.program
 async def test_tools_that_change_things_wait_for_an_approval(tmp_path: Path) -> None:
     command = {"name": "shell", "arguments": {"command": "touch ran"}}
     with running(read({"answers": [{"calls": [command]}]})) as simulator:

@@ -102,6 +102,7 @@ def test_a_simulated_server_does_not_see_the_users_sessions(
     assert "invented" not in listed.stdout
 
 
+@pytest.mark.program
 def test_what_simulators_teach_stays_away_from_the_users_models(
     tmp_path: Path, data: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_store_that_is_named_is_used(tmp_path: Path) -> None:
     assert asyncio.run(stored(tmp_path / "mine.db", "here"))[1]
 
 
+@pytest.mark.program
 def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
     said = "\n".join(f"And what about cask {number}?" for number in range(8))
     done = ullage(tmp_path, "chat", "--simulate", said=f"{said}\n")
@@ -146,6 +148,7 @@ def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["list", "read", "search", "write", "edit", "shell"])
+@pytest.mark.program
 def test_a_tool_that_is_named_is_called_with_arguments_that_work(
     tmp_path: Path, name: str
 ) -> None:
@@ -164,6 +167,7 @@ def test_a_tool_that_is_named_is_called_with_arguments_that_work(
     assert "No such file" not in done.stdout
 
 
+@pytest.mark.program
 def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(
     tmp_path: Path, data: Path
 ) -> None:

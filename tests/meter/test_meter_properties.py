@@ -1,7 +1,7 @@
 """What holds for every session, over-full and unknown windows and odd usages included."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.meter.histories import histories
@@ -55,12 +55,17 @@ def check(reading: Reading) -> None:
     )
 
 
-@settings(max_examples=MANY // 4)
-@given(histories())
+@pytest.mark.parametrize("part", range(8))  # of one test of two minutes
 def test_rows_sum_to_used_used_reserve_and_free_to_the_window_and_no_row_is_negative(
-    events: list[Event],
+    part: int,
 ) -> None:
-    check(fold(events).reading())
+    @seed(part)
+    @settings(max_examples=max(1, MANY // 32))
+    @given(histories())
+    def holds(events: list[Event]) -> None:
+        check(fold(events).reading())
+
+    holds()
 
 
 @settings(max_examples=MANY // 20)

@@ -171,6 +171,7 @@ async def test_a_cancel_at_rest_is_answered_through_a_host_that_drives_nothing(
         assert any(isinstance(event, Cancelled) for event in events)
 
 
+@pytest.mark.program
 async def test_a_drained_host_ends_the_model_call_and_leaves_the_rest_to_another(
     tmp_path: Path,
 ) -> None:

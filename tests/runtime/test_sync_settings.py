@@ -124,6 +124,7 @@ async def test_a_session_of_another_program_that_is_only_looked_at_reads_as_it_w
             assert (await session.context()).window.tokens == 90_000
 
 
+@pytest.mark.program
 async def test_a_tool_server_that_offers_nothing_yet_is_named_in_the_notes(
     tmp_path: Path,
 ) -> None:

@@ -109,6 +109,7 @@ def ledger(api: Api, session: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("cut", first_of([8, 2, 14, *range(3, 8), *range(9, 14)], 3))
+@pytest.mark.program
 def test_an_imported_session_runs_nothing_wherever_it_was_cut(
     cut: int, tmp_path: Path
 ) -> None:

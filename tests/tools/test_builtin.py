@@ -89,6 +89,7 @@ def test_every_argument_is_described() -> None:
         )
 
 
+@pytest.mark.program
 async def test_they_work_together_on_a_session_s_root(tmp_path: Path) -> None:
     assert (
         await call(tmp_path, "write", path="src/a.py", content="def f():\n    return 1\n")
@@ -112,6 +113,7 @@ async def test_a_root_of_their_own_goes_before_the_session_s(tmp_path: Path) -> 
     assert "here" in (await run_call(tool, "{}", FakeToolContext(Path("/")))).output.text
 
 
+@pytest.mark.program
 async def test_what_goes_wrong_is_a_result(tmp_path: Path) -> None:
     ran = await call(tmp_path, "read", path="../secret")
     assert (ran.outcome, ran.output.is_error) == ("failed", True)

@@ -303,9 +303,7 @@ def _read_file(path: Path) -> _ExportFile:
 
 def _opened(path: Path) -> IO[bytes]:
     """The file, if it is a regular one that is not too large. Raises ``OSError``, ``UnreadableInput``."""
-    descriptor = os.open(
-        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    )
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     file = os.fdopen(descriptor, "rb")
     status = os.fstat(descriptor)
     if stat.S_ISREG(status.st_mode) and status.st_size <= SESSION_FILE_BYTES:
@@ -326,7 +324,8 @@ class _Unpacked(gzip.GzipFile):
     """The content of a compressed file, up to the most that is imported."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(fileobj=file, mode="rb")
+        super().__init__(fileobj=file)
+        self.myfileobj = file  # type: ignore[assignment]  # so that closing this closes it
         self._given = 0
 
     def readline(self, size: int | None = -1) -> bytes:

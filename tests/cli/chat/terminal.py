@@ -36,7 +36,7 @@ class Terminal:
         height: int = 24,
         **environment: str,
     ) -> None:
-        tmux = needed("tmux", "ullage chat in a real terminal")
+        tmux = needed("tmux")
         self._tmux = [tmux, "-S", str(place / "tmux.sock"), "-f", "/dev/null"]
         self._size = ("-x", str(width), "-y", str(height))
         self._pid_file = place / "pid"

@@ -106,6 +106,7 @@ async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:
         assert window.messages == await talk.session.messages()
 
 
+@pytest.mark.program
 async def test_steps_spend_and_tools_show_figures(tmp_path: Path) -> None:
     async with talking(tmp_path, tools=("read", "shell")) as talk:
         assert words(await perform(talk, "/spend")) == "Nothing has been spent yet."

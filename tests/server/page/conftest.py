@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.programs import CHROMIUM_NAMES, needed
+from tests.programs import needed
 from tests.server.page.screen import Open, Screen
 
 ARGUMENTS = [
@@ -25,9 +25,7 @@ ARGUMENTS = [
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium without a window. Not for longer than a file: its event loop is in the way of asynchronous tests."""
-    path = needed(
-        "chromium", "the page in a real browser", *CHROMIUM_NAMES, variable="CHROMIUM"
-    )
+    path = needed("chromium")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield launched

@@ -39,7 +39,7 @@ logfile = {folder}/log
 @pytest.fixture
 def pool(database_url: str) -> Iterator[str]:
     """The URL of a database through a pgbouncer, without the address of PostgreSQL itself."""
-    program = needed("pgbouncer", "a pooler in transaction mode")
+    program = needed("pgbouncer")
     folder = Path(tempfile.mkdtemp(prefix="ullage-pool-"))
     settings = folder / "settings"
     settings.write_text(SETTINGS.format(server=shared_server().folder, folder=folder))
