@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ullage.plugins.attach import attach, detach
     from ullage.runtime.agent import Agent
     from ullage.runtime.compactor import Compactor
-    from ullage.runtime.config_file import user_endpoints
     from ullage.runtime.hooks import Hook
     from ullage.runtime.outcome import Result
     from ullage.runtime.session import Session
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from ullage.tools.mcp import McpServer
     from ullage.tools.sandbox import Sandbox
     from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError, ToolRetry
+    from ullage.user_file import user_endpoints
 
 # A library's log is the host's to show: without a handler here Python would print its warnings to standard error.
 logging.getLogger("ullage").addHandler(logging.NullHandler())
@@ -81,7 +81,7 @@ _LATER = {
     "http_server": "ullage.server.background",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
-    "user_endpoints": "ullage.runtime.config_file",
+    "user_endpoints": "ullage.user_file",
 }
 """Names that are imported when they are first used: a program that only wants a Meter does not load the runtime."""
 

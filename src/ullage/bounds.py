@@ -14,6 +14,9 @@ import msgspec
 
 from ullage.envelope import JSON_DEPTH, JSON_VALUES
 
+ANSWER_AT_MOST: Final = 32 * 1024 * 1024
+"""Bytes of one answer that are kept for metering."""
+
 TOO_DEEP: Final = "nested too deep"
 TOO_MANY: Final = "too many values"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hmac import compare_digest
 from typing import NamedTuple
 
-from ullage_relay.heads import HttpRequest, host_name
+from ullage.guessing import WrongTokens
+from ullage.hosts import host_name
+from ullage.upstreams import RelayedPath, is_loopback
+from ullage_relay.heads import HttpRequest
 from ullage_relay.requests import TOKEN
-from ullage_relay.tokens import WrongTokens
-from ullage_relay.upstreams import RelayedPath, is_loopback
 
 OF_A_PAGE = (b"cross-site", b"same-site")
 """Values of ``Sec-Fetch-Site`` for a request that another page makes (https://www.w3.org/TR/fetch-metadata/)."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from ullage.upstreams import RelayedPath, is_loopback, relayed_path
 from ullage_relay.access import objection
 from ullage_relay.connections import ClientConnections, has_left
 from ullage_relay.heads import HttpRequest, Malformed, RequestReader
@@ -19,7 +20,6 @@ from ullage_relay.metering import PASSES, GuardVerdict
 from ullage_relay.own_answers import JSON, error_body, own_answer
 from ullage_relay.passing import PassedRequest, RelayState
 from ullage_relay.upstream_side import CannotConnect, UpstreamConnection
-from ullage_relay.upstreams import RelayedPath, is_loopback, relayed_path
 
 WAITING_AT_MOST: Final = 64 * 1024
 """Bytes of a client that wait for an upstream. Beyond that, nothing more is read from the client."""

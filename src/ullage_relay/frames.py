@@ -38,9 +38,6 @@ HEADER_AT_MOST: Final = 64 * 1024
 PAYLOAD_AT_MOST: Final = 64 * 1024 * 1024
 """Bytes of a frame's payload: all that may wait for metering."""
 
-ANSWER_AT_MOST: Final = 32 * 1024 * 1024
-"""Bytes of one answer that are kept for metering."""
-
 LENGTHS: Final = 8
 """Bytes before the header."""
 

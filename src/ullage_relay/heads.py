@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 
 import h11
 
+from ullage.hosts import host_name
+
 HEAD_AT_MOST: Final = 64 * 1024
 """Bytes of a head. Node's limit is 16 KB, that of most servers 8 to 64 KB."""
 
@@ -19,9 +21,6 @@ ENCODED_AT_MOST: Final = 3
 PROBLEM_AT_MOST: Final = 200
 """Characters of what h11 says of a message, part of which it may repeat."""
 
-_HOST: Final = re.compile(
-    r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?"
-)
 _ESCAPED: Final = re.compile(rb"%(2[ef]|5c|25)", re.I)
 _ELEMENT_ENDS: Final = re.compile(rb"[/\\]")
 _AMBIGUOUS: Final = re.compile(
@@ -143,14 +142,6 @@ class RequestReader:
 def problem_of(error: h11.ProtocolError) -> str:
     """What h11 found wrong, in few words."""
     return str(error)[:PROBLEM_AT_MOST].rstrip(".")
-
-
-def host_name(host: str) -> str:
-    """The name in a ``Host`` without its port; empty if the value is not exactly a host."""
-    found = _HOST.fullmatch(host.lower())
-    if found is None or not 0 < int(found["port"] or 80) <= 65_535:
-        return ""
-    return found["name"]
 
 
 def _check_bytes(head: bytes, *, is_whole: bool) -> None:

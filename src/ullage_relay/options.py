@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any, Final, NamedTuple
 
-from ullage_relay.tokens import guessable
-from ullage_relay.upstreams import is_loopback
+from ullage.guessing import guessable
+from ullage.upstreams import is_loopback
 
 TOKEN_VARIABLE: Final = "ULLAGE_PROXY_TOKEN"  # noqa: S105 - the name of the variable
 TOKEN_AT_MOST: Final = 4_096

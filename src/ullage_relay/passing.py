@@ -8,6 +8,8 @@ from typing import Final
 
 import h11
 
+from ullage.guessing import WrongTokens
+from ullage.upstreams import RelayedPath, Upstream, session_name
 from ullage_relay.answers import AnswerReader
 from ullage_relay.heads import HEAD_AT_MOST, HttpRequest
 from ullage_relay.metering import MeteringChild, say
@@ -21,9 +23,7 @@ from ullage_relay.requests import (
     shown_headers,
 )
 from ullage_relay.taps import TappedCall, Taps
-from ullage_relay.tokens import WrongTokens
 from ullage_relay.upstream_side import Connector
-from ullage_relay.upstreams import RelayedPath, Upstream, session_name
 
 WITHOUT_METER: Final = (b"websocket",)
 """Protocols that a client may change to. Others (``h2c``) are offers that a server may leave out."""

@@ -7,8 +7,8 @@ from typing import Final
 
 import h11
 
+from ullage.upstreams import RelayedPath, Upstream
 from ullage_relay.heads import HttpRequest
-from ullage_relay.upstreams import RelayedPath, Upstream
 
 METERED: Final = (
     "/messages",

@@ -11,13 +11,13 @@ import signal
 import sys
 from typing import Any, Final
 
+from ullage.upstreams import BadUpstream, Upstream, parse_upstream
 from ullage_relay.client_side import ClientConnection
 from ullage_relay.connections import ClientConnections, most_connections
 from ullage_relay.metering import MeteringChild, say
 from ullage_relay.options import BadOption, RelayOptions, read_options, token_of
 from ullage_relay.passing import RelayState
 from ullage_relay.taps import Taps
-from ullage_relay.upstreams import BadUpstream, Upstream, parse_upstream
 
 FINISH_WITHIN_S: Final = 10.0
 """How long running answers may go on once the relay is to end."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from ullage_relay.frames import ANSWER_AT_MOST, PAYLOAD_AT_MOST, encoded
+from ullage.bounds import ANSWER_AT_MOST
+from ullage_relay.frames import PAYLOAD_AT_MOST, encoded
 
 WAITING_AT_MOST: Final = 64 * 1024 * 1024
 """Bytes of all calls together, those that still run included. Beyond that, calls are not metered."""

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 import h11
 
+from ullage.upstreams import BadUpstream, HttpsProxy, Upstream, https_proxy
 from ullage_relay.heads import HEAD_AT_MOST, problem_of
-from ullage_relay.upstreams import BadUpstream, HttpsProxy, Upstream, https_proxy
 
 CONNECT_WITHIN_S: Final = 30.0
 

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 
 from bench import accuracy
@@ -25,7 +27,7 @@ def test_a_project_can_be_left_out_as_a_whole() -> None:
 
 def test_the_weights_of_a_vocabulary_are_found_again() -> None:
     seen = [
-        (accuracy.Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5))
+        (Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5))
         for n in range(200)
     ]
     assert accuracy.fit(seen, lambda _: 1.2, 0.1) == pytest.approx(

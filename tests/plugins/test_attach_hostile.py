@@ -23,10 +23,10 @@ from ullage_simulators.scenario import read
 
 import ullage
 from tests.plugins.sdk_users import ASKED, GPT, PARSERS, converse, openai_client
+from ullage.bounds import ANSWER_AT_MOST
 from ullage.errors import WrongType
 from ullage.events import CallEnded, Event
 from ullage.plugins.attach import attach, detach
-from ullage_relay.frames import ANSWER_AT_MOST
 
 HELLO: Any = {"role": "user", "content": "hello there"}
 USAGE: Any = {"stream_options": {"include_usage": True}}

@@ -1,9 +1,9 @@
 import pytest
 
 from tests.relay.relays import read_request
+from ullage.guessing import WRONG_AT_ONCE, WrongTokens
+from ullage.upstreams import relayed_path
 from ullage_relay.access import objection
-from ullage_relay.tokens import WRONG_AT_ONCE, WrongTokens
-from ullage_relay.upstreams import relayed_path
 
 
 def status(

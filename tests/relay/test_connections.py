@@ -7,13 +7,13 @@ import socket
 import pytest
 
 from tests.relay.relays import Reader, Writer, answer, post, read_message, upstream
+from ullage.upstreams import parse_upstream
 from ullage_relay import client_side, connections
 from ullage_relay.client_side import ClientConnection
 from ullage_relay.connections import ClientConnections, has_left, most_connections
 from ullage_relay.metering import MeteringChild
 from ullage_relay.passing import RelayState
 from ullage_relay.taps import Taps
-from ullage_relay.upstreams import parse_upstream
 
 
 class KeptForTest:

@@ -6,6 +6,7 @@ import pytest
 from tests.cases import case
 from tests.relay.relays import read_request
 from ullage.codec.routes import route_of
+from ullage.upstreams import parse_upstream, relayed_path
 from ullage_relay.heads import HttpRequest
 from ullage_relay.requests import (
     is_metered,
@@ -13,7 +14,6 @@ from ullage_relay.requests import (
     request_for_upstream,
     shown_headers,
 )
-from ullage_relay.upstreams import parse_upstream, relayed_path
 
 UPSTREAM = parse_upstream("a=https://api.example.com/base")
 

@@ -1,6 +1,7 @@
 import pytest
 
-from ullage_relay.frames import ANSWER_AT_MOST, FrameReader, TapFrame
+from ullage.bounds import ANSWER_AT_MOST
+from ullage_relay.frames import FrameReader, TapFrame
 from ullage_relay.taps import DEATHS_AT_MOST, OVERHEAD, TappedCall, Taps
 
 

@@ -1,4 +1,4 @@
-from ullage_relay.tokens import (
+from ullage.guessing import (
     SHORTEST,
     WRONG_AT_ONCE,
     WRONG_S,

@@ -1,6 +1,6 @@
 import pytest
 
-from ullage_relay.upstreams import (
+from ullage.upstreams import (
     BadUpstream,
     HttpsProxy,
     RelayedPath,

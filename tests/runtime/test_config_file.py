@@ -8,9 +8,9 @@ from ullage.runtime.config_file import (
     project_config,
     read_config,
     read_configs,
-    user_config,
 )
 from ullage.runtime.precedence import resolve
+from ullage.user_file import user_config
 
 
 def written(path: Path, text: str) -> Path:

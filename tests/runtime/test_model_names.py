@@ -16,8 +16,9 @@ from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.models.providers import TABLE
 from ullage.runtime.agent import Agent, first_events
-from ullage.runtime.config_file import read_configs, user_endpoints
+from ullage.runtime.config_file import read_configs
 from ullage.runtime.precedence import resolve
+from ullage.user_file import user_endpoints
 
 NAMES = [name for row in TABLE for name in (row.name, *row.aliases)]
 MODELS = [

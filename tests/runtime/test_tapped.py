@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 
 from tests.cases import case
+from ullage.bounds import ANSWER_AT_MOST
 from ullage.messages import Request
 from ullage.runtime.tapped import UnreadableTap, read_answer, read_request, unpacked
-from ullage_relay.frames import ANSWER_AT_MOST
 
 REQUEST = Request(wire="generateContent", model="gemini-3-pro", provider="google")
 

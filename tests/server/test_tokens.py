@@ -13,6 +13,7 @@ import pytest
 
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
 from ullage.errors import SettingError, StoreUnavailable
+from ullage.guessing import WRONG_AT_ONCE
 from ullage.server.tokens import (
     Bearer,
     TokenRecord,
@@ -21,7 +22,6 @@ from ullage.server.tokens import (
     TokenTable,
 )
 from ullage.store.postgres.store import PostgresStore
-from ullage_relay.tokens import WRONG_AT_ONCE
 
 NOW = 1_000_000.0
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ullage.tools.call_text import as_text, call_lines, is_hidden, spelled
+from ullage.display.spelling import is_hidden, spelled
+from ullage.tools.call_text import as_text, call_lines
 from ullage.tools.running import parse_arguments
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))

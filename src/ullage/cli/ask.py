@@ -35,8 +35,8 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.runtime.config_file import user_endpoints
 from ullage.usage import Usage
+from ullage.user_file import user_endpoints
 from ullage.wire.call import Prepared, Retrying, prepare, stream
 from ullage.wire.client import Client
 from ullage.wire.discovery import limits

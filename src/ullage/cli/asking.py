@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
+from ullage.cli.pages import forget_typed_ahead, show_pages, typed, wrapped_spans
 from ullage.cli.permissions import granted_words
-from ullage.cli.screen import Screen, size_of
-from ullage.display.text import Line, Span, cells, counted
+from ullage.cli.screen import Screen
+from ullage.display.text import Line, Span
 from ullage.runtime.approvals import GrantScope, Question
 from ullage.runtime.session import Session
 from ullage.tools.call_text import CallLine
@@ -46,31 +45,8 @@ def drawn_call(
     return drawn
 
 
-def wrapped_spans(spans: Iterable[Span], width: int, indent: str) -> list[Line]:
-    """One line as lines of at most ``width`` cells, those after the first behind ``indent``. No escape is broken."""
-    lines: list[list[Span]] = [[]]
-    used = 0
-    for span in spans:
-        held: list[str] = []
-        for char in [span.text] if span.style == STYLES["escape"] else span.text:
-            size = cells(char)
-            if used + size > width and used > len(indent):
-                lines[-1].append(Span("".join(held), span.style))
-                held = []
-                lines.append([Span(indent)])
-                used = len(indent)
-            held.append(char)
-            used += size
-        lines[-1].append(Span("".join(held), span.style))
-    return [tuple(span for span in line if span.text) for line in lines]
-
-
 def _encodable(text: str, encoding: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-LINES_BESIDE: Final = 4
-"""Lines of a screen that a page of a long call leaves free."""
 
 
 class Reply(NamedTuple):
@@ -121,7 +97,7 @@ async def ask_person(question: Question) -> Reply:
     screen = Screen(sys.stderr)
     forget_typed_ahead()
     print(file=sys.stderr)
-    if not await _show_pages(
+    if not await show_pages(
         screen, drawn_call(question.lines, screen.width - 1, screen.encoding)
     ):
         return Reply(False)
@@ -131,7 +107,7 @@ async def ask_person(question: Question) -> Reply:
     while True:
         asked = f"Allow {question.name}? y: yes, n: no (n and a reason tells the model why){always} [n] "
         reply = reply_of(
-            await _typed(screen, asked), can_always=question.offer is not None
+            await typed(screen, asked), can_always=question.offer is not None
         )
         if reply is not None:
             return reply
@@ -151,82 +127,3 @@ def reply_of(typed: str, *, can_always: bool) -> Reply | None:
             return Reply(True, always="project")
         case _:
             return None
-
-
-def show_pages_now(screen: Screen, lines: list[Line]) -> bool:
-    """The same for a program that has nothing else to do meanwhile."""
-    pages = _pages(screen, lines)
-    try:
-        asked = next(pages)
-        while True:
-            asked = pages.send(typed_now(screen, asked))
-    except StopIteration as end:
-        return bool(end.value)
-
-
-def typed_now(screen: Screen, asked: str) -> str:
-    """A line from the terminal, typed after it was asked for. At its end it is a no."""
-    forget_typed_ahead()
-    _show_asked(screen, asked)
-    return sys.stdin.readline() or "n"
-
-
-async def _show_pages(screen: Screen, lines: list[Line]) -> bool:
-    """Print the lines, a screen of them at a time; False when the person said no before the end."""
-    pages = _pages(screen, lines)
-    try:
-        asked = next(pages)
-        while True:
-            asked = pages.send(await _typed(screen, asked))
-    except StopIteration as end:
-        return bool(end.value)
-
-
-def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
-    """Shows a page, gives what is asked behind it, and takes what was typed. True once the last page was shown."""
-    size = max(4, size_of(screen.stream).lines - LINES_BESIDE)
-    for top in range(0, len(lines), size):
-        screen.show(lines[top : top + size])
-        left = len(lines) - top - size
-        while left > 0:
-            typed = (
-                (
-                    yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- "
-                )
-                .strip()
-                .lower()
-            )
-            if typed in ("n", "no", "q"):
-                return False
-            if not typed:
-                break
-    return True
-
-
-async def _typed(screen: Screen, asked: str) -> str:
-    """The same without stopping everything else."""
-    _show_asked(screen, asked)
-    loop, typed = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(sys.stdin, typed.set)
-    try:
-        await typed.wait()
-    except asyncio.CancelledError:
-        print(file=sys.stderr)
-        raise
-    finally:
-        loop.remove_reader(sys.stdin)
-    return sys.stdin.readline() or "n"
-
-
-def _show_asked(screen: Screen, asked: str) -> None:
-    question: Line = (Span(asked, "warn"),)
-    print(screen.rendered(question), end=" ", file=sys.stderr, flush=True)
-
-
-def forget_typed_ahead() -> None:
-    """Drop what was typed before the question stood there: it was meant for something else."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import termios
-
-        with contextlib.suppress(termios.error):
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -34,7 +34,7 @@ from ullage.cli.wrapping.setup import Start, UsedAddress, asking
 from ullage.display.text import safe
 from ullage.errors import SettingError
 from ullage.installation import is_temporary
-from ullage.runtime.config_file import user_endpoints
+from ullage.user_file import user_endpoints
 
 ENTRIES: Final[Mapping[str, Callable[..., list[ClientEntry]]]] = {
     client.CLIENT: client.entries

@@ -11,7 +11,7 @@ from ullage.cli.relaying import metering_settings, relay_command
 from ullage.cli.upstreams import default_upstreams, read_upstreams
 from ullage.directories import data_directory
 from ullage.importers.ullage import PROXY_FILE
-from ullage.runtime.config_file import user_endpoints
+from ullage.user_file import user_endpoints
 
 ADDRESS: Final = "{address}"
 """The relay fills it in once it listens."""

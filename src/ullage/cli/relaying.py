@@ -17,8 +17,8 @@ from ullage.cli.stores import own_file
 from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.store.urls import is_database_url
+from ullage.upstreams import is_loopback
 from ullage_relay.options import TOKEN_VARIABLE
-from ullage_relay.upstreams import is_loopback
 
 RELAY: Final = (sys.executable, "-P", "-m", "ullage_relay")
 METERING: Final = (sys.executable, "-P", "-m", "ullage.runtime.metering_process")

@@ -30,6 +30,7 @@ from ullage.cli.simulated import simulated
 from ullage.cli.stores import place_of
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
+from ullage.hosts import host_name
 from ullage.installation import extra_command
 from ullage.loop_thread import run_to_end
 from ullage.runtime.agent import Agent
@@ -44,7 +45,6 @@ from ullage.server.tokens import TokenSource, TokenStore, TokenTable
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
-from ullage_relay.heads import host_name
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider

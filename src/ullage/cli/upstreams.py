@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ullage.errors import SettingError
 from ullage.models.providers import TABLE, Provider, provider_at
-from ullage_relay.upstreams import NAME, RESERVED, BadUpstream, parse_upstream
+from ullage.upstreams import NAME, RESERVED, BadUpstream, parse_upstream
 
 PORT: Final = 4141
 PROXY: Final = f"http://127.0.0.1:{PORT}"

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final
 
+from ullage.bounds import ANSWER_AT_MOST
 from ullage.events import Outcome
 from ullage.plugins.sdk_calls import (
     NAME_HEADER,
@@ -21,7 +22,6 @@ from ullage.plugins.sdk_calls import (
     SentRequest,
     is_followed,
 )
-from ullage_relay.frames import ANSWER_AT_MOST
 
 _STREAMED: Final = ":streamGenerateContent"
 PACKAGES: Final = ("httpx", "httpx2")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ullage.directories import data_directory
-from ullage.runtime.config_file import user_config
 from ullage.runtime.setting_values import McpServerSetting
 from ullage.runtime.settings import Settings
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
+from ullage.user_file import user_config
 
 
 def sandbox_of(

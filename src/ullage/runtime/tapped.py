@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ullage.bounds import ANSWER_AT_MOST
 from ullage.codec.decode import decoder_for
 from ullage.codec.draft import shortened
 from ullage.codec.foreign import is_dense, parse
@@ -19,7 +20,6 @@ from ullage.errors import LimitExceeded, ProviderError, ServerError
 from ullage.events import Outcome
 from ullage.messages import Request
 from ullage.wire.sse import EventReader
-from ullage_relay.frames import ANSWER_AT_MOST
 
 _READ: Final = ("gzip", "x-gzip", "deflate")
 _EITHER_HEADER: Final = 47

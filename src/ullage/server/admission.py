@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
+from ullage.hosts import host_name
 from ullage.server.api_types import Problem
 from ullage.server.problems import problem
-from ullage_relay.heads import host_name
 
 Headers = Sequence[tuple[bytes, bytes]]
 """A request's headers in order, names in lower case, an entry for each line."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from ullage.errors import SettingError
+from ullage.guessing import guessable
 from ullage.server.tokens import new_token
 from ullage.store.private_file import locked, read_file, replace_file
-from ullage_relay.tokens import guessable
 
 FILE: Final = "server-token"
 """The file's name in the user's data directory."""

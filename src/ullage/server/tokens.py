@@ -23,10 +23,10 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from ullage.errors import SettingError, UllageError
+from ullage.guessing import WrongTokens, guessable
 from ullage.store.private_file import locked, replace_file
 from ullage.store.records import Records
 from ullage.store.store import DEFAULT_TENANT
-from ullage_relay.tokens import WrongTokens, guessable
 
 log = logging.getLogger("ullage.server")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from ullage.display.spelling import escaped, is_hidden
 from ullage.tools.running import parse_arguments
 from ullage.tools.tool import BadArguments
 
@@ -35,25 +35,6 @@ _GUTTERS: Final = {
 }
 _GUTTER: Final = "| "
 _TAB: Final = "    "
-
-_IGNORED: Final = frozenset(
-    (
-        0x034F,
-        0x115F,
-        0x1160,
-        0x17B4,
-        0x17B5,
-        0x180B,
-        0x180C,
-        0x180D,
-        0x180F,
-        0x2800,
-        0x3164,
-        0xFFA0,
-    )
-)
-"""Characters drawn as nothing although their category is that of letters, marks or symbols
-(DerivedCoreProperties.txt of Unicode 16, Default_Ignorable_Code_Point; and the empty Braille pattern)."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LOOKS_LIKE_JSON: Final = re.compile(
@@ -86,21 +67,6 @@ def _finished(lines: list[CallLine]) -> tuple[CallLine, ...]:
 def as_text(lines: Iterable[CallLine]) -> str:
     """The lines as plain text."""
     return "\n".join("".join(piece.text for piece in line) for line in lines)
-
-
-def spelled(text: str) -> str:
-    """Text on one line, with line ends and invisible characters as escapes."""
-    return "".join(piece.text for piece in _spelled(text, "text"))
-
-
-def is_hidden(char: str) -> bool:
-    """Whether a character is invisible, moves the cursor, or changes how its neighbours are drawn."""
-    if char == " ":
-        return False
-    if unicodedata.category(char)[0] in "CZ":
-        return True
-    code = ord(char)
-    return code in _IGNORED or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF
 
 
 def _unparsed(name: str, arguments: str) -> list[CallLine]:
@@ -162,14 +128,10 @@ def _spelled(text: str, kind: PieceKind) -> list[CallPiece]:
         if plain:
             pieces.append(CallPiece("".join(plain), kind))
             plain.clear()
-        pieces.append(CallPiece(_escape(char), "escape"))
+        pieces.append(CallPiece(escaped(char), "escape"))
     if plain:
         pieces.append(CallPiece("".join(plain), kind))
     return pieces
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode()  # \n, \x1b, \u202e
 
 
 def _escape_note(lines: Iterable[CallLine]) -> list[CallLine]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ullage.agent.grants import EXACTLY, Grant
-from ullage.cli.asking import (
+from ullage.cli.pages import (
     forget_typed_ahead,
     show_pages_now,
     typed_now,
@@ -18,10 +18,10 @@ from ullage.cli.asking import (
 )
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
+from ullage.display.spelling import spelled
 from ullage.display.text import Line, Span, wrapped
 from ullage.errors import CommandRefused
 from ullage.store.grants import ProjectGrants
-from ullage.tools.call_text import spelled
 
 CALLS_TO: Final = "calls to"
 """Stands for a tool in such a permission. No tool has this name, as none has a space."""
