@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage.bounds import value_excess
+from ullage.codec.wires import WIRES
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
