@@ -1,5 +1,6 @@
 """The packages beside ``ullage`` start quickly or stand alone: each imports only what is on its list."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,16 +9,26 @@ from scripts.house.layers import cycle, imports
 from scripts.house.source import SRC, Source, read
 
 FOLDERS = {
-    "ullage_line": SRC / "ullage_line",
+    "ullage_programs": SRC / "ullage_programs",
     "ullage_relay": SRC / "ullage_relay",
     "ullage_simulators": SRC.parent / "packages/ullage-simulators/src/ullage_simulators",
 }
 
 MODULES: dict[str, frozenset[str]] = {
-    # it starts with each message of Claude Code; ``json`` loads ``re`` itself; ``io`` and ``math`` are part of the
-    # interpreter
-    "ullage_line": frozenset(
-        {"__future__", "io", "json", "math", "os", "re", "stat", "sys"}
+    # a status line starts with each message of its program; ``json`` loads ``re`` itself
+    "ullage_programs": frozenset(
+        {
+            "__future__",
+            "collections",
+            "importlib",
+            "io",
+            "json",
+            "os",
+            "re",
+            "stat",
+            "sys",
+            "typing",
+        }
     ),
     # it starts without the site's packages
     "ullage_relay": sys.stdlib_module_names,
@@ -27,16 +38,23 @@ MODULES: dict[str, frozenset[str]] = {
 
 MORE = {
     # only where the user has an earlier status line
-    "ullage_line/compose.py": {"subprocess"},
-    "ullage_line/hook_events.py": {"time"},
+    "ullage_programs/line/compose.py": {"subprocess"},
+    "ullage_programs/claude_code/hook_events.py": {"time"},
+    # only of a program whose settings are TOML
+    "ullage_programs/settings.py": {"tomllib"},
 }
 """Files that may import more."""
+
+READERS = re.compile(r"ullage_programs/\w+/log\w*\.py")
+"""Files of a program's folder that read its log with the types of ``ullage``, and nothing that starts loads them."""
 
 
 def faults_of(package: str, files: Sequence[Source]) -> Iterator[str]:
     """What the files of one package import that they may not, and the first circle of imports."""
     for source in files:
         name = f"{package}/{source.name}"
+        if READERS.fullmatch(name):
+            continue
         allowed = MODULES[package] | {package} | MORE.get(name, set())
         for found in imports(source.nodes):
             if found.module.partition(".")[0] not in allowed:

@@ -39,7 +39,7 @@ SHOWN_HEADERS: Final = (
 )
 """The headers of a request that metering gets. No others leave the relay: they hold keys.
 
-``ullage.clients.marks`` has those that tell conversations apart, with sources."""
+``ullage_programs.marks`` has those that tell conversations apart, with sources."""
 
 SHOWN_OF_ANSWER: Final = ("content-type", "content-encoding", "retry-after")
 

@@ -34,7 +34,7 @@ def test_install_and_uninstall_leave_a_file_of_comments_as_it_was(
 ) -> None:
     installed = run(tmp_path, "install", "claude-code")
     assert installed.returncode == 0
-    assert "ullage_line" in settings.read_text()
+    assert "ullage_programs" in settings.read_text()
     assert "// my settings" in settings.read_text()
     assert (
         "`ullage uninstall claude-code` takes back what is installed." in installed.stdout

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from ullage.clients.limits import CLIENTS
-from ullage.clients.marks import (
+from ullage_programs.marks import (
     CLIENT_MARKS,
     MARK_HEADERS,
     Marks,
     SeenPrompt,
     marks_of,
 )
+from ullage_programs.programs import PROGRAMS
 
 
 def told(agent: str, system: str = "", last: str = "", **headers: str) -> Marks:
@@ -22,7 +22,7 @@ def told(agent: str, system: str = "", last: str = "", **headers: str) -> Marks:
 
 
 def test_the_clients_have_the_names_of_their_limits() -> None:
-    assert {client.name for client in CLIENT_MARKS} == set(CLIENTS)
+    assert {client.name for client in CLIENT_MARKS} == set(PROGRAMS)
 
 
 def test_every_header_that_a_row_reads_is_listed() -> None:

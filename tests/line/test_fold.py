@@ -14,7 +14,12 @@ from tests.line.logs import (
     summary,
     use,
 )
-from ullage_line.fold import MESSAGE_TOKENS, WEIGHT_PER_TOKEN, SessionSize, weigh
+from ullage_programs.claude_code.size import (
+    MESSAGE_TOKENS,
+    WEIGHT_PER_TOKEN,
+    SessionSize,
+    weigh,
+)
 
 WORDS = "steep the tea for a minute longer and tell the pot "
 
@@ -200,10 +205,9 @@ def test_the_size_after_a_compaction_is_unknown_where_the_start_was_not_seen() -
 
 
 def test_only_a_compaction_that_the_program_started_shows_its_threshold() -> None:
-    assert folded(boundary("manual", 90_000)).observed == 0
-    assert (
-        folded(boundary("auto", 170_251), boundary("auto", 167_094)).observed == 167_094
-    )
+    assert folded(boundary("manual", 90_000)).seen().compacted_at == 0
+    twice = folded(boundary("auto", 170_251), boundary("auto", 167_094))
+    assert twice.seen().compacted_at == 167_094
 
 
 def test_a_prompt_that_follows_an_older_line_takes_back_what_came_after_it() -> None:

@@ -32,7 +32,7 @@ from ullage.display.text import safe
 from ullage.errors import SettingError
 from ullage.installation import is_temporary
 from ullage.runtime.config_file import user_endpoints
-from ullage_line.places import settings_file
+from ullage_programs.line.places import settings_file
 
 CHANGES: dict[str, Callable[..., list[PlannedChange]]] = {
     client.CLIENT: client.changes

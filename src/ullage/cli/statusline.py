@@ -1,4 +1,4 @@
-"""``ullage statusline``: Claude Code's status line, by hand. Claude Code itself starts ``ullage_line``."""
+"""``ullage statusline``: Claude Code's status line, by hand. The program itself starts ``ullage_programs``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ullage.cli.session import metered
 from ullage.cli.sessions import chosen_session
 from ullage.display.text import printable
 from ullage.meter.meter import Meter
-from ullage_line import status
+from ullage_programs.claude_code import status
+from ullage_programs.line.print import read_settings
 
 
 def statusline(options: argparse.Namespace) -> int:
@@ -48,5 +49,5 @@ def _of_log(log: Path, window: int | None) -> int:
         "model": {"id": reading.model},
         "version": imported.program.rpartition(" ")[2],
     }
-    print(status.status_line(told, status.read_settings()))
+    print(status.status_line(told, read_settings()))
     return 0

@@ -21,8 +21,8 @@ from ullage.importers.places import (
 )
 from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import lines_of, open_regular
-from ullage.importers.ullage import PROXY_FILE
 from ullage.meter.spent_calls import CallCollector, CallsOfLog
+from ullage_programs.settings import PROXY_FILE
 
 _BATCH: Final = 100
 """Lines whose events are in memory at once."""

@@ -36,6 +36,7 @@ from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.reader import ImportedSession
 from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
+from ullage_programs.opencode.facts import FACTS
 
 DatabaseRow = dict[str, Any]
 
@@ -124,9 +125,8 @@ def read_database(path: Path, session: str = "") -> ImportedSession:
 
 
 def opencode_directory(environment: Mapping[str, str], home: Path) -> Path:
-    """The XDG data directory: https://github.com/anomalyco/opencode, ``packages/opencode/src/global``."""
-    data = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
-    return Path(data) / "opencode"
+    """Its own directory."""
+    return Path(FACTS.logs.directories(environment, str(home))[0])
 
 
 def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]:

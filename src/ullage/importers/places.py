@@ -12,7 +12,9 @@ from ullage.errors import InputError
 from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
 from ullage.importers.opencode_storage import opencode_directory, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
-from ullage.importers.ullage import PROXY_FILE
+from ullage_programs.facts import ProgramFacts
+from ullage_programs.programs import PROGRAMS
+from ullage_programs.settings import PROXY_FILE
 
 HEAD_LINES = 200
 DIRECTORY_LINES = 20
@@ -116,18 +118,11 @@ def find_sessions(
             stored, seen = _stored(database, path)
             places += stored
             looked.append(seen)
-    for format_, directory, patterns in usual_directories(environment, base):
-        found = [
-            place for pattern in patterns for place in _files(format_, directory, pattern)
-        ]
-        places += found
-        looked.append(
-            Looked(
-                format_,
-                " or ".join(str(directory / pattern) for pattern in patterns),
-                len(found),
-            )
-        )
+    for facts in PROGRAMS.values():
+        for directory in _directories(facts, environment, base):
+            found, seen = _in_directory(facts, Path(directory))
+            places += found
+            looked.append(seen)
     older, seen = _opencode_files(environment, base, places)
     places += older
     looked.append(seen)
@@ -182,54 +177,24 @@ def _whole(place: FoundSession) -> Glance:
     return Glance(imported.title, imported.cwd, models[-1] if models else "")
 
 
-class UsualDirectory(NamedTuple):
-    """Where a program keeps its logs: its own directory, and their names in it."""
+def _directories(
+    facts: ProgramFacts, environment: Mapping[str, str], home: Path
+) -> list[str]:
+    """The program's own directories, if its logs are files in them."""
+    if not facts.logs.patterns:
+        return []
+    return facts.logs.directories(environment, str(home))
 
-    program: str
-    directory: Path
-    patterns: tuple[str, ...]
 
-
-def usual_directories(
-    environment: Mapping[str, str], home: Path
-) -> Iterator[UsualDirectory]:
-    """The directories of all programs.
-
-    Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
-    https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
-    https://github.com/badlogic/pi-mono (``packages/coding-agent/src/config.ts``). Gemini CLI: ``GEMINI_CLI_HOME``,
-    https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``). qwen-code:
-    ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME``, the npm package ``@qwen-code/qwen-code`` 0.24.4. Copilot CLI: the npm package
-    ``@github/copilot`` 1.0.102.
-    """
-    claude = environment.get("CLAUDE_CONFIG_DIR", "")
-    homes = [Path(each) for each in claude.split(",") if each] or [
-        home / ".claude",
-        home / ".config" / "claude",
-    ]
-    for each in homes:
-        yield UsualDirectory("claude-code", each, ("projects/*/*.jsonl",))
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    yield UsualDirectory(
-        "codex",
-        codex,
-        ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
-    )
-    pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-    yield UsualDirectory("pi", pi, ("sessions/*/*.jsonl",))
-    gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    yield UsualDirectory(
-        "gemini-cli",
-        gemini,
-        ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
-    )
-    qwen = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
-    yield UsualDirectory(
-        "copilot-cli", home / ".copilot", ("session-state/*/events.jsonl",)
-    )
-    yield UsualDirectory(
-        "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
-    )
+def _in_directory(
+    facts: ProgramFacts, directory: Path
+) -> tuple[list[FoundSession], Looked]:
+    """The logs in one of a program's own directories."""
+    found: list[FoundSession] = []
+    for pattern in facts.logs.patterns:
+        found += _files(facts.name, directory, pattern)
+    where = " or ".join(str(directory / pattern) for pattern in facts.logs.patterns)
+    return found, Looked(facts.name, where, len(found))
 
 
 def _files(format_: str, directory: Path, pattern: str) -> Iterator[FoundSession]:

@@ -48,6 +48,7 @@ from ullage.importers.database import (
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
 from ullage.messages import Message, TextPart
+from ullage_programs.settings import PROXY_FILE
 
 FORMAT = "ullage-session"
 """What the header's ``format`` says."""
@@ -300,9 +301,6 @@ def recognise(sample: list[object]) -> str:
 # -- the database --
 
 FILE = "sessions.db"
-
-PROXY_FILE: Final = "proxy.db"
-"""The database of the sessions that the proxy metered, beside that of the agent's own."""
 
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""

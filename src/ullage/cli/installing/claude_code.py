@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ullage_line
+import ullage_programs
 from ullage.cli.installing import jsonc
 from ullage.cli.installing.plan import (
     PlannedChange,
@@ -17,7 +17,7 @@ from ullage.cli.installing.plan import (
     setting,
 )
 from ullage.cli.installing.splice import Splice
-from ullage_line.places import settings_file
+from ullage_programs.line.places import settings_file
 
 CLIENT = "claude-code"
 HOOK_TIMEOUT_S = 5
@@ -33,8 +33,8 @@ def settings_path(*, project: bool) -> Path:
 
 
 def command(script: str) -> str:
-    """How a program starts a script of ``ullage_line``."""
-    place = Path(ullage_line.__file__).with_name(script)
+    """How a program starts a script of ``ullage_programs``."""
+    place = Path(ullage_programs.__file__).parent / script
     return f'"{sys.executable}" -I -S "{place}"'
 
 
@@ -47,13 +47,17 @@ def changes(
     if statusline and project:
         # A project's command may come with a clone: it does not become the user's own, which runs everywhere.
         keys = ["statusLine"]
-        own_command = command("claude_code.py")
+        own_command = command("claude_code/statusline.py")
         planned.append(own_status_line(CLIENT, path, keys, own_command))
     elif statusline:
         earlier = _earlier_command(path)
         if earlier:
             planned.append(_composed(earlier))
-        wanted = {"type": "command", "command": command("claude_code.py"), "padding": 0}
+        wanted = {
+            "type": "command",
+            "command": command("claude_code/statusline.py"),
+            "padding": 0,
+        }
         planned.append(setting(CLIENT, "statusline", path, ["statusLine"], wanted))
     if hooks:
         planned.append(_hook(path, "PostToolUse", {"matcher": "*"}))
@@ -71,7 +75,7 @@ def changes(
 def _earlier_command(path: Path) -> str:
     """The user's own status line; empty when there is none, or it is ours."""
     found = configured(path, ["statusLine", "command"])
-    if not isinstance(found, str) or "ullage_line" in found:
+    if not isinstance(found, str) or "ullage_programs" in found:
         return ""
     return found
 
@@ -92,7 +96,7 @@ def _composed(earlier: str) -> PlannedChange:
 def _hook(path: Path, event: str, group: dict[str, Any]) -> PlannedChange:
     handler = {
         "type": "command",
-        "command": command("hooks.py"),
+        "command": command("claude_code/hooks.py"),
         "timeout": HOOK_TIMEOUT_S,
     }
     item = {**group, "hooks": [handler]}

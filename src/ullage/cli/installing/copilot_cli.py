@@ -20,4 +20,8 @@ def changes(
     own = os.environ.get("COPILOT_HOME", "")
     directory = Path(own) if own else Path.home() / ".copilot"
     path = directory / "settings.json"
-    return [own_status_line(CLIENT, path, ["statusLine"], command("copilot_cli.py"))]
+    return [
+        own_status_line(
+            CLIENT, path, ["statusLine"], command("copilot_cli/statusline.py")
+        )
+    ]

@@ -22,7 +22,7 @@ def changes(
     handler = {
         "type": "command",
         "name": "ullage",
-        "command": command("gemini.py"),
+        "command": command("gemini_cli/hook.py"),
         "timeout": HOOK_TIMEOUT_MS,
     }
     keys = ["hooks", "AfterAgent"]

@@ -156,7 +156,7 @@ def own_status_line(
 ) -> PlannedChange:
     """A status line where there is none. Raises ``CannotEdit`` for one of the user's own, which ours would replace."""
     found = configured(path, keys)
-    if found is not None and "ullage_line" not in str(found):
+    if found is not None and "ullage_programs" not in str(found):
         where = ".".join(keys)
         raise CannotEdit(f"{path}: it has another status line, {where}, which would go")
     wanted = {"type": "command", "command": command}

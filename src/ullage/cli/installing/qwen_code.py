@@ -31,7 +31,9 @@ def changes(
     planned = []
     if statusline and not project:
         keys = ["ui", "statusLine"]
-        planned.append(own_status_line(CLIENT, path, keys, command("qwen_code.py")))
+        planned.append(
+            own_status_line(CLIENT, path, keys, command("qwen_code/statusline.py"))
+        )
     if proxy:
         if configured(path, ["modelProviders"]):
             raise CannotEdit(f"{path}: the addresses of its modelProviders come first")
