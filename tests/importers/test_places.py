@@ -57,7 +57,7 @@ def test_all_sessions_in_the_usual_places_are_found_newest_first(tmp_path: Path)
 def test_on_a_machine_without_logs_it_says_where_was_looked(tmp_path: Path) -> None:
     found = find_sessions({}, tmp_path)
     assert found.newest is None
-    formats = {each.name for each in FORMATS} - {"plain"}
+    formats = {each.name for each in FORMATS} - {"plain"} | {"opencode"}
     assert {looked.format for looked in found.looked} == formats
     assert all(
         looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked

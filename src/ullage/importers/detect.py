@@ -21,15 +21,11 @@ from ullage.importers.database import StoredSession
 from ullage.importers.fields import Unusable, decode_line, read_document
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
-from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.opencode_storage import (
     opencode_databases,
-    read_beside,
     read_database,
     stored_in_database,
-    stored_in_directory,
 )
-from ullage.importers.opencode_storage import recognise as recognise_opencode
 from ullage.importers.pi import PiReader
 from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
@@ -75,7 +71,6 @@ FORMATS = (
     Format("pi", recognise_pi, PiReader),
     Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
     Format("copilot-cli", recognise_copilot_cli, CopilotCliReader),
-    Format("opencode", recognise_opencode, OpenCodeReader),
     Format("plain", recognise_plain, PlainReader),
 )
 """In the order they are tried: formats that name themselves first, plain JSON last. qwen-code's records have the ids of
@@ -114,10 +109,11 @@ DATABASES = (
 def read(path: str | Path, *, session: str = "") -> ImportedSession:
     """Read a session log, whichever program wrote it.
 
-    ``path`` is a log file, a database of ours or of OpenCode, or an OpenCode data directory; ``session`` chooses one
-    of several sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is
-    a damaged database, and ``NotASession`` for one that no format fits. Unusable lines never raise: the result
-    lists them.
+    ``path`` is a log file, a database of ours or of OpenCode, or the directory of the latter; ``session`` chooses one
+    of several sessions in a database.
+
+    Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is a damaged database, and
+    ``NotASession`` for one that no format fits. Unusable lines never raise: the result lists them.
     """
     where = Path(path)
     if os.path.isdir(where):
@@ -137,35 +133,23 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
 def reader_for(path: str | Path) -> Reader:
     """A reader for a log of lines that grows, chosen by the file's present content; it has read nothing yet.
 
-    Raises as ``read`` does, and ``NotASession`` for a format that has no lines.
+    Raises as ``read`` does.
     """
     where = Path(path)
     sample = _sample(where)
     chosen, tried = _recognise(sample)
-    if (
-        chosen is None or chosen.reader is OpenCodeReader
-    ):  # whose messages are files of their own
+    if chosen is None:
         raise NotASession(str(where), tried)
     return chosen.reader(where.stem)
 
 
 def _read_directory(where: Path, session: str) -> ImportedSession:
-    """OpenCode's data directory, or its storage; any other directory is no session."""
+    """OpenCode's data directory; any other directory is no session."""
     databases = sorted(where.glob("opencode*.db"))
     if databases:
         return read_database(databases[-1], session)
-    storage = where if (where / "session").is_dir() else where / "storage"
-    stored = stored_in_directory(storage)
-    if session:
-        stored = [each for each in stored if each[1].id == session]
-    if not stored:
-        missed = FormatMiss(
-            "opencode",
-            "a directory without opencode.db and without storage/session/*/*.json",
-        )
-        raise NotASession(f"The directory {where}", (missed,))
-    newest = max(stored, key=lambda each: each[1].updated)
-    return read(newest[0])
+    missed = FormatMiss("opencode", "a directory without opencode.db")
+    raise NotASession(f"The directory {where}", (missed,))
 
 
 def _head(where: Path) -> bytes:
@@ -192,8 +176,6 @@ def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSe
         for child in subagent_logs(where, reader.rows.session):
             reader.subagents.add(child.name)
             reader.feed_subagent(lines_beside(child))
-    elif isinstance(reader, OpenCodeReader):
-        read_beside(where, reader)
     return reader.imported([*events, *reader.settle()], str(where))
 
 
@@ -235,11 +217,6 @@ def _read_document(
     reader = chosen.reader(where.stem)
     reader.lines = 1
     if document.torn:
-        if isinstance(reader, OpenCodeReader):
-            raise UnreadableInput(
-                f"{where} can't be read as JSON: it is the session's own file, and nothing can be read "
-                "without it. Restore it from a backup."
-            )
         reader.skip("torn: the end of the file is missing")
     try:
         reader.accept(document.value)

@@ -1,8 +1,7 @@
-"""Where OpenCode keeps sessions: a directory of small JSON files (version 1) or an SQLite database (since 2026).
+"""OpenCode's sessions in its SQLite database, which has taken over the files of earlier versions.
 
-Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/storage.ts`` (``session/<project>/<id>``,
-``message/<session>/<id>``, ``part/<message>/<id>``) and ``packages/core/src/session/sql.ts`` (tables ``session``,
-``message``, ``part`` with the same objects as JSON in ``data``, and the newer ``session_message``).
+Source: https://github.com/anomalyco/opencode, ``packages/core/src/session/sql.ts`` (tables ``session``, ``message`` and
+``part`` with JSON in ``data``, and the newer ``session_message``).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ullage.envelope import (
     LOG_LINES,
     VALUE_BYTES,
 )
-from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.errors import FormatMiss, NotASession
 from ullage.importers.database import (
     Database,
     StoredSession,
@@ -34,7 +33,6 @@ from ullage.importers.database import (
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.reader import ImportedSession
-from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 from ullage_programs.opencode.facts import FACTS
 
@@ -47,74 +45,6 @@ _JSON: Final = frozenset({"data", "model", "revert"})
 """Columns with JSON, which is decoded as it is stored."""
 
 
-# -- a directory of JSON files --
-
-
-def read_beside(path: Path, session: OpenCodeReader) -> None:
-    """The messages and parts of a session, which are files beside its own, ``storage/session/<project>/<id>.json``."""
-    storage = path.parents[2] if len(path.parents) > 2 else path.parent
-    name = session.rows.session
-    for message_file in sorted((storage / "message" / name).glob("*.json")):
-        message = _load(message_file)
-        if message is None:
-            session.skips.add(0, "torn: a message that is no complete JSON")
-            continue
-        parts = []
-        for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
-            part = _load(part_file)
-            if part is None:
-                session.skips.add(0, "torn: a part that is no complete JSON")
-            else:
-                parts.append(part)
-        _add(session, message, parts)
-    for child in _children_of(path, name):
-        session.subagents.add(child)
-        _spend(session, child, _finished_steps(storage, child))
-
-
-def stored_in_directory(storage: Path) -> list[tuple[Path, StoredSession]]:
-    """The sessions of a storage directory, without those of subagents."""
-    found = []
-    for path in storage.glob("session/*/*.json"):
-        info = _load(path)
-        if info is not None and not f.text(info, "parentID"):
-            found.append((path, _stored(info, f.mapping(info, "time").get("updated"))))
-    return found
-
-
-def _load(path: Path) -> JsonObject | None:
-    try:
-        value = decode_line(read_regular(path, most=DATABASE_CELL_BYTES))
-    except (UnreadableInput, Unusable):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _children_of(path: Path, name: str) -> list[str]:
-    """The sessions of the same project that are subagents of this one."""
-    return [
-        f.text(info, "id")
-        for sibling in sorted(path.parent.glob("*.json"))
-        if sibling != path
-        and (info := _load(sibling)) is not None
-        and f.text(info, "parentID") == name
-    ]
-
-
-def _finished_steps(
-    storage: Path, session: str
-) -> Iterator[tuple[JsonObject, JsonObject]]:
-    for message_file in sorted((storage / "message" / session).glob("*.json")):
-        message = _load(message_file) or {}
-        for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
-            part = _load(part_file) or {}
-            if f.text(part, "type") == "step-finish":
-                yield message, part
-
-
-# -- a database --
-
-
 def read_database(path: Path, session: str = "") -> ImportedSession:
     """A session of a database: the one asked for, else the one that was used last.
 
@@ -124,14 +54,9 @@ def read_database(path: Path, session: str = "") -> ImportedSession:
         return _read(database, path, session)
 
 
-def opencode_directory(environment: Mapping[str, str], home: Path) -> Path:
-    """Its own directory."""
-    return Path(FACTS.logs.directories(environment, str(home))[0])
-
-
 def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]:
     """The databases there; more than one where several channels of the program are installed."""
-    data = opencode_directory(environment, home)
+    data = Path(FACTS.logs.directories(environment, str(home))[0])
     try:
         found = sorted(data.glob("opencode*.db"))
     except OSError:
@@ -241,7 +166,7 @@ def _updated(row: DatabaseRow) -> float:
 
 
 def _info(row: DatabaseRow) -> JsonObject:
-    """A row of ``session`` as the object that the JSON files hold."""
+    """A row of ``session`` as the session's own object."""
     info = dict(row)
     for column in ("revert", "model"):
         info[column] = _value(row.get(column))
@@ -342,9 +267,6 @@ def _child_steps(
             yield messages.get(f.text(row, "message_id"), {}), part
 
 
-# -- both --
-
-
 def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) -> None:
     try:
         session.message(message, parts)
@@ -380,15 +302,3 @@ def _stored(info: JsonObject, updated: object) -> StoredSession:
         f.text(info, "directory"),
         f.seconds(updated),
     )
-
-
-def recognise(sample: list[object]) -> str:
-    """What a JSON object lacks to be an OpenCode session's own file; empty when it fits."""
-    for entry in sample:
-        if (
-            isinstance(entry, dict)
-            and str(entry.get("id", "")).startswith("ses_")
-            and "time" in entry
-        ):
-            return ""
-    return "no session object with an id ses_… (for a database: no SQLite file)"

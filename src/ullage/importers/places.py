@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from ullage.errors import InputError
 from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
-from ullage.importers.opencode_storage import opencode_directory, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage_programs.facts import ProgramFacts
 from ullage_programs.programs import PROGRAMS
@@ -123,9 +122,6 @@ def find_sessions(
             found, seen = _in_directory(facts, Path(directory))
             places += found
             looked.append(seen)
-    older, seen = _opencode_files(environment, base, places)
-    places += older
-    looked.append(seen)
     places.sort(key=lambda place: place.modified, reverse=True)
     return Found(tuple(places), tuple(looked))
 
@@ -228,17 +224,3 @@ def _stored(database: DatabaseFormat, path: Path) -> tuple[list[FoundSession], L
         for one in stored
     ]
     return places, Looked(name, str(path), len(places))
-
-
-def _opencode_files(
-    environment: Mapping[str, str], home: Path, known: Iterable[FoundSession]
-) -> tuple[list[FoundSession], Looked]:
-    """OpenCode's older form, a directory of small files, without the sessions that its database took over."""
-    storage = opencode_directory(environment, home) / "storage"
-    taken = {place.session for place in known}
-    places = [
-        FoundSession("opencode", path, one.updated, "", one.title, one.directory)
-        for path, one in stored_in_directory(storage)
-        if one.id not in taken
-    ]
-    return places, Looked("opencode", str(storage / "session/*/*.json"), len(places))
