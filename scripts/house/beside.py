@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts.house.layers import cycle, imports
+from scripts.house.layers import MAY_IMPORT, cycle, imports, package_of
 from scripts.house.source import SRC, Source, read
 
 FOLDERS = {
@@ -48,12 +48,16 @@ MORE = {
 READERS = re.compile(r"ullage_programs/\w+/log\w*\.py")
 """Files of a program's folder that read its log with the types of ``ullage``, and nothing that starts loads them."""
 
+READ_WITH = MAY_IMPORT["importers"] | {"importers"}
+"""The packages of ``ullage`` that they may import."""
+
 
 def faults_of(package: str, files: Sequence[Source]) -> Iterator[str]:
     """What the files of one package import that they may not, and the first circle of imports."""
     for source in files:
         name = f"{package}/{source.name}"
         if READERS.fullmatch(name):
+            yield from _faults_of_a_reader(name, source)
             continue
         allowed = MODULES[package] | {package} | MORE.get(name, set())
         for found in imports(source.nodes):
@@ -62,6 +66,16 @@ def faults_of(package: str, files: Sequence[Source]) -> Iterator[str]:
     circle = cycle({source.name: source.nodes for source in files}, package)
     if circle:
         yield f"these import each other in a circle: {' -> '.join(circle)}"
+
+
+def _faults_of_a_reader(name: str, source: Source) -> Iterator[str]:
+    """What a reader of a log imports that ``importers`` may not."""
+    packages = {"ullage_programs", "msgspec"} | sys.stdlib_module_names
+    for found in imports(source.nodes):
+        top, *below = found.module.split(".")
+        is_core = top == "ullage" and below and package_of(below[0]) in READ_WITH
+        if not is_core and top not in packages:
+            yield f"{name}:{found.line}: may not import {found.module}"
 
 
 def faults_of_the_runtime(files: Sequence[Source]) -> Iterator[str]:

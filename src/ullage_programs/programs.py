@@ -17,11 +17,11 @@ from ullage_programs.limits import (
 FOLDERS: Final = (
     "claude_code",
     "codex",
-    "copilot_cli",
-    "gemini_cli",
-    "opencode",
     "pi",
+    "gemini_cli",
+    "copilot_cli",
     "qwen_code",
+    "opencode",
 )
 
 PROGRAMS: Final[dict[str, ProgramFacts]] = {

@@ -23,6 +23,14 @@ def test_an_import_that_a_package_may_not_make_is_found(
     assert len(list(faults_of(package, [parsed("a.py", planted)]))) == 1
 
 
+@pytest.mark.parametrize(
+    "planted", ["from ullage.runtime import agent", "import httpx2", "import ullage"]
+)
+def test_a_reader_of_a_log_imports_the_core_alone(planted: str) -> None:
+    log = parsed("claude_code/log.py", planted)
+    assert len(list(faults_of("ullage_programs", [log]))) == 1
+
+
 def test_a_circle_is_found() -> None:
     for package in MODULES:
         files = [

@@ -7,8 +7,8 @@ from tests.importers.folding import Folded
 from tests.importers.opencode_database import make_database
 from ullage.events import CompactionCommitted, ModelChanged, Pruned, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.opencode import OpenCodeReader, steps_of, wire_of
 from ullage.messages import ImagePart, ReasoningPart, ToolResultPart
+from ullage_programs.opencode.log_messages import OpenCodeReader, steps_of, wire_of
 
 
 def imported() -> ImportedSession:

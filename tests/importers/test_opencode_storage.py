@@ -9,7 +9,7 @@ from tests.importers.opencode_database import add_rows, make_database
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import SystemChanged
 from ullage.importers import read
-from ullage.importers.opencode_storage import stored_in_database
+from ullage_programs.opencode.log import stored_in_database
 
 
 def test_a_session_can_be_chosen(tmp_path: Path) -> None:

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from ullage.envelope import DOCUMENT_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
-from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
-from ullage.importers.claude_code import recognise as recognise_claude_code
-from ullage.importers.codex import CodexReader
-from ullage.importers.codex import recognise as recognise_codex
-from ullage.importers.copilot_cli import CopilotCliReader
-from ullage.importers.copilot_cli import recognise as recognise_copilot_cli
-from ullage.importers.database import StoredSession
+from ullage.importers.database import DatabaseFormat
 from ullage.importers.fields import Unusable, decode_line, read_document
-from ullage.importers.gemini_cli import GeminiCliReader
-from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
-from ullage.importers.opencode_storage import (
-    opencode_databases,
-    read_database,
-    stored_in_database,
-)
-from ullage.importers.pi import PiReader
-from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
-from ullage.importers.qwen_code import QwenCodeReader
-from ullage.importers.qwen_code import recognise as recognise_qwen_code
-from ullage.importers.reader import ImportedSession, Reader
+from ullage.importers.reader import ImportedSession, LogFormat, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
 from ullage.importers.ullage import (
     UllageReader,
@@ -42,6 +27,7 @@ from ullage.importers.ullage import (
     read_own_database,
 )
 from ullage.importers.ullage import recognise as recognise_ullage
+from ullage_programs.programs import FOLDERS
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -55,55 +41,34 @@ _COMPRESSED = {
 }
 
 
-class Format(NamedTuple):
-    """A log format: its reader, and a function that names what a sample lacks to be of this format (empty if it is)."""
-
-    name: str
-    recognise: Callable[[list[object]], str]
-    reader: type[Reader]
+FIRST = LogFormat("ullage", recognise_ullage, UllageReader)
+LAST = LogFormat("plain", recognise_plain, PlainReader)
 
 
-FORMATS = (
-    Format("ullage", recognise_ullage, UllageReader),
-    Format("qwen-code", recognise_qwen_code, QwenCodeReader),
-    Format("claude-code", recognise_claude_code, ClaudeCodeReader),
-    Format("codex", recognise_codex, CodexReader),
-    Format("pi", recognise_pi, PiReader),
-    Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
-    Format("copilot-cli", recognise_copilot_cli, CopilotCliReader),
-    Format("plain", recognise_plain, PlainReader),
-)
-"""In the order they are tried: formats that name themselves first, plain JSON last. qwen-code's records have the ids of
-Claude Code's, so that they are looked at first."""
+@cache
+def formats() -> tuple[LogFormat, ...]:
+    """In the order they are tried: formats that name themselves first, plain JSON last."""
+    found = _of_programs("FORMAT")
+    found.sort(key=lambda each: not each.is_tried_first)
+    return (FIRST, *found, LAST)
 
 
-class DatabaseFormat(NamedTuple):
-    """Sessions in an SQLite file: everything that is asked of such a format, also where its program keeps the files."""
+@cache
+def databases() -> tuple[DatabaseFormat, ...]:
+    """In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other one."""
+    own = DatabaseFormat(
+        "ullage", is_own_database, read_own_database, own_sessions, own_files
+    )
+    return (own, *_of_programs("DATABASE"))
 
-    name: str
-    is_one: Callable[[bytes], bool]
-    """Whether a file that begins so is one of these."""
-    read: Callable[[Path, str], ImportedSession]
-    """Reads one session, the newest if none is named."""
-    sessions: Callable[[Path], list[StoredSession]]
-    """The sessions in a file."""
-    files: Callable[[Mapping[str, str], Path], list[Path]]
-    """Where the files are, by the environment and the user's home; the usual place where there is none."""
+
+def _of_programs(name: str) -> list[Any]:
+    """What the readers of the programs have under this name."""
+    logs = [import_module(f"ullage_programs.{folder}.log") for folder in FOLDERS]
+    return [getattr(log, name) for log in logs if hasattr(log, name)]
 
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-
-DATABASES = (
-    DatabaseFormat("ullage", is_own_database, read_own_database, own_sessions, own_files),
-    DatabaseFormat(
-        "opencode",
-        lambda head: True,
-        read_database,
-        stored_in_database,
-        opencode_databases,
-    ),
-)
-"""In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other database."""
 
 
 def read(path: str | Path, *, session: str = "") -> ImportedSession:
@@ -119,7 +84,7 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
     if os.path.isdir(where):
         return _read_directory(where, session)
     head = _head(where)
-    for database in DATABASES:
+    for database in databases():
         if head.startswith(SQLITE_MAGIC) and database.is_one(head):
             return database.read(where, session)
     for magic, command in _COMPRESSED.items():
@@ -145,9 +110,10 @@ def reader_for(path: str | Path) -> Reader:
 
 def _read_directory(where: Path, session: str) -> ImportedSession:
     """OpenCode's data directory; any other directory is no session."""
-    databases = sorted(where.glob("opencode*.db"))
-    if databases:
-        return read_database(databases[-1], session)
+    for database in databases():
+        files = sorted(where.glob(database.pattern)) if database.pattern else []
+        if files:
+            return database.read(files[-1], session)
     missed = FormatMiss("opencode", "a directory without opencode.db")
     raise NotASession(f"The directory {where}", (missed,))
 
@@ -172,10 +138,9 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
 
 def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
     """The result, with the content of other files that belong to the log."""
-    if isinstance(reader, ClaudeCodeReader):
-        for child in subagent_logs(where, reader.rows.session):
-            reader.subagents.add(child.name)
-            reader.feed_subagent(lines_beside(child))
+    for child in reader.subagent_logs(where):
+        reader.subagents.add(child.name)
+        reader.feed_subagent(lines_beside(child))
     return reader.imported([*events, *reader.settle()], str(where))
 
 
@@ -251,10 +216,10 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
             continue
 
 
-def _recognise(sample: list[object]) -> tuple[Format | None, tuple[FormatMiss, ...]]:
+def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss, ...]]:
     """The first format that fits, and what the sample lacked for the formats before it."""
     missed: list[FormatMiss] = []
-    for format_ in FORMATS:
+    for format_ in formats():
         lacks = format_.recognise(sample)
         if not lacks:
             return format_, tuple(missed)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ullage.errors import InputError
-from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
+from ullage.importers.database import DatabaseFormat
+from ullage.importers.detect import databases, read, reader_for
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage_programs.facts import ProgramFacts
 from ullage_programs.programs import PROGRAMS
@@ -112,7 +113,7 @@ def find_sessions(
     base = Path.home() if home is None else home
     places: list[FoundSession] = []
     looked: list[Looked] = []
-    for database in DATABASES:
+    for database in databases():
         for path in database.files(environment, base):
             stored, seen = _stored(database, path)
             places += stored

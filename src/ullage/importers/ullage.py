@@ -502,4 +502,4 @@ def _opened(path: Path) -> Iterator[_OwnDatabase]:
                 f"{path} was written by another Ullage: its tables are of version {version}, and this one reads "
                 f"version {VERSION}. Export its sessions as JSON lines with that one, and name the files."
             )
-        yield _OwnDatabase(database, queries("ullage.sql"))
+        yield _OwnDatabase(database, queries("ullage.importers", "ullage.sql"))

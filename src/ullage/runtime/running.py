@@ -66,7 +66,7 @@ TOGETHER_S: Final = 300.0
 """Seconds between the last calls of a log and of a session of the proxy within which both may be of one session."""
 
 UUID_LENGTH: Final = 36
-"""Names of Codex's logs end with the session's id (``importers/codex.py``)."""
+"""Names of Codex's logs end with the session's id (``ullage_programs/codex/log.py``)."""
 
 
 class RunningSession(msgspec.Struct, frozen=True, kw_only=True):

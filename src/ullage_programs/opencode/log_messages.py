@@ -1,4 +1,4 @@
-"""Turns OpenCode's messages and parts into events (``opencode_storage`` finds and loads them).
+"""Turns OpenCode's messages and parts into events (``log`` loads them from its database).
 
 Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/session/message-v2.ts`` for messages with parts
 (``toModelMessages``: what is sent of them; ``filterCompacted``: what a compaction leaves) and

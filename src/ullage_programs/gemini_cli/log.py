@@ -23,7 +23,7 @@ from ullage.codec.dialects import normalise
 from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.messages import (
     Message,
     Origin,
@@ -402,3 +402,6 @@ def recognise(sample: list[object]) -> str:
         ):
             return ""
     return "no object with a sessionId and a projectHash"
+
+
+FORMAT = LogFormat("gemini-cli", recognise, GeminiCliReader)

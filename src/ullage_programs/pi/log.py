@@ -5,7 +5,7 @@ which the npm package ``@earendil-works/pi-coding-agent`` 0.87.1 brings, and
 ``packages/coding-agent/src/core/session-manager.ts`` (``buildSessionContext``). Entries form a tree by ``id`` and
 ``parentId``; logs of version 1 have neither and are one line of entries. Every answer carries its own call's usage, a
 compaction and a summary of a branch that of the calls that wrote them. Since 0.87 the system prompt and the tools are
-in the log (``pi_prompt``), and a ``context_edit`` changes one earlier message for the requests from there on.
+in the log (``log_prompt``), and a ``context_edit`` changes one earlier message for the requests from there on.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ullage.envelope import COPY_STEPS
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogNamer
-from ullage.importers.pi_prompt import PiPrompt
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.importers.tree import Tree
 from ullage.messages import (
     Message,
@@ -36,6 +35,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.models.providers import provider_named
+from ullage_programs.pi.log_prompt import PiPrompt
 
 WIRES = {
     "anthropic-messages": "messages",
@@ -476,3 +476,6 @@ def recognise(sample: list[object]) -> str:
         ):
             return ""
     return "no `session` header and no line of type message with a role"
+
+
+FORMAT = LogFormat("pi", recognise, PiReader)

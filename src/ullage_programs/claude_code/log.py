@@ -10,10 +10,10 @@ The format is internal to the program and changes between releases
 * A compaction is a ``compact_boundary`` line and then an ``isCompactSummary`` message; a ``microcompact_boundary``
   names the tool calls whose results were cleared.
 * ``attachment`` lines are what the program puts into the context: reminders, memory, lists of skills and agents, names
-  of deferred tools, and in newer versions the whole system prompt (``claude_attachments``).
-* Newer versions log each request word for word (``claude_requests``). Then prompts, results and attachments wait for
+  of deferred tools, and in newer versions the whole system prompt (``log_attachments``).
+* Newer versions log each request word for word (``log_requests``). Then prompts, results and attachments wait for
   the request that sends them, and are read from it.
-* Calls that are in none of these lines are in the program's totals (``claude_costs``).
+* Calls that are in none of these lines are in the program's totals (``log_costs``).
 """
 
 from __future__ import annotations
@@ -32,12 +32,9 @@ from ullage.codec.dialects import normalise
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
-from ullage.importers.claude_attachments import Attachments
-from ullage.importers.claude_costs import ClaudeTotals
-from ullage.importers.claude_requests import ClaudeRequests
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.importers.regular import open_regular
 from ullage.importers.tree import Tree
 from ullage.messages import (
@@ -52,6 +49,9 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
+from ullage_programs.claude_code.log_attachments import Attachments
+from ullage_programs.claude_code.log_costs import ClaudeTotals
+from ullage_programs.claude_code.log_requests import ClaudeRequests
 
 WIRE = "messages"
 _DIALECT = wire_named(WIRE).dialects[0].name
@@ -173,8 +173,12 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self.totals.start_earlier()
 
+    def subagent_logs(
+        self, path: Path, known: dict[Path, str] | None = None
+    ) -> list[Path]:
+        return subagent_logs(path, self.rows.session, known)
+
     def feed_subagent(self, lines: Iterable[bytes]) -> None:
-        """The log of a subagent of this session: its calls are spend. What can't be read of it is passed over."""
         self._flush_call()
         for line in lines:
             if b'"usage"' not in line:
@@ -751,6 +755,8 @@ def subagent_logs(
 
 def nested_logs(path: Path) -> list[Path]:
     """The logs of a session's subagents in the directory of the session's name."""
+    if path.name.startswith("agent-"):
+        return []
     return sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
 
 
@@ -789,3 +795,6 @@ def recognise(sample: list[object]) -> str:
         ):
             return ""
     return "no line of type user, assistant or system with a parentUuid"
+
+
+FORMAT = LogFormat("claude-code", recognise, ClaudeCodeReader, nested_logs)

@@ -19,7 +19,7 @@ from ullage.codec.dialects import normalise
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts, likely_provider
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.messages import (
     Message,
     Origin,
@@ -291,3 +291,6 @@ def recognise(sample: list[object]) -> str:
         if kind in ("assistant.turn_start", "session.usage_record", "session.resume"):
             return ""
     return "no event of type session.start with a copilotVersion"
+
+
+FORMAT = LogFormat("copilot-cli", recognise, CopilotCliReader)

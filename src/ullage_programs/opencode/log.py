@@ -25,18 +25,21 @@ from ullage.envelope import (
 from ullage.errors import FormatMiss, NotASession
 from ullage.importers.database import (
     Database,
+    DatabaseFormat,
     StoredSession,
     as_text,
     open_database,
     queries,
 )
 from ullage.importers.fields import JsonObject, Unusable, decode_line
-from ullage.importers.opencode import OpenCodeReader
 from ullage.importers.reader import ImportedSession
 from ullage.messages import SystemBlock, clean_text
 from ullage_programs.opencode.facts import FACTS
+from ullage_programs.opencode.log_messages import OpenCodeReader
 
 DatabaseRow = dict[str, Any]
+
+FILES: Final = "opencode*.db"
 
 NAME_BYTES: Final = 10_000
 """Of a title, a directory or an id. A database may hold any number of sessions, of which each is looked at."""
@@ -58,7 +61,7 @@ def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]
     """The databases there; more than one where several channels of the program are installed."""
     data = Path(FACTS.logs.directories(environment, str(home))[0])
     try:
-        found = sorted(data.glob("opencode*.db"))
+        found = sorted(data.glob(FILES))
     except OSError:
         found = []
     return found or [data / "opencode.db"]
@@ -82,7 +85,9 @@ def _select(
 
     Raises ``sqlite3.Error``.
     """
-    for row in database.rows(queries("opencode.sql")[query], *values):
+    for row in database.rows(
+        queries("ullage_programs.opencode", "log.sql")[query], *values
+    ):
         for name in row.keys() - _JSON:
             value = row[name]
             row[name] = as_text(value[:longest] if isinstance(value, bytes) else value)
@@ -302,3 +307,13 @@ def _stored(info: JsonObject, updated: object) -> StoredSession:
         f.text(info, "directory"),
         f.seconds(updated),
     )
+
+
+DATABASE = DatabaseFormat(
+    "opencode",
+    lambda head: True,
+    read_database,
+    stored_in_database,
+    opencode_databases,
+    pattern=FILES,
+)

@@ -28,7 +28,7 @@ from ullage.codec.wires import wire_named
 from ullage.events import Outcome
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.importers.replaced import replace_history
 from ullage.messages import (
     Message,
@@ -485,3 +485,6 @@ def recognise(sample: list[object]) -> str:
         ):
             return ""
     return "no line with a type such as session_meta, response_item or event_msg, and a payload"
+
+
+FORMAT = LogFormat("codex", recognise, CodexReader)

@@ -26,7 +26,7 @@ from ullage.codec.dialects import normalise
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts, likely_provider
-from ullage.importers.reader import Reader
+from ullage.importers.reader import LogFormat, Reader
 from ullage.importers.replaced import replace_history
 from ullage.importers.tree import Tree
 from ullage.messages import (
@@ -301,3 +301,7 @@ def recognise(sample: list[object]) -> str:
         if isinstance(message, dict) and isinstance(message.get("parts"), list):
             return ""
     return "no record with a sessionId and a message of parts"
+
+
+FORMAT = LogFormat("qwen-code", recognise, QwenCodeReader, is_tried_first=True)
+"""Its records have the ids of Claude Code's."""
