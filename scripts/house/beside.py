@@ -20,6 +20,7 @@ MODULES: dict[str, frozenset[str]] = {
         {
             "__future__",
             "collections",
+            "functools",
             "importlib",
             "io",
             "json",

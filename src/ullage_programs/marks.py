@@ -9,34 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple
+
+from ullage_programs.limits import version_of
+from ullage_programs.programs import FOLDERS
 
 MarkedPurpose = Literal["", "child", "summary", "title", "other"]
 """What a mark says a call is for; empty where none does."""
 
 NAMED_SESSION: Final = "x-ullage-session"
 """The user's own name of a session, sent or in the address as ``/s/NAME/``. It wins over all other marks."""
-
-MARK_HEADERS: Final = (
-    NAMED_SESSION,
-    "x-claude-code-session-id",
-    "x-claude-code-agent-id",
-    "x-claude-code-parent-agent-id",
-    "x-claude-code-request-class",
-    "x-claude-code-auxiliary-type",
-    "session-id",
-    "session_id",
-    "thread-id",
-    "x-codex-turn-metadata",
-    "x-codex-window-id",
-    "x-openai-subagent",
-    "x-session-id",
-    "x-parent-session-id",
-    "x-interaction-type",
-    "x-initiator",
-)
-"""All headers that are read here, beside the user agent."""
 
 
 class SeenPrompt(NamedTuple):
@@ -90,110 +75,43 @@ class ClientMarks(NamedTuple):
     asks_title: tuple[str, ...] = ()
     asks_other: tuple[str, ...] = ()
     cwd: re.Pattern[str] | None = None
+    alone: tuple[str, ...] = ()
+    """Headers that no other client sends: a subagent's prompt may not name the program."""
+    session_in: Callable[[Mapping[str, Any]], str] | None = None
+    """Finds the session's id in the body."""
+    also_read: tuple[str, ...] = ()
+    """Headers that ``refined`` reads."""
+    refined: Callable[[Mapping[str, str], Marks], Marks] | None = None
+    """What the other fields gave, by the client's own headers."""
 
 
-_SLASH_VERSION = r"/(\d[\w.+-]*)"
+SLASH_VERSION: Final = r"/(\d[\w.+-]*)"
 
-_WORKING_DIRECTORY: Final = re.compile(r"[Ww]orking directory: ((?:/|[A-Za-z]:\\)[^\n]*)")
+WORKING_DIRECTORY: Final = re.compile(r"[Ww]orking directory: ((?:/|[A-Za-z]:\\)[^\n]*)")
 
-CLIENT_MARKS: Final = (
-    ClientMarks(
-        name="claude-code",
-        seen="@anthropic-ai/claude-code 2.1.330; 2.1.197 had no agent id. The request classes are named in the program "
-        "and were not sent here",
-        agent=re.compile(r"^claude-cli/([1-9][\w.+-]*)"),
-        session=("x-claude-code-session-id",),
-        subagent="x-claude-code-agent-id",
-        agents_since=(2, 1, 330),
-        purposes={
-            "x-claude-code-request-class": {
-                "compaction": "summary",
-                "auxiliary": "other",
-                "side_reply": "other",
-            },
-            "x-claude-code-auxiliary-type": {"*": "other"},
-        },
-        asks_summary=("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",),
-        asks_title=("Generate a concise, sentence-case title",),
-        asks_other=("Generate a short kebab-case name",),
-        cwd=_WORKING_DIRECTORY,
-    ),
-    ClientMarks(
-        name="codex",
-        seen="@openai/codex 0.169.0",
-        agent=re.compile(r"^codex[\w-]*" + _SLASH_VERSION),
-        session=("session-id", "session_id"),
-        subagent="thread-id",
-        purposes={
-            "x-openai-subagent": {
-                "compact": "summary",
-                "review": "child",
-                "collab_spawn": "child",
-                "*": "other",
-            }
-        },
-        asks_summary=("You are performing a CONTEXT CHECKPOINT COMPACTION.",),
-        cwd=re.compile(r"<cwd>\s*([^<\n]+?)\s*</cwd>"),
-    ),
-    ClientMarks(
-        name="opencode",
-        seen="opencode-ai 1.18.33",
-        agent=re.compile("^opencode" + _SLASH_VERSION),
-        session=("x-session-id",),
-        parent="x-parent-session-id",
-        asks_summary=("You are a context summarization agent.",),
-        asks_title=("You are a title generator.",),
-        cwd=_WORKING_DIRECTORY,
-    ),
-    ClientMarks(
-        name="pi",
-        seen="@earendil-works/pi-coding-agent 0.87.1",
-        agent=re.compile(r"^pi(?:-coding-agent)?(?:/(\d[\w.]*)| \()"),
-        session=("session_id",),
-        asks_summary=("You are a context summarization assistant.",),
-        cwd=re.compile(r"<cwd>\s*([^<\n]+?)\s*</cwd>"),
-    ),
-    ClientMarks(
-        name="gemini-cli",
-        seen="@google/gemini-cli 0.61.0; its summary prompt: https://github.com/google-gemini/gemini-cli, "
-        "packages/core/src/prompts/snippets.ts",
-        agent=re.compile(r"^GeminiCLI[\w-]*" + _SLASH_VERSION),
-        asks_summary=(
-            "You are a specialized system component responsible for distilling",
-            "You are the component that summarizes internal chat history",
-        ),
-        cwd=re.compile(
-            r"Directory Structure:\*\*\s+Showing up to [^\n]+\n\s*([^\n]+?)/?\n"
-        ),
-    ),
-    ClientMarks(
-        name="qwen-code",
-        seen="@qwen-code/qwen-code 0.24.4, which takes Claude Code's name with its own version on Anthropic's wire",
-        agent=re.compile("^(?:QwenCode|claude-cli)" + _SLASH_VERSION),
-        asks_summary=("You are the component that summarizes a conversation",),
-        asks_other=("You are now acting as the managed memory extraction subagent",),
-        cwd=re.compile(r"currently working in the directory: ([^\n]+)"),
-    ),
-    ClientMarks(
-        name="copilot-cli",
-        seen="@github/copilot 1.0.102 with a provider of the user's own",
-        prompt="You are the GitHub Copilot CLI",
-        version=re.compile(r"<version_information>Version number: ([\d.]+)"),
-        purposes={"x-interaction-type": {"conversation-subagent": "child"}},
-        asks_summary=("Please create a detailed summary of the conversation so far.",),
-        cwd=_WORKING_DIRECTORY,
-    ),
-)
-"""Each client, with the package in whose requests this was seen."""
+
+@cache
+def client_marks() -> tuple[ClientMarks, ...]:
+    """Each client, with the package in whose requests this was seen."""
+    found = (import_module(f"ullage_programs.{folder}.marks") for folder in FOLDERS)
+    return tuple(each.MARKS for each in found)
+
+
+def mark_headers() -> frozenset[str]:
+    """All headers that are read here, beside the user agent."""
+    names = {NAMED_SESSION}
+    for client in client_marks():
+        names |= {*client.session, client.subagent, client.parent}
+        names |= {*(client.purposes or ()), *client.alone, *client.also_read}
+    return frozenset(names - {""})
+
 
 _SDK: Final = re.compile(r"^([A-Za-z][\w-]*)/(Python|JS|Go|Java|Ruby) (\d[\w.+-]*)")
 """``OpenAI/Python 2.54.0``, as the SDKs that Stainless makes call themselves."""
 
 _PRODUCT: Final = re.compile(r"^([A-Za-z][\w.-]{0,40})/v?(\d[\w.+-]*)")
 
-_COPILOT_HEADERS: Final = ("x-initiator", "x-interaction-type")
-
-_LONGEST: Final = 200
+LONGEST: Final = 200
 """Characters of a mark; what is longer is no id."""
 
 _LOOKED_AT: Final = 100_000
@@ -211,40 +129,40 @@ def marks_of(
     if client is None:
         return Marks(
             program=_program(agent),
-            session=_name(headers, NAMED_SESSION),
+            session=header(headers, NAMED_SESSION),
         )
     session = ""
     for name in client.session:
-        session = session or _name(headers, name)
-    subagent = _name(headers, client.subagent)
-    parent = _name(headers, client.parent)
+        session = session or header(headers, name)
+    subagent = header(headers, client.subagent)
+    parent = header(headers, client.parent)
     if parent:
         session, subagent = parent, session
+    if client.session_in is not None and not session:
+        session = client.session_in(body)
+        session = session if len(session) <= LONGEST else ""
     program = _versioned(client, agent, prompt)
-    purpose = _purpose(client, headers, prompt)
-    window = ""
-    if client.name == "claude-code":
-        session = session or _claude_session(body)
-    if client.name == "codex":
-        subagent, purpose, window = _codex(headers, session, subagent, purpose)
-    return Marks(
+    marks = Marks(
         client=client.name,
         program=program,
-        session=_name(headers, NAMED_SESSION) or session,
+        session=session,
         agent=subagent,
-        purpose=purpose,
+        purpose=_purpose(client, headers, prompt),
         cwd=_cwd(client, prompt),
-        window=window,
         tells_agents=_tells_agents(client, program),
     )
+    if client.refined is not None:
+        marks = client.refined(headers, marks)
+    return marks._replace(session=header(headers, NAMED_SESSION) or marks.session)
 
 
-def _name(
+def header(
     headers: Mapping[str, str],
     name: str,
 ) -> str:
+    """A header that may be an id; empty where it is none."""
     value = headers.get(name, "").strip()
-    return value if len(value) <= _LONGEST else ""
+    return value if len(value) <= LONGEST else ""
 
 
 def _client(
@@ -252,14 +170,14 @@ def _client(
     headers: Mapping[str, str],
     prompt: SeenPrompt,
 ) -> ClientMarks | None:
-    for client in CLIENT_MARKS:
+    for client in client_marks():
         if client.agent is not None and client.agent.search(agent):
             return client
         if client.prompt and client.prompt in prompt.system[:_LOOKED_AT]:
             return client
-    if any(name in headers for name in _COPILOT_HEADERS):
-        # A subagent's prompt does not name the program.
-        return CLIENT_MARKS[-1]
+    for client in client_marks():
+        if any(name in headers for name in client.alone):
+            return client
     return None
 
 
@@ -283,17 +201,7 @@ def _tells_agents(
 ) -> bool:
     if not client.subagent and not client.parent:
         return False
-    return _numbers(program.partition(" ")[2]) >= client.agents_since
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """``2.1.330`` as numbers, up to the first that is none."""
-    numbers = []
-    for each in version.split("."):
-        if not each.isdecimal():
-            break
-        numbers.append(int(each[:9]))
-    return tuple(numbers)
+    return version_of(program.partition(" ")[2]) >= client.agents_since
 
 
 def _program(agent: str) -> str:
@@ -340,41 +248,7 @@ def _begins(
     )
 
 
-def _claude_session(body: Mapping[str, Any]) -> str:
-    """In ``metadata.user_id``: JSON, and before 2.1 ``user_…_session_<id>``."""
-    metadata = body.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return ""
-    user = metadata.get("user_id")
-    if not isinstance(user, str) or len(user) > 5 * _LONGEST:
-        return ""
-    session = _fields(user).get("session_id")
-    if not isinstance(session, str):
-        _, found, session = user.rpartition("_session_")
-        if not found:
-            return ""
-    return session if len(session) <= _LONGEST else ""
-
-
-def _codex(
-    headers: Mapping[str, str],
-    session: str,
-    thread: str,
-    purpose: MarkedPurpose,
-) -> tuple[str, MarkedPurpose, str]:
-    """The subagent, the purpose and the window, which it says in JSON."""
-    said = _fields(headers.get("x-codex-turn-metadata", ""))
-    kind = said.get("request_kind")
-    if kind == "compaction":
-        purpose = "summary"
-    elif isinstance(kind, str) and kind != "turn":
-        purpose = purpose or "other"
-    subagent = "" if thread == session else thread
-    window = _name(headers, "x-codex-window-id").rpartition(":")[2]
-    return subagent, purpose, window
-
-
-def _fields(text: str) -> Mapping[str, Any]:
+def json_object(text: str) -> Mapping[str, Any]:
     """The JSON object in a text; empty for any other."""
     if len(text) > _LOOKED_AT:
         return {}

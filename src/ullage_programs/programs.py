@@ -41,6 +41,12 @@ def facts_of(program: str) -> ProgramFacts | None:
     return PROGRAMS.get(name_and_version(program)[0])
 
 
+def folder_of(name: str) -> str:
+    """The folder of a program by its name; empty where it has none."""
+    folder = name.replace("-", "_")
+    return folder if folder in FOLDERS else ""
+
+
 def title_of(program: str) -> str:
     """The name of a program for people."""
     facts = facts_of(program)

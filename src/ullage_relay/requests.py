@@ -23,7 +23,6 @@ SHOWN_HEADERS: Final = (
     "anthropic-beta",
     "x-claude-code-session-id",
     "x-claude-code-agent-id",
-    "x-claude-code-parent-agent-id",
     "x-claude-code-request-class",
     "x-claude-code-auxiliary-type",
     "session-id",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ullage.codec.routes import route_of
-from ullage_programs.marks import MARK_HEADERS, NAMED_SESSION
+from ullage_programs.marks import NAMED_SESSION, mark_headers
 from ullage_relay.requests import METERED, SESSION, SHOWN_HEADERS
 
 OTHERS = {"content-type", "content-encoding", "user-agent", "anthropic-beta"}
 
 
 def test_metering_gets_the_headers_that_the_clients_marks_need() -> None:
-    assert set(SHOWN_HEADERS) - OTHERS == set(MARK_HEADERS) - {NAMED_SESSION}
+    assert set(SHOWN_HEADERS) - OTHERS == mark_headers() - {NAMED_SESSION}
     assert SESSION.decode() == NAMED_SESSION
 
 

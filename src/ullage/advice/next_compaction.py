@@ -24,7 +24,7 @@ from ullage.events import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage_programs.compaction_rules import CompactionRule, compaction_rule_of
+from ullage_programs.advice import CompactionRule, compaction_rule_of
 from ullage_programs.limits import name_and_version
 from ullage_programs.programs import OWN
 
