@@ -224,12 +224,12 @@ def test_a_prompt_that_follows_an_older_line_takes_back_what_came_after_it() -> 
 def test_results_of_parallel_calls_follow_older_lines_and_are_no_rewind() -> None:
     calls = [use("t1", "Bash", command="ls"), use("t2", "Bash", command="ls")]
     size = folded(
-        answer("msg_1", reported=20_000, blocks=calls),
+        answer("msg_1", reported=20_000, output=40, blocks=calls),
         result("t1", WORDS, uuid="r1"),
-        answer("msg_1", reported=20_000),
+        answer("msg_1", reported=20_000, output=40),
         result("t2", WORDS, uuid="r2"),
     )
-    assert size.next_input() == 20_010 + size.added()
+    assert size.next_input() == 20_040 + size.added()
     assert size.added() > 2 * size_of(WORDS)
 
 

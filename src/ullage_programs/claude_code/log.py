@@ -49,6 +49,17 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
+from ullage_programs.claude_code.lines import (
+    NO_COMPACTION,
+    SILENT_KINDS,
+    LoggedCompaction,
+    compaction_of,
+    is_api_error,
+    is_of_program,
+    is_only_shown,
+    is_placeholder,
+    is_summary,
+)
 from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import ClaudeTotals
 from ullage_programs.claude_code.log_requests import ClaudeRequests
@@ -56,43 +67,8 @@ from ullage_programs.claude_code.log_requests import ClaudeRequests
 WIRE = "messages"
 _DIALECT = wire_named(WIRE).dialects[0].name
 
-KNOWN_SILENT = frozenset(
-    {
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "atis-latch",
-        "attribution-snapshot",
-        "bridge-session",
-        "content-replacement",
-        "file-history-delta",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "progress",
-        "queue-operation",
-        "rate_limit_event",
-        "result",
-        "saved_hook_context",
-        "speculation-accept",
-        "started",
-        "stream_event",
-        "tag",
-        "task-summary",
-        "tools-used",
-        "worktree-state",
-    }
-)
-"""Kinds of lines that say nothing about the context."""
-
 CLEARED = "<command-name>/clear</command-name>"
 """How the log of a conversation begins that followed another one in the same process."""
-
-CHARS_PER_TOKEN_AT_MOST = 8.0
-"""Characters of text, thinking and arguments per output token above which the count is a streaming placeholder. Final
-counts of a recorded session (Opus 4.5) lie at 2.4 in the median and at most at 4.0 (n=112)."""
 
 _CONTEXT_OUTPUT = re.compile(r"[\d.]+k?\s*/\s*([\d.]+)\s*([km])\s+tokens", re.IGNORECASE)
 
@@ -143,7 +119,7 @@ class _Waiting(NamedTuple):
 class _Boundary:
     """A compaction whose summary has not come yet."""
 
-    metadata: JsonObject
+    compaction: LoggedCompaction
     keep: frozenset[str]
 
 
@@ -210,7 +186,7 @@ class ClaudeCodeReader(Reader):
                 )
             case "custom-title":
                 self.titles["person"] = f.text(entry, "customTitle")
-            case _ if kind in KNOWN_SILENT:
+            case _ if kind in SILENT_KINDS:
                 self._pass(entry)
             case "cost-state":
                 self._total(entry)
@@ -316,7 +292,7 @@ class ClaudeCodeReader(Reader):
 
     def _child(self, kind: str, entry: JsonObject, message: JsonObject) -> None:
         """A line of a subagent: its calls are spend. The last line of a call has its usage."""
-        if kind != "assistant" or entry.get("isApiErrorMessage") is True:
+        if kind != "assistant" or is_api_error(entry):
             return
         name = f.text(message, "id") or f.text(entry, "uuid")
         if name != self._child_now:
@@ -341,10 +317,7 @@ class ClaudeCodeReader(Reader):
 
     def _waits(self, entry: JsonObject, message: JsonObject) -> bool:
         """Whether the line is read from the request that sends it."""
-        is_sent = (
-            entry.get("isCompactSummary") is not True
-            and entry.get("isVisibleInTranscriptOnly") is not True
-        )
+        is_sent = not is_summary(entry) and not is_only_shown(entry)
         return self.requests.are_logged and is_sent and bool(message.get("content"))
 
     def _wait(self, entry: JsonObject, message: JsonObject) -> None:
@@ -400,8 +373,7 @@ class ClaudeCodeReader(Reader):
         content = message.get("content")
         if not isinstance(content, str | list):
             raise Unusable("user line without content")
-        is_summary = entry.get("isCompactSummary") is True
-        if entry.get("isVisibleInTranscriptOnly") is True and not is_summary:
+        if is_only_shown(entry):
             self._pass(entry)
             return
         name = self.rows.unique(uuid)
@@ -422,7 +394,7 @@ class ClaudeCodeReader(Reader):
             self.tree.place(uuid, f.text(entry, "parentUuid"), name)
             return
         self._flush_call()
-        if is_summary:
+        if is_summary(entry):
             self._summary(
                 uuid,
                 entry,
@@ -504,7 +476,7 @@ class ClaudeCodeReader(Reader):
         if not isinstance(content, str | list):
             raise Unusable("assistant line without content")
         model = f.text(message, "model")
-        if entry.get("isApiErrorMessage") is True or model == "<synthetic>":
+        if is_of_program(entry):
             self._synthetic(uuid, entry, content)
             return
         call = self._open
@@ -570,7 +542,7 @@ class ClaudeCodeReader(Reader):
         name = self.rows.unique(uuid)
         parts = self._parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
-        if entry.get("isApiErrorMessage") is True:
+        if is_api_error(entry):
             self.rows.call(
                 f"failed-{name}", None, None, outcome="failed", error=said[:500]
             )
@@ -629,10 +601,8 @@ class ClaudeCodeReader(Reader):
             self._flush_call()
             self._release()
             self._flush_boundary(None)
-            metadata = f.mapping(entry, "compactMetadata") or f.mapping(
-                entry, "compact_metadata"
-            )
-            self._boundary = _Boundary(metadata, self._preserved(metadata))
+            compaction = compaction_of(entry)
+            self._boundary = _Boundary(compaction, self._preserved(compaction))
             self.totals.compacted()
         elif subtype == "microcompact_boundary":
             self._flush_call()
@@ -644,20 +614,13 @@ class ClaudeCodeReader(Reader):
             self._learn_window(f.text(entry, "content"))
         self._pass(entry)
 
-    def _preserved(self, metadata: JsonObject) -> frozenset[str]:
+    def _preserved(self, compaction: LoggedCompaction) -> frozenset[str]:
         """The messages that a compaction kept as they are: listed, or as a stretch of the view."""
-        listed = f.texts(f.mapping(metadata, "preservedMessages"), "uuids")
-        if listed:
-            return frozenset(filter(None, (self.tree.ending(uuid) for uuid in listed)))
-        segment = f.mapping(metadata, "preservedSegment") or f.mapping(
-            metadata, "preserved_segment"
-        )
-        head = self.tree.ending(
-            f.text(segment, "headUuid") or f.text(segment, "head_uuid")
-        )
-        tail = self.tree.ending(
-            f.text(segment, "tailUuid") or f.text(segment, "tail_uuid")
-        )
+        if compaction.listed:
+            kept = (self.tree.ending(uuid) for uuid in compaction.listed)
+            return frozenset(filter(None, kept))
+        head = self.tree.ending(compaction.head)
+        tail = self.tree.ending(compaction.tail)
         view = list(self.rows.view)
         if head not in self.rows.view or tail not in self.rows.view:
             return frozenset()
@@ -667,7 +630,7 @@ class ClaudeCodeReader(Reader):
         if self._boundary is None and not self.rows.view:
             self.rows.add(summary)
         else:
-            self._boundary = self._boundary or _Boundary({}, frozenset())
+            self._boundary = self._boundary or _Boundary(NO_COMPACTION, frozenset())
             self._flush_boundary(summary)
             content = f.mapping(entry, "message").get("content")
             self.requests.summarised(summary.id, content)
@@ -681,12 +644,10 @@ class ClaudeCodeReader(Reader):
         self.rows.compact(
             summary,
             keep=boundary.keep,
-            trigger=f.text(boundary.metadata, "trigger"),
-            is_automatic=f.text(boundary.metadata, "trigger") == "auto",
-            before=f.count(boundary.metadata, "preTokens")
-            or f.count(boundary.metadata, "pre_tokens"),
-            after=f.count(boundary.metadata, "postTokens")
-            or f.count(boundary.metadata, "post_tokens"),
+            trigger=boundary.compaction.trigger,
+            is_automatic=boundary.compaction.is_automatic,
+            before=boundary.compaction.before or None,
+            after=boundary.compaction.after or None,
         )
 
 
@@ -696,13 +657,14 @@ def _usage(call: _OpenCall) -> Usage | None:
         return None
     last = call.usages[-1]
     output = f.number(last, "output_tokens")
-    shown = sum(_characters(part) for part in call.parts)
-    unchanged = len(call.usages) > 1 and all(
-        f.number(usage, "output_tokens") == output for usage in call.usages
-    )
-    early = not call.stop and unchanged and output is not None and output < 16
-    placeholder = early or (
-        output is not None and shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1)
+    placeholder = output is not None and is_placeholder(
+        int(output),
+        sum(_characters(part) for part in call.parts),
+        lines=len(call.usages),
+        is_unchanged=all(
+            f.number(each, "output_tokens") == output for each in call.usages
+        ),
+        has_stopped=bool(call.stop),
     )
     usage = normalise(_DIALECT, last, placeholder=placeholder)
     return replace(usage, cleared=call.cleared)

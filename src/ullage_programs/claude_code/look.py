@@ -13,7 +13,7 @@ from ullage_programs.fields import count, mapping, text
 from ullage_programs.files import open_regular, read_object, write_object
 from ullage_programs.line.places import session_file
 
-VERSION = 4
+VERSION = 5
 
 PIECE = 256 * 1024
 """Bytes that one look reads near the end, and again from the start. ``bench/statusline.py`` shows what it costs."""

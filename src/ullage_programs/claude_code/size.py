@@ -7,6 +7,15 @@ from __future__ import annotations
 
 from json import dumps, loads
 
+from ullage_programs.claude_code.lines import (
+    SILENT_KINDS,
+    LoggedCompaction,
+    compaction_of,
+    is_of_program,
+    is_only_shown,
+    is_placeholder,
+    is_summary,
+)
 from ullage_programs.fields import count, mapping, objects, text
 from ullage_programs.limits import SeenSizes
 
@@ -24,9 +33,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 1.0, 10.0
 """Per token. A growth outside these bounds has another cause than the text that was added."""
 
 CHARS_PER_OUTPUT_TOKEN = 2.4
-CHARS_PER_OUTPUT_TOKEN_AT_MOST = 4.0
-"""Of text and arguments; the most, beyond which a reported output is a count from the start of a stream. The median
-and the most of the final counts of a recorded session (n=112), as in ``log.py``."""
+"""Of text and arguments: the median of the final counts of a recorded session (n=112)."""
 
 MESSAGE_TOKENS = 4
 """The frame of a message or tool result beside its text."""
@@ -37,20 +44,9 @@ IMAGE_TOKENS = 1_500
 NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
-    b'{"type":"' + kind + b'"'
-    for kind in (
-        b"ai-title",
-        b"api-request",
-        b"api-request-blob",
-        b"atis-latch",
-        b"cost-state",
-        b"file-history-delta",
-        b"file-history-snapshot",
-        b"last-prompt",
-        b"mode",
-        b"permission-mode",
-        b"queue-operation",
-        b"tools-used",
+    f'{{"type":"{kind}"'.encode()
+    for kind in sorted(
+        SILENT_KINDS | {"ai-title", "api-request", "api-request-blob", "cost-state"}
     )
 )
 """How lines begin that don't change the size. They are passed over undecoded: ``api-request-blob`` repeats every
@@ -77,6 +73,10 @@ class SessionSize:
         self.output = 0
         """The output of the call that reported it, and the characters that the log shows of this output."""
         self.shown = 0
+        self.reports = 0
+        self.is_unchanged = True
+        self.has_stopped = False
+        """Of the lines that reported it."""
         self.call = ""
         self.since = 0
         """Weight of what the last reported call did not see, and tokens that are added to it."""
@@ -137,9 +137,15 @@ class SessionSize:
 
     def answered(self) -> int:
         """Tokens of the last answer. An output too small for what is shown was reported before the stream ended."""
-        if self.output * CHARS_PER_OUTPUT_TOKEN_AT_MOST >= self.shown:
-            return self.output
-        return round(self.shown / CHARS_PER_OUTPUT_TOKEN)
+        if is_placeholder(
+            self.output,
+            self.shown,
+            lines=self.reports,
+            is_unchanged=self.is_unchanged,
+            has_stopped=self.has_stopped,
+        ):
+            return round(self.shown / CHARS_PER_OUTPUT_TOKEN)
+        return self.output
 
     def next_input(self) -> int | None:
         """Tokens of the next call's input; ``None`` where nothing tells them.
@@ -215,10 +221,7 @@ class SessionSize:
 
     def _assistant(self, entry: dict[str, object]) -> None:
         message = mapping(entry, "message")
-        if (
-            entry.get("isApiErrorMessage") is True
-            or message.get("model") == "<synthetic>"
-        ):
+        if is_of_program(entry):
             return
         usage = mapping(message, "usage")
         reported = reported_input(usage)
@@ -229,7 +232,13 @@ class SessionSize:
             self._meet(text(message, "model"))
             self._report(reported)
             self.call = name
-        self.output = max(self.output, count(usage, "output_tokens"))
+        output = count(usage, "output_tokens")
+        self.is_unchanged = not self.reports or (
+            self.is_unchanged and output == self.output
+        )
+        self.reports += 1
+        self.has_stopped = self.has_stopped or bool(text(message, "stop_reason"))
+        self.output = max(self.output, output)
         self._see(self.seen().after_call(reported, self.output))
         for block in objects(message.get("content")):
             self.shown += len(text(block, "text"))
@@ -253,8 +262,12 @@ class SessionSize:
             self.first_input = reported
             self.first_since, self.first_frames = self.since, self.frames
         self.input = reported
-        self.output = self.shown = 0
+        self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
+
+    def _forget_answer(self) -> None:
+        self.output = self.shown = self.reports = 0
+        self.has_stopped = False
 
     def _is_opening(self) -> bool:
         """Whether the first report tells the system prompt and the tools from the messages."""
@@ -292,12 +305,11 @@ class SessionSize:
             del self.names[next(iter(self.names))]
 
     def _user(self, entry: dict[str, object]) -> None:
-        is_summary = entry.get("isCompactSummary") is True
-        if entry.get("isVisibleInTranscriptOnly") is True and not is_summary:
+        if is_only_shown(entry):
             return
         content = mapping(entry, "message").get("content")
         results = [each for each in objects(content) if each.get("type") == "tool_result"]
-        if not results and not is_summary:
+        if not results and not is_summary(entry):
             self._follow(entry)
         self.frames += MESSAGE_TOKENS
         self.since += weight_of(content)
@@ -311,7 +323,7 @@ class SessionSize:
         if parent == self.tip or not self.input or not isinstance(kept, int) or kept <= 0:
             return
         self.input = kept
-        self.output = self.shown = 0
+        self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
         self.largest, self.largest_name = 0, ""
 
@@ -332,26 +344,28 @@ class SessionSize:
     def _system(self, entry: dict[str, object]) -> None:
         kind = text(entry, "subtype")
         if kind == "compact_boundary":
-            self._compacted(mapping(entry, "compactMetadata"))
+            self._compacted(compaction_of(entry))
         elif kind == "microcompact_boundary" and self.input:
             saved = count(mapping(entry, "microcompactMetadata"), "tokensSaved")
             self.input = max(1, self.input - saved)
 
-    def _compacted(self, metadata: dict[str, object]) -> None:
-        before = count(metadata, "preTokens")
-        is_automatic = text(metadata, "trigger") == "auto"
-        self._see(self.seen().after_compaction(before, is_automatic=is_automatic))
-        self.kept = self._preserved(mapping(metadata, "preservedSegment"))
+    def _compacted(self, compaction: LoggedCompaction) -> None:
+        is_automatic = compaction.is_automatic
+        seen = self.seen().after_compaction(compaction.before, is_automatic=is_automatic)
+        self._see(seen)
+        self.kept = self._preserved(compaction)
         self.compactions += 1
-        self.input = self.output = self.shown = 0
+        self.input = 0
+        self._forget_answer()
         self.since = self.pending = self.unsent = 0
         self.frames = self.kept
         self.largest, self.largest_name = 0, ""
 
-    def _preserved(self, segment: dict[str, object]) -> int:
+    def _preserved(self, compaction: LoggedCompaction) -> int:
         """Tokens of the messages that a compaction kept as they were: they are not logged again."""
-        tail = self.marks.get(text(segment, "tailUuid"))
-        head = text(segment, "headUuid")
+        ends = compaction.listed or (compaction.head, compaction.tail)
+        head = ends[0]
+        tail = self.marks.get(ends[-1])
         if not isinstance(tail, int) or head not in self.marks:
             return 0
         before: object = 0
