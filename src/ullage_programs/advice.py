@@ -36,7 +36,7 @@ class CompactionRule(NamedTuple):
     note: str = ""
 
 
-class Advice(NamedTuple):
+class ProgramAdvice(NamedTuple):
     """What is known of one program; what is not known is left out."""
 
     remedies: dict[Remedied, str]
@@ -45,7 +45,7 @@ class Advice(NamedTuple):
     """What it keeps when it compacts; everything else becomes a summary but the system prompt and the tools."""
 
 
-_OURS: Final = Advice(
+_OURS: Final = ProgramAdvice(
     {
         "server": '`enabled = false` of the server in the setting `mcp`, or `defer_tools = "always"`',
         "tools": 'name only the tools that are wanted in `tools`, or `defer_tools = "always"`',
@@ -71,15 +71,15 @@ _ANY: Final[dict[Remedied, str]] = {
 }
 
 
-def advice_of(program: str) -> Advice:
+def advice_of(program: str) -> ProgramAdvice:
     """What is known of a program, whatever its version; nothing of an unknown one."""
     name, _ = name_and_version(program)
     if name in OWN:
         return _OURS
     folder = folder_of(name)
     if not folder:
-        return Advice({})
-    found: Advice = import_module(f"ullage_programs.{folder}.advice").ADVICE
+        return ProgramAdvice({})
+    found: ProgramAdvice = import_module(f"ullage_programs.{folder}.advice").ADVICE
     return found
 
 

@@ -43,7 +43,7 @@ class FoundSettings(NamedTuple):
 NOTHING_FOUND: Final = FoundSettings({})
 
 
-class Unusable(ValueError):
+class UnusableSettings(ValueError):
     """A settings file without settings that can be read; its text says why."""
 
 
@@ -80,7 +80,7 @@ def settings_of(
         place = _short(file, base)
         try:
             settings = _read(file)
-        except (NotRegular, Unusable) as problem:
+        except (NotRegular, UnusableSettings) as problem:
             notes.append(
                 f"The settings in {place} can't be read, so limits set there are unknown: {problem}"
             )
@@ -140,7 +140,7 @@ def _short(path: str, home: str) -> str:
 
 
 def _read(path: str) -> dict[str, object]:
-    """The settings in a file. Raises ``NotRegular`` and ``Unusable``."""
+    """The settings in a file. Raises ``NotRegular`` and ``UnusableSettings``."""
     data = read_regular(path, most=MOST_BYTES)
     if path.endswith(".toml"):
         return _read_toml(data)
@@ -149,11 +149,11 @@ def _read(path: str) -> dict[str, object]:
     try:
         value = _read_json(data.decode("utf-8-sig", "replace"))
     except RecursionError:
-        raise Unusable("nested too deeply") from None
+        raise UnusableSettings("nested too deeply") from None
     except ValueError as problem:
-        raise Unusable(f"no JSON: {str(problem)[:100]}") from None
+        raise UnusableSettings(f"no JSON: {str(problem)[:100]}") from None
     if not isinstance(value, dict):
-        raise Unusable("no JSON object")
+        raise UnusableSettings("no JSON object")
     return value
 
 
@@ -180,11 +180,11 @@ def _read_toml(data: bytes) -> dict[str, object]:
     import tomllib  # only for a program whose settings are TOML
 
     if data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
-        raise Unusable("more brackets than any settings have")
+        raise UnusableSettings("more brackets than any settings have")
     try:
         return tomllib.loads(data.decode("utf-8-sig", "replace"))
     except (RecursionError, ValueError) as problem:
-        raise Unusable(f"no TOML: {str(problem)[:100]}") from None
+        raise UnusableSettings(f"no TOML: {str(problem)[:100]}") from None
 
 
 def _chosen(

@@ -6,9 +6,9 @@ lines), ``--help`` and the descriptions of settings in 2.1.330.
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice, CompactionRule
+from ullage_programs.advice import CompactionRule, ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": "`claude mcp remove {0}`, or ENABLE_TOOL_SEARCH=true to load tools on demand",
         "tools": "`--tools` names the built-in tools that are wanted, or ENABLE_TOOL_SEARCH=true",

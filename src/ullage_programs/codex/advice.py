@@ -5,9 +5,9 @@ https://developers.openai.com/codex/config-reference/.
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice, CompactionRule
+from ullage_programs.advice import CompactionRule, ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": "`enabled = false` below [mcp_servers.{0}] in ~/.codex/config.toml",
         "tools": "`disabled_tools` of its MCP server in ~/.codex/config.toml",

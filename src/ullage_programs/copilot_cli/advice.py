@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice
+from ullage_programs.advice import ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": "--disable-mcp-server {0}",
         "tools": "--excluded-tools leaves tools out",

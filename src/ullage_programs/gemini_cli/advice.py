@@ -5,9 +5,9 @@ https://geminicli.com/docs/get-started/configuration.
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice, CompactionRule
+from ullage_programs.advice import CompactionRule, ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": '`"mcp": {"excluded": ["{0}"]}` in settings.json, or excludeTools of the server',
         "tools": '`"tools": {"exclude": […]}` in settings.json',

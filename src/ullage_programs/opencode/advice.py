@@ -5,9 +5,9 @@ https://opencode.ai/docs/mcp-servers, https://opencode.ai/docs/config.
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice
+from ullage_programs.advice import ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": '`"mcp": {"{0}": {"enabled": false}}` in opencode.json',
         "tools": '`"tools": {"NAME": false}` in opencode.json',

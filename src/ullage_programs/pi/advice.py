@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice, CompactionRule
+from ullage_programs.advice import CompactionRule, ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "tools": "--exclude-tools leaves tools out; --tools names those that are wanted",
         "results": "`/compact`, or `/new` between tasks",

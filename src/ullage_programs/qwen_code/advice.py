@@ -5,9 +5,9 @@ https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings/ and ``-
 
 from __future__ import annotations
 
-from ullage_programs.advice import Advice
+from ullage_programs.advice import ProgramAdvice
 
-ADVICE = Advice(
+ADVICE = ProgramAdvice(
     {
         "server": '`"mcp": {"excluded": ["{0}"]}` in settings.json',
         "tools": "--exclude-tools, or permissions.deny in settings.json",
