@@ -6,7 +6,7 @@ from tests.processes import run_python
 LIST_WHAT_IMPORT_LOADS = """
 import sys
 before = set(sys.modules)
-import ullage
+from ullage import Meter
 sys.stderr.write(" ".join(sorted(sys.modules.keys() - before)))
 """
 

@@ -17,7 +17,6 @@ from ullage.cli.mistyped import CommandParser, complain, discard
 from ullage.cli.parser import parser
 from ullage.display.text import safe
 from ullage.errors import UllageError
-from ullage.installation import extra_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
+        from ullage.installation import extra_command  # which reads TOML
+
         complain(
             f"This needs the simulators. Install them: {extra_command('simulators')}"
         )

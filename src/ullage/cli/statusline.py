@@ -7,12 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from ullage.cli.context import client_settings
 from ullage.cli.exit_codes import FAILED
-from ullage.cli.session import metered
-from ullage.cli.sessions import chosen_session
 from ullage.display.text import printable
-from ullage.meter.meter import Meter
 from ullage_programs.claude_code import status
 from ullage_programs.line.print import read_settings
 
@@ -38,6 +34,11 @@ def _of_log(log: Path, window: int | None) -> int:
             file=sys.stderr,
         )
         return FAILED
+    from ullage.cli.context import client_settings  # which a line from JSON need not load
+    from ullage.cli.session import metered
+    from ullage.cli.sessions import chosen_session
+    from ullage.meter.meter import Meter
+
     imported = chosen_session(str(log), "")
     found = client_settings(imported)
     meter = Meter(window=window, client_settings=found.values)
