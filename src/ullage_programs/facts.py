@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
 
-LimitSource = Literal["observed", "settings", "documented"]
-"""Shown by the log; set in the program's settings or environment; the program's default."""
+from ullage_programs.record import Record
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    LimitSource = Literal["observed", "settings", "documented"]
+    """Shown by the log; set in the program's settings or environment; the program's default."""
+else:
+    LimitSource = str  # what reads stored limits asks for it
 
 K = 1_000
 
 
-class ClientSetting(NamedTuple):
+class ClientSetting(Record):
     """One value of a program's settings. ``place`` names the variable, or the key and its file, for people."""
 
     value: object
@@ -24,7 +32,7 @@ ClientSettings = Mapping[str, ClientSetting]
 NO_SETTINGS: ClientSettings = {}
 
 
-class Circumstances(NamedTuple):
+class Circumstances(Record):
     """What a program's limits may depend on. Tokens; ``None`` is unknown."""
 
     version: tuple[int, ...] = ()
@@ -38,7 +46,7 @@ class Circumstances(NamedTuple):
     settings: ClientSettings = NO_SETTINGS
 
 
-class ClientLimit(NamedTuple):
+class ClientLimit(Record):
     """One limit of a program. ``tokens`` of ``None``: the program has none, such as a compaction that is turned off."""
 
     tokens: int | None
@@ -46,7 +54,7 @@ class ClientLimit(NamedTuple):
     note: str
 
 
-class SettingsPlaces(NamedTuple):
+class SettingsPlaces(Record):
     """Where a program keeps its settings: below its own directory, in the user's, and in a project's."""
 
     logs: str = ""
@@ -64,7 +72,7 @@ class SettingsPlaces(NamedTuple):
     """The key of a table of environment variables, which win over those that the program is started with."""
 
 
-class LogPlaces(NamedTuple):
+class LogPlaces(Record):
     """Where a program keeps its logs: its own directories, and their names in each."""
 
     directories: Callable[[Mapping[str, str], str], list[str]]
@@ -72,7 +80,7 @@ class LogPlaces(NamedTuple):
     patterns: tuple[str, ...] = ()
 
 
-class ProgramFacts(NamedTuple):
+class ProgramFacts(Record):
     """One program: its names, and what is known of its limits. A function gives ``None`` for unknown."""
 
     name: str

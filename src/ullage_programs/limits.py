@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
 
 from ullage_programs.facts import Circumstances, ClientLimit, ProgramFacts
+from ullage_programs.record import Record
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
-class SeenSizes(NamedTuple):
+class SeenSizes(Record):
     """What the calls to the present model show of the program's limits. Tokens; 0 is nothing seen."""
 
     largest: int = 0
@@ -46,7 +51,7 @@ class SeenSizes(NamedTuple):
 NOTHING_SEEN: Final = SeenSizes()
 
 
-class ClientLimits(NamedTuple):
+class ClientLimits(Record):
     """The program's window and threshold; ``None`` is unknown."""
 
     window: ClientLimit | None = None

@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
 
 from ullage_programs.facts import (
     ClientSetting,
@@ -19,6 +18,12 @@ from ullage_programs.facts import (
     SettingsPlaces,
 )
 from ullage_programs.files import NotRegular, read_regular
+from ullage_programs.record import Record
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Final
 
 MOST_BYTES: Final = 1_000_000
 """Bytes of a settings file at the most; real ones have a few thousand."""
@@ -33,7 +38,7 @@ PROXY_FILE: Final = "proxy.db"
 """Where the proxy stores what it metered: its sessions are of programs that keep their settings elsewhere."""
 
 
-class FoundSettings(NamedTuple):
+class FoundSettings(Record):
     """The settings by name, and what could not be read."""
 
     values: ClientSettings

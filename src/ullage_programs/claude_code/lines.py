@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ullage_programs.fields import count, mapping, text
+from ullage_programs.record import Record
 
 SILENT_KINDS = frozenset(
     {
@@ -77,7 +76,7 @@ def is_only_shown(entry: dict[str, object]) -> bool:
     return entry.get("isVisibleInTranscriptOnly") is True and not is_summary(entry)
 
 
-class LoggedCompaction(NamedTuple):
+class LoggedCompaction(Record):
     """What a ``compact_boundary`` line says. Tokens; 0 is unknown."""
 
     trigger: str = ""

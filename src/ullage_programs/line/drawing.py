@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ullage_programs.facts import ClientLimit
 from ullage_programs.line.settings import LineSettings
+from ullage_programs.record import Record
 
 CELLS = 12
 LARGE_SHARE = 0.02
@@ -17,7 +16,7 @@ RED = "\x1b[31m"
 PLAIN = "\x1b[0m"
 
 
-class LineContent(NamedTuple):
+class LineContent(Record):
     """What one line shows."""
 
     tokens: int | None
