@@ -15,7 +15,6 @@ from typing import Final
 from ullage.cli.exit_codes import DONE, FAILED, INTERRUPTED
 from ullage.cli.mistyped import CommandParser, complain, discard
 from ullage.cli.parser import parser
-from ullage.display.text import safe
 from ullage.errors import UllageError
 
 
@@ -39,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"What was read {what}. Nothing was changed; give a smaller file.")
         return FAILED
     except UllageError as problem:
+        from ullage.display.text import safe
+
         complain(safe(str(problem)))
         return FAILED
     except ModuleNotFoundError as problem:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ullage.cli.exit_codes import FAILED
-from ullage.display.text import printable
 from ullage_programs.claude_code import status
 from ullage_programs.line.print import read_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def statusline(options: argparse.Namespace) -> int:
@@ -28,6 +30,8 @@ def statusline(options: argparse.Namespace) -> int:
 
 
 def _of_log(log: Path, window: int | None) -> int:
+    from ullage.display.text import printable
+
     if not os.path.isfile(log):
         print(
             f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
@@ -45,7 +49,7 @@ def _of_log(log: Path, window: int | None) -> int:
     reading = metered(imported, meter, None).meter.reading()
     told: dict[str, object] = {
         "transcript_path": str(log.resolve()),
-        "cwd": imported.cwd or str(Path.cwd()),
+        "cwd": imported.cwd or os.getcwd(),
         "context_window": {"context_window_size": reading.window.tokens},
         "model": {"id": reading.model},
         "version": imported.program.rpartition(" ")[2],
