@@ -25,7 +25,12 @@ def test_every_rule_is_run() -> None:
         for path in (ROOT / "scripts" / "house").glob("*.py")
         if "\ndef faults(" in path.read_text("utf-8") and path.stem != "__main__"
     }
-    run = (*__main__.OF_SOURCES, private_files, *__main__.OF_DOCUMENTS)
+    run = (
+        *__main__.OF_IMPORTS,
+        *__main__.OF_SOURCES,
+        private_files,
+        *__main__.OF_DOCUMENTS,
+    )
     assert {rule.__name__.rpartition(".")[2] for rule in run} == rules
 
 
