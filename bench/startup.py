@@ -1,4 +1,4 @@
-"""What ``import ullage`` costs, beside the packages that a program would import to count tokens otherwise.
+"""What ``from ullage import Meter`` costs, beside the packages that a program would import to count tokens otherwise.
 
     uv run python -m bench.startup
     uv run python -m bench.startup --importtime    # which modules the time goes into
@@ -24,7 +24,7 @@ SLOWEST = 25
 
 def section() -> Section:
     """Measure all imports in turn."""
-    imports = {"ullage": [sys.executable, "-c", "import ullage"]}
+    imports = {"ullage": [sys.executable, "-c", "from ullage import Meter"]}
     absent: list[str] = []
     for peer in PEERS:
         try:
@@ -64,10 +64,12 @@ def section() -> Section:
         about=(
             f"Median of {RUNS} fresh processes each, in turn, after one that is not counted. *Import* is the process "
             f"without the bare interpreter's {1e3 * floor.cpu_s:.0f} ms and {floor.peak_mb:.0f} MB. Target: at most "
-            f"{1e3 * TARGET_S:.0f} ms of CPU for `import ullage`, the interpreter included."
+            f"{1e3 * TARGET_S:.0f} ms of CPU for `from ullage import Meter`, the interpreter included."
         ),
         ratios=Table(
-            "Against `import ullage`", ("import", "CPU", "memory"), tuple(ratios)
+            "Against `from ullage import Meter`",
+            ("import", "CPU", "memory"),
+            tuple(ratios),
         ),
         figures=(
             Table(
@@ -88,9 +90,9 @@ def section() -> Section:
 
 
 def slowest_modules() -> str:
-    """The modules that ``import ullage`` spends most time in, by their own share, in microseconds."""
+    """The modules that ``from ullage import Meter`` spends most time in, by their own share, in microseconds."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import ullage"],
+        [sys.executable, "-X", "importtime", "-c", "from ullage import Meter"],
         capture_output=True,
         text=True,
         check=True,

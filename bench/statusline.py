@@ -22,11 +22,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ullage_line
+import ullage_programs
 from bench.results import Table
-from ullage_line.fold import SessionSize, reported_input
+from ullage_programs.claude_code.size import SessionSize, reported_input
 
-PROGRAM = Path(ullage_line.__file__).with_name("claude_code.py")
+PROGRAM = Path(ullage_programs.__file__).parent / "claude_code" / "statusline.py"
 SIZES_MB = (0.1, 1, 10, 100)
 LOOKS = 40
 RESULT_BYTES = 6_000

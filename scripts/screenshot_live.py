@@ -37,7 +37,7 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.importers import find_sessions
-from ullage.importers.ullage import PROXY_CHILD, PROXY_FILE
+from ullage.importers.ullage import PROXY_CHILD
 from ullage.messages import (
     Message,
     SystemBlock,
@@ -52,6 +52,7 @@ from ullage.runtime.running import RunningList
 from ullage.server.live import LiveSessions
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage_programs.settings import PROXY_FILE
 
 SHOP: Final = ("cart", "checkout", "prices", "orders", "stock", "mail", "search", "users")
 TOOLS: Final = ("Read", "Edit", "Bash", "Grep", "Glob", "Task", "WebFetch")

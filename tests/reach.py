@@ -42,7 +42,7 @@ OURS: Final = (
     "ullage.tools.processes",
     "ullage.tools.sandbox",
     "ullage.tools.shell",
-    "ullage_line.compose",
+    "ullage_programs.line.compose",
 )
 """Our modules whose functions and classes start programs, and single functions; names, or their beginnings."""
 

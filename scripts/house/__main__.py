@@ -22,16 +22,19 @@ from scripts.house import (
     user_documents,
     wire_names,
 )
-from scripts.house.source import of_all_packages, of_ullage
+from scripts.house.source import of_all_packages, of_programs, of_ullage
 
-OF_SOURCES = (layers, beside, first_use, provider_names, wire_names, tasks, messages)
+OF_IMPORTS = (layers, beside)
+OF_SOURCES = (first_use, provider_names, wire_names, tasks, messages)
 OF_DOCUMENTS = (documents, commands, recipes, user_documents)
 
 
 def faults() -> Iterator[str]:
     """What stands in the repository against any rule, as ``file:line: what``."""
-    for rule in OF_SOURCES:
+    for rule in OF_IMPORTS:
         yield from rule.faults(of_ullage())
+    for rule in OF_SOURCES:
+        yield from rule.faults((*of_ullage(), *of_programs()))
     yield from private_files.faults(of_all_packages())
     for rule in OF_DOCUMENTS:
         yield from rule.faults()

@@ -27,7 +27,6 @@ PUBLIC = frozenset({"__init__", "compaction"})
 
 CORE = frozenset(
     {
-        "clients",
         "display",
         "models",
         "tokens",
@@ -47,17 +46,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "types": frozenset(),
     "display": frozenset(),
     "models": frozenset({"types"}),
-    "clients": frozenset(),
     "tokens": frozenset({"types", "models"}),
     "reasoning": frozenset({"types", "models"}),
     "codec": frozenset({"types", "models", "reasoning"}),
-    "meter": frozenset(
-        {"types", "clients", "display", "models", "tokens", "reasoning", "codec"}
-    ),
+    "meter": frozenset({"types", "display", "models", "tokens", "reasoning", "codec"}),
     "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
     "advice": frozenset(
-        {"types", "clients", "models", "tokens", "reasoning", "codec", "meter", "context"}
+        {"types", "models", "tokens", "reasoning", "codec", "meter", "context"}
     ),
     "agent": frozenset({"types", *(CORE - {"agent"})}),
     "installation": frozenset(),
@@ -105,9 +101,12 @@ PURE_STDLIB = frozenset(
 
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
+    **dict.fromkeys(
+        ("advice", "importers", "meter"), frozenset({"msgspec", "ullage_programs"})
+    ),
     "loop_thread": frozenset({"uvloop"}),  # where it is installed
-    # asyncpg for a URL of PostgreSQL; of the line how a file is replaced
-    "store": frozenset({"msgspec", "asyncpg", "ullage_line"}),
+    # asyncpg for a URL of PostgreSQL; of the programs how a file is replaced
+    "store": frozenset({"msgspec", "asyncpg", "ullage_programs"}),
     "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
@@ -124,6 +123,7 @@ PACKAGES: dict[str, frozenset[str]] = {
             "msgspec",
             "opentelemetry",
             "typing_extensions",
+            "ullage_programs",
             "ullage_relay",
             "httpx2",
             "restate",
@@ -165,7 +165,7 @@ PACKAGES: dict[str, frozenset[str]] = {
             "textual",
             "tomlkit",
             "ullage_simulators",
-            "ullage_line",
+            "ullage_programs",
             "ullage_relay",
             "genai_prices",
             "opentelemetry",  # ``exporting.py`` alone, where there is a collector

@@ -37,9 +37,9 @@ EXCEPTIONS = {
     "codec/overflow.py": "who says an overflow in these words, for the documentation",
     "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
-    "importers/opencode.py": "which of OpenCode's providers are gateways there",
     "cli/client_names.py": "the programs that are wrapped",
     "cli/installing/claude_code.py": "whose address Claude Code has",
+    "ullage_programs/opencode/log_messages.py": "which of OpenCode's providers are gateways there",
     "cli/installing/codex.py": "Codex's own name of a provider in its configuration",
     "cli/installing/opencode.py": "OpenCode's own name of a provider in its configuration",
     "cli/installing/pi.py": "pi's own name of a provider in its configuration",
@@ -55,9 +55,9 @@ EXCEPTIONS = {
     "cli/wrapping/pi.py": "pi's own names of providers",
     "cli/wrapping/qwen_code.py": "whose address qwen-code has",
     "plugins/litellm.py": "LiteLLM's own name of a provider",
-    "importers/pi.py": "pi's own names of APIs",
-    "importers/qwen_code.py": "qwen-code's own names of APIs",
-    "importers/gemini_cli.py": "the role of the model in the log",
+    "ullage_programs/pi/log.py": "pi's own names of APIs",
+    "ullage_programs/qwen_code/log.py": "qwen-code's own names of APIs",
+    "ullage_programs/gemini_cli/log.py": "the role of the model in the log",
     "cli/demo.py": "names of simulators",
     "cli/simulated.py": "names of simulators",
 }

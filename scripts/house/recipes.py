@@ -6,7 +6,12 @@ from pathlib import Path
 
 from scripts.house.pages import ROOT
 
-ROOTS = (ROOT, ROOT / "src" / "ullage", ROOT / "src" / "ullage" / "server" / "page")
+ROOTS = (
+    ROOT,
+    ROOT / "src",
+    ROOT / "src" / "ullage",
+    ROOT / "src" / "ullage" / "server" / "page",
+)
 PATH = re.compile(r"`([\w/.*]+(?:\.(?:py|md|js|json|jsonl|sql|toml)|/))`")
 NAMED = re.compile(r"`([A-Z_]{4,}|\w+\.\w+)` (?:of|in) `([\w/]+\.(?:py|js))`")
 

@@ -44,6 +44,15 @@ def of_ullage() -> tuple[Source, ...]:
     )
 
 
+def of_programs() -> tuple[Source, ...]:
+    """Every file of the package ``ullage_programs``, by its path below ``src``."""
+    return tuple(
+        source
+        for source in of_all_packages()
+        if source.name.startswith("ullage_programs/")
+    )
+
+
 def unneeded(table: Iterable[str], found: set[str], where: str) -> Iterator[str]:
     """Exceptions from a rule that no file needs any more."""
     for name in sorted(set(table) - found):

@@ -10,7 +10,7 @@ from ullage.codec.wires import WIRES
 
 EXCEPTIONS = {
     "reasoning.py": "rules by wire, provider and model, each with its source",
-    "importers/opencode.py": "which wire another program used",
+    "ullage_programs/opencode/log_messages.py": "which wire another program used",
 }
 """Files below ``src/ullage`` that compare with the name of a wire, and what for."""
 

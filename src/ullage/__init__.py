@@ -3,34 +3,31 @@
 import logging
 from typing import TYPE_CHECKING
 
-from ullage import encoding, errors, events
-from ullage.errors import InputError, UllageError
-from ullage.messages import (
-    FilePart,
-    ImagePart,
-    Message,
-    Part,
-    ProviderItem,
-    ReasoningPart,
-    Request,
-    SystemBlock,
-    TextPart,
-    Tool,
-    ToolCallPart,
-    ToolResultPart,
-    UnknownPart,
-)
-from ullage.meter.meter import Meter
-from ullage.meter.reading import Reading
-from ullage.meter.spend import Spend
-from ullage.reasoning import ReasoningPolicy
-from ullage.usage import Usage
-
 if TYPE_CHECKING:
-    from ullage import compaction
+    from ullage import compaction, encoding, errors, events
     from ullage.context.compactor import Fitted
     from ullage.context.strategy import Strategy
+    from ullage.errors import InputError, UllageError
+    from ullage.messages import (
+        FilePart,
+        ImagePart,
+        Message,
+        Part,
+        ProviderItem,
+        ReasoningPart,
+        Request,
+        SystemBlock,
+        TextPart,
+        Tool,
+        ToolCallPart,
+        ToolResultPart,
+        UnknownPart,
+    )
+    from ullage.meter.meter import Meter
+    from ullage.meter.reading import Reading
+    from ullage.meter.spend import Spend
     from ullage.plugins.attach import attach, detach
+    from ullage.reasoning import ReasoningPolicy
     from ullage.runtime.agent import Agent
     from ullage.runtime.compactor import Compactor
     from ullage.runtime.hooks import Hook
@@ -48,6 +45,7 @@ if TYPE_CHECKING:
     from ullage.tools.mcp import McpServer
     from ullage.tools.sandbox import Sandbox
     from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError, ToolRetry
+    from ullage.usage import Usage
     from ullage.user_file import user_endpoints
 
 # A library's log is the host's to show: without a handler here Python would print its warnings to standard error.
@@ -57,33 +55,57 @@ _LATER = {
     "Agent": "ullage.runtime.agent",
     "AgentTool": "ullage.tools.tool",
     "Compactor": "ullage.runtime.compactor",
+    "FilePart": "ullage.messages",
     "Fitted": "ullage.context.compactor",
     "Hook": "ullage.runtime.hooks",
+    "ImagePart": "ullage.messages",
+    "InputError": "ullage.errors",
     "McpServer": "ullage.tools.mcp",
+    "Message": "ullage.messages",
+    "Meter": "ullage.meter.meter",
     "Output": "ullage.tools.tool",
+    "Part": "ullage.messages",
+    "ProviderItem": "ullage.messages",
+    "Reading": "ullage.meter.reading",
+    "ReasoningPart": "ullage.messages",
+    "ReasoningPolicy": "ullage.reasoning",
     "Receipt": "ullage.store.store",
+    "Request": "ullage.messages",
     "Result": "ullage.runtime.outcome",
     "Sandbox": "ullage.tools.sandbox",
     "Session": "ullage.runtime.session",
+    "Spend": "ullage.meter.spend",
     "SqliteStore": "ullage.store.sqlite.store",
     "Store": "ullage.store.store",
     "Strategy": "ullage.context.strategy",
+    "SystemBlock": "ullage.messages",
     "Telemetry": "ullage.runtime.telemetry",
+    "TextPart": "ullage.messages",
     "TextStream": "ullage.runtime.text_stream",
+    "Tool": "ullage.messages",
+    "ToolCallPart": "ullage.messages",
     "ToolContext": "ullage.tools.tool",
-    "TurnContext": "ullage.runtime.turn_instructions",
     "ToolError": "ullage.tools.tool",
+    "ToolResultPart": "ullage.messages",
     "ToolRetry": "ullage.tools.tool",
+    "TurnContext": "ullage.runtime.turn_instructions",
+    "UllageError": "ullage.errors",
+    "UnknownPart": "ullage.messages",
+    "Usage": "ullage.usage",
     "attach": "ullage.plugins.attach",
     "builtin_tools": "ullage.tools.builtin",
     "compaction": "ullage.compaction",
     "detach": "ullage.plugins.attach",
+    "encoding": "ullage.encoding",
+    "errors": "ullage.errors",
+    "events": "ullage.events",
     "http_server": "ullage.server.background",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
     "user_endpoints": "ullage.user_file",
 }
-"""Names that are imported when they are first used: a program that only wants a Meter does not load the runtime."""
+"""Names are imported when they are first used: a program that only wants a Meter does not load the runtime, nor a
+command of its own what it does not use."""
 
 __all__ = [
     "Agent",
@@ -146,7 +168,9 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     module = import_module(_LATER[name])
-    return module if module.__name__ == f"ullage.{name}" else getattr(module, name)
+    found = module if module.__name__ == f"ullage.{name}" else getattr(module, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

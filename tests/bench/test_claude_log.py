@@ -4,8 +4,8 @@ import msgspec
 
 from bench.claude_log import COMPACTS_AT, FIXED_TOKENS, lines
 from ullage.events import CallEnded, CompactionCommitted, MessageAdded
-from ullage.importers.claude_code import ClaudeCodeReader
 from ullage.messages import ToolResultPart
+from ullage_programs.claude_code.log import ClaudeCodeReader
 
 LINES = 1_500
 

@@ -57,7 +57,7 @@ def test_one_kind_can_be_taken_out_alone(settings: Path, tmp_path: Path) -> None
     run(tmp_path, "install", "claude-code")
     run(tmp_path, "install", "claude-code", "--remove", "--hooks")
     found = json.loads(settings.read_text())
-    assert "hooks" not in found and "ullage_line" in found["statusLine"]["command"]
+    assert "hooks" not in found and "ullage_programs" in found["statusLine"]["command"]
 
 
 def test_a_file_with_comments_stays_and_the_lines_are_printed(

@@ -9,9 +9,9 @@ import pytest
 
 from ullage.cli.wrapped_calls import wrapped_calls
 from ullage.events import CallEnded, CallStarted, Event, SessionStarted
-from ullage.importers.ullage import PROXY_FILE
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage_programs.settings import PROXY_FILE
 
 STARTED = SessionStarted(
     model="claude-opus-4-8",

@@ -1,7 +1,7 @@
 import pytest
 
-from ullage.clients.claude_code import FACTS
-from ullage.clients.facts import Circumstances, ClientSetting
+from ullage_programs.claude_code.facts import FACTS
+from ullage_programs.facts import Circumstances, ClientSetting
 
 NEW, OLD, OLDER = (2, 1, 330), (2, 1, 197), (2, 1, 70)
 

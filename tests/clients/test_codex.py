@@ -1,5 +1,5 @@
-from ullage.clients.codex import FACTS
-from ullage.clients.facts import Circumstances, ClientLimit, ClientSetting
+from ullage_programs.codex.facts import FACTS
+from ullage_programs.facts import Circumstances, ClientLimit, ClientSetting
 
 
 def known(model: str = "gpt-5.5", **settings: object) -> Circumstances:

@@ -1,14 +1,13 @@
 import pytest
 
-from ullage.clients.facts import Circumstances, ClientLimit, ClientSetting
-from ullage.clients.limits import (
+from ullage_programs.facts import Circumstances, ClientLimit, ClientSetting
+from ullage_programs.limits import (
     NOTHING_SEEN,
     UNKNOWN_LIMITS,
     SeenSizes,
-    limits_of,
     name_and_version,
-    title_of,
 )
+from ullage_programs.programs import limits_of, title_of
 
 OPUS = Circumstances(model="claude-opus-4-6", model_window=1_000_000, version=(2, 1, 330))
 PROGRAM = "claude-code 2.1.330"

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from ullage.clients.limits import CLIENTS
-from ullage.clients.marks import (
-    CLIENT_MARKS,
-    MARK_HEADERS,
+from ullage_programs.marks import (
     Marks,
     SeenPrompt,
+    client_marks,
+    mark_headers,
     marks_of,
 )
+from ullage_programs.programs import PROGRAMS
 
 
 def told(agent: str, system: str = "", last: str = "", **headers: str) -> Marks:
@@ -22,20 +22,20 @@ def told(agent: str, system: str = "", last: str = "", **headers: str) -> Marks:
 
 
 def test_the_clients_have_the_names_of_their_limits() -> None:
-    assert {client.name for client in CLIENT_MARKS} == set(CLIENTS)
+    assert {client.name for client in client_marks()} == set(PROGRAMS)
 
 
 def test_every_header_that_a_row_reads_is_listed() -> None:
     read = set()
-    for client in CLIENT_MARKS:
+    for client in client_marks():
         read |= {
             *client.session,
             client.subagent,
             client.parent,
             *(client.purposes or {}),
         }
-    assert read - {""} <= set(MARK_HEADERS)
-    assert not any("key" in name or "auth" in name for name in MARK_HEADERS)
+    assert read - {""} <= mark_headers()
+    assert not any("key" in name or "auth" in name for name in mark_headers())
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,24 @@
-import dataclasses
 from collections.abc import Mapping
 
 import pytest
 
-from ullage.clients import copilot_cli, gemini_cli, opencode, pi, qwen_code
-from ullage.clients.facts import Circumstances, ClientFacts, ClientSetting
+from ullage_programs.copilot_cli import facts as copilot_cli
+from ullage_programs.facts import Circumstances, ClientSetting, ProgramFacts
+from ullage_programs.gemini_cli import facts as gemini_cli
+from ullage_programs.opencode import facts as opencode
+from ullage_programs.pi import facts as pi
+from ullage_programs.qwen_code import facts as qwen_code
 
 
 def compacts_at(
-    facts: ClientFacts,
+    facts: ProgramFacts,
     window: int,
     *,
     settings: Mapping[str, object] | None = None,
     known: Circumstances | None = None,
 ) -> int | None:
     found = {name: ClientSetting(value, name) for name, value in (settings or {}).items()}
-    known = dataclasses.replace(known or Circumstances(), settings=found)
+    known = (known or Circumstances())._replace(settings=found)
     threshold = facts.threshold(known, window)
     assert threshold is not None
     return threshold.tokens
@@ -104,6 +107,6 @@ def test_the_rule_of_older_versions_of_qwen_code_is_unknown() -> None:
     ],
 )
 def test_a_program_whose_compaction_is_turned_off_has_no_threshold(
-    facts: ClientFacts, settings: Mapping[str, object]
+    facts: ProgramFacts, settings: Mapping[str, object]
 ) -> None:
     assert compacts_at(facts, 200_000, settings=settings) is None

@@ -4,12 +4,12 @@ from itertools import product
 from typing import get_args
 
 from tests.cases import case, filled
-from ullage.clients.limits import CLIENTS
-from ullage.clients.remedies import REMEDIES, Remedied, remedy_of
+from ullage_programs.advice import Remedied, remedy_of
+from ullage_programs.programs import PROGRAMS
 
 
 def test_every_program_has_a_remedy_for_everything() -> None:
-    program_cases: list[str] = ["", "ullage 0.1.0", "nobody-knows-this", *CLIENTS]
+    program_cases: list[str] = ["", "ullage 0.1.0", "nobody-knows-this", *PROGRAMS]
     for program, what in product(program_cases, filled(get_args(Remedied))):
         with case(program, what):
             text = remedy_of(program, what, "github")
@@ -18,7 +18,6 @@ def test_every_program_has_a_remedy_for_everything() -> None:
 
 
 def test_programs_have_their_own_where_it_is_known() -> None:
-    assert set(REMEDIES) == set(CLIENTS)
     claude = remedy_of("claude-code 2.1.330", "server", "github")
     assert claude.startswith("`claude mcp remove github`")
     assert "mcp_servers.github" in remedy_of("codex 0.169.0", "server", "github")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.importers.detect import FORMATS
+from ullage.importers.detect import formats
 
 FIXTURES = Path(__file__).parents[1] / "importers" / "fixtures"
 
@@ -77,7 +77,7 @@ def densest_line(program: str) -> bytes:
     """The line of the program's session that gives the most events for each of its bytes."""
     lines = _lines_of(program)
     reader = next(
-        each.reader for each in FORMATS if each.name == program.replace("_", "-")
+        each.reader for each in formats() if each.name == program.replace("_", "-")
     )
 
     def density(line: bytes) -> float:

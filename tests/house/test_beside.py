@@ -8,11 +8,11 @@ from scripts.house.source import parsed
 @pytest.mark.parametrize(
     ("package", "planted"),
     [
-        ("ullage_line", "import asyncio"),
-        ("ullage_line", "from ullage.display import gauge"),
-        ("ullage_line", "def f():\n    import subprocess"),
+        ("ullage_programs", "import asyncio"),
+        ("ullage_programs", "from ullage.display import gauge"),
+        ("ullage_programs", "def f():\n    import subprocess"),
         ("ullage_relay", "import httpx2"),
-        ("ullage_relay", "from ullage_line import status"),
+        ("ullage_relay", "from ullage_programs import facts"),
         ("ullage_simulators", "from ullage.messages import Message"),
         ("ullage_simulators", "import msgspec"),
     ],
@@ -21,6 +21,14 @@ def test_an_import_that_a_package_may_not_make_is_found(
     package: str, planted: str
 ) -> None:
     assert len(list(faults_of(package, [parsed("a.py", planted)]))) == 1
+
+
+@pytest.mark.parametrize(
+    "planted", ["from ullage.runtime import agent", "import httpx2", "import ullage"]
+)
+def test_a_reader_of_a_log_imports_the_core_alone(planted: str) -> None:
+    log = parsed("claude_code/log.py", planted)
+    assert len(list(faults_of("ullage_programs", [log]))) == 1
 
 
 def test_a_circle_is_found() -> None:
@@ -34,9 +42,10 @@ def test_a_circle_is_found() -> None:
 
 def test_what_is_allowed_passes() -> None:
     line = [
-        parsed("compose.py", "import subprocess, json\nfrom ullage_line import gauge")
+        parsed("line/compose.py", "import subprocess, json"),
+        parsed("claude_code/log.py", "from ullage.usage import Usage"),
     ]
-    assert list(faults_of("ullage_line", line)) == []
+    assert list(faults_of("ullage_programs", line)) == []
     simulators = [parsed("server.py", "import os\nfrom starlette.routing import Route")]
     assert list(faults_of("ullage_simulators", simulators)) == []
 
@@ -47,6 +56,6 @@ def test_the_runtime_imports_frames_of_the_relay_alone() -> None:
         assert len(list(faults_of_the_runtime([source]))) == found, planted
 
 
-def test_the_wheel_holds_the_line_and_the_relay() -> None:
+def test_the_wheel_holds_the_programs_and_the_relay() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert '"src/ullage", "src/ullage_line", "src/ullage_relay"]' in project
+    assert '"src/ullage", "src/ullage_programs", "src/ullage_relay"]' in project

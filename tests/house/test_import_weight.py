@@ -6,7 +6,7 @@ from tests.processes import run_python
 LIST_WHAT_IMPORT_LOADS = """
 import sys
 before = set(sys.modules)
-import ullage
+from ullage import Meter
 sys.stderr.write(" ".join(sorted(sys.modules.keys() - before)))
 """
 
@@ -17,7 +17,7 @@ HEAVY = {
 }  # fmt: skip
 """What only a program that talks to the world needs, and what would weigh on a loop that only wants a Meter."""
 
-PACKAGES = {"msgspec", "ullage", "typing_extensions"}
+PACKAGES = {"msgspec", "ullage", "ullage_programs", "typing_extensions"}
 """``typing_extensions`` is msgspec's, where something else has installed it."""
 
 

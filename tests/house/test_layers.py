@@ -44,7 +44,7 @@ PLANTED = [
     ("codec/chat.py", "from ullage.meter.meter import Meter"),
     ("agent/decide.py", "from ullage.runtime.runner import run"),
     ("runtime/agent.py", "from ullage_simulators import running"),
-    ("importers/pi.py", "from ullage.store import sqlite"),
+    ("importers/rows.py", "from ullage.store import sqlite"),
     ("wire/client.py", "from ullage.runtime import runner"),
     ("server/app.py", "from ullage.cli.main import main"),
     ("__init__.py", "from ullage.importers import pi"),
@@ -90,7 +90,7 @@ def test_a_planted_call_that_does_io_is_caught_in_the_core_alone(planted: str) -
         ),
         ("meter/meter.py", "import logging\nfrom ullage.codec.dialects import normalise"),
         (
-            "importers/pi.py",
+            "importers/rows.py",
             "import json, os\nfrom ullage.codec.dialects import normalise",
         ),
         ("cli/main.py", "import rich\nfrom ullage_simulators import chat"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ullage.clients.marks import NAMED_SESSION
 from ullage.codec.routes import route_of
+from ullage_programs.marks import NAMED_SESSION
 from ullage_relay.requests import METERED, SESSION
 
 

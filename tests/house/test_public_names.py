@@ -2,8 +2,10 @@ import ast
 import inspect
 import rlcompleter
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from types import UnionType
 
 import ullage
 
@@ -137,5 +139,10 @@ def test_the_names_that_are_imported_later_are_those_that_only_type_checkers_imp
     assert later == ullage._LATER.keys()
     for name in later:
         value = getattr(ullage, name)
-        defined_in = value.__name__ if inspect.ismodule(value) else value.__module__
-        assert defined_in == ullage._LATER[name]
+        module = import_module(ullage._LATER[name])
+        if inspect.ismodule(value):
+            assert value is module
+        elif isinstance(value, UnionType):
+            assert value is getattr(module, name)
+        else:
+            assert value.__module__ == module.__name__

@@ -25,7 +25,12 @@ def test_every_rule_is_run() -> None:
         for path in (ROOT / "scripts" / "house").glob("*.py")
         if "\ndef faults(" in path.read_text("utf-8") and path.stem != "__main__"
     }
-    run = (*__main__.OF_SOURCES, private_files, *__main__.OF_DOCUMENTS)
+    run = (
+        *__main__.OF_IMPORTS,
+        *__main__.OF_SOURCES,
+        private_files,
+        *__main__.OF_DOCUMENTS,
+    )
     assert {rule.__name__.rpartition(".")[2] for rule in run} == rules
 
 
@@ -37,7 +42,7 @@ def test_a_fault_is_printed_and_fails(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_rules_are_given_the_files_of_the_packages() -> None:
     names = {source.name for source in of_all_packages()}
-    assert {"ullage/messages.py", "ullage_line/status.py"} < names
+    assert {"ullage/messages.py", "ullage_programs/facts.py"} < names
     assert {f"ullage/{source.name}" for source in of_ullage()} < names
 
 
@@ -110,9 +115,9 @@ def test_a_task_of_a_group_is_none() -> None:
 def test_a_file_that_others_can_read_is_found(planted: str) -> None:
     exceptions = [parsed(name, planted) for name in private_files.ELSEWHERE]
     assert list(private_files.faults(exceptions)) == []
-    added = parsed("ullage_line/status.py", planted)
+    added = parsed("ullage_programs/facts.py", planted)
     (found,) = private_files.faults([*exceptions, added])
-    assert found.startswith("ullage_line/status.py:1:")
+    assert found.startswith("ullage_programs/facts.py:1:")
     assert len(list(private_files.faults(exceptions[1:]))) == 1
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from tests.importers.opencode_database import make_database
+
 TEMPLATES: Final = Path(__file__).parent / "templates"
 NUMBER: Final = re.compile(r'"@(reported|ms)([+-]\d+)?"')
 
@@ -49,14 +51,16 @@ codex = _writer("codex", "rollout")
 
 
 def opencode(place: Path, day: int, question: str, reported: int) -> Path:
-    """A directory of files: each line of the template is the path and the content of one."""
+    """A database: each line of the template is the path and the content of one of its objects."""
     storage = place / f"opencode-{day}" / "storage"
     for line in _filled("opencode.txt", day, question, reported).splitlines():
         name, content = line.split(" ", 1)
         path = storage / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, "utf-8")
-    return storage
+    database = place / f"opencode-{day}.db"
+    database.unlink(missing_ok=True)
+    return make_database(database, storage=storage)
 
 
 PROGRAMS: tuple[Writer, ...] = (

@@ -26,11 +26,11 @@ def load(path: Path) -> dict[str, Any]:
     return value
 
 
-def make_database(path: Path, *, revert: str = "") -> Path:
+def make_database(path: Path, *, revert: str = "", storage: Path = STORAGE) -> Path:
     """The fixture's sessions, messages and parts as rows; ``revert`` names a message that was reverted."""
     with closing(sqlite3.connect(path)) as database, database:
         database.executescript(SCHEMA)
-        for file in STORAGE.glob("session/*/*.json"):
+        for file in storage.glob("session/*/*.json"):
             info = load(file)
             reverted = (
                 json.dumps({"messageID": revert})
@@ -49,24 +49,23 @@ def make_database(path: Path, *, revert: str = "") -> Path:
                     info["time"]["updated"],
                 ),
             )
-        for file in STORAGE.glob("message/*/*.json"):
+        sessions = {}
+        for file in storage.glob("message/*/*.json"):
             data = load(file)
             name, session = data.pop("id"), data.pop("sessionID")
+            sessions[name] = session
             created = data["time"]["created"]
             database.execute(
                 "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
                 (name, session, created, created, json.dumps(data)),
             )
-        for file in STORAGE.glob("part/*/*.json"):
+        for file in storage.glob("part/*/*.json"):
             data = load(file)
-            name, message, session = (
-                data.pop("id"),
-                data.pop("messageID"),
-                data.pop("sessionID"),
-            )
+            name, message = data.pop("id"), data.pop("messageID")
+            data.pop("sessionID", "")
             database.execute(
                 "INSERT INTO part VALUES (?, ?, ?, 1, ?)",
-                (name, message, session, json.dumps(data)),
+                (name, message, sessions[message], json.dumps(data)),
             )
     return path
 

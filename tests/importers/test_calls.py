@@ -1,5 +1,4 @@
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -112,14 +111,11 @@ def test_a_codex_fork_names_its_origin_and_a_spawned_thread_is_a_subagents(
         assert (found.origin, found.is_subagent) == (origin, is_subagent)
 
 
-def test_a_session_in_a_database_and_one_in_files_are_read(tmp_path: Path) -> None:
+def test_a_session_in_a_database_is_read(tmp_path: Path) -> None:
     database = tmp_path / "opencode.db"
     make_database(database)
     stored = FoundSession("opencode", database, 1.0, "ses_0001")
     assert read_calls(stored).calls
-    shutil.copytree(FIXTURES / "opencode/storage", tmp_path / "storage")
-    (session,) = (tmp_path / "storage/session").glob("*/ses_0001.json")
-    assert read_calls(FoundSession("opencode", session, 1.0)).calls
 
 
 def test_a_log_of_no_known_program_is_an_input_error(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from tests.importers.folding import text_of
-from ullage.importers.claude_attachments import Attachments
 from ullage.importers.rows import EventWriter
+from ullage_programs.claude_code.log_attachments import Attachments
 
 
 def read(

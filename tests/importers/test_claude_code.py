@@ -14,8 +14,8 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.importers import ImportedSession, read
-from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.messages import ImagePart, ReasoningPart, ToolCallPart, ToolResultPart
+from ullage_programs.claude_code.log import ClaudeCodeReader, subagent_logs
 
 
 def imported(name: str) -> ImportedSession:

@@ -1,7 +1,7 @@
 from tests.importers.folding import Folded
 from tests.importers.request_log import MODEL, RequestLog, opened, text_block
 from ullage.events import CallEnded, Event
-from ullage.importers.claude_code import ClaudeCodeReader
+from ullage_programs.claude_code.log import ClaudeCodeReader
 
 OTHER_MODEL = "claude-haiku-5-5"
 

@@ -32,9 +32,9 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
-from ullage.importers.claude_code import ClaudeCodeReader
 from ullage.importers.growing import GrowingLog
 from ullage.messages import TextPart
+from ullage_programs.claude_code.log import ClaudeCodeReader
 
 CALL = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "rack.txt"}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "12 bottles"}

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ullage.clients.facts import ClientSetting
-from ullage.importers.client_settings import (
+from ullage_programs.facts import ClientSetting
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import (
     MOST_BYTES,
     NOTHING_FOUND,
     FoundSettings,
@@ -27,7 +28,7 @@ def written(path: Path, content: str | bytes) -> Path:
 
 def claude(home: Path, cwd: str = "", **environ: str) -> FoundSettings:
     log = home / ".claude" / "projects" / "-work" / "one.jsonl"
-    return settings_of("claude-code 2.1.330", log, cwd, environ, home)
+    return settings_of(facts_of("claude-code 2.1.330"), log, cwd, environ, home)
 
 
 def values(found: FoundSettings) -> dict[str, object]:
@@ -46,14 +47,14 @@ def test_a_setting_names_its_key_and_its_file(home: Path) -> None:
     )
 
 
-def test_a_variable_may_stand_in_the_settings_and_the_environment_wins(
+def test_a_variable_may_stand_in_the_settings_which_win_over_the_environment(
     home: Path,
 ) -> None:
     table = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "120000", "PATH": "/bin"}}
     written(home / ".claude" / "settings.json", json.dumps(table))
     name = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
     assert values(claude(home)) == {name: "120000"}
-    assert values(claude(home, **{name: "150000"})) == {name: "150000"}
+    assert values(claude(home, **{name: "150000"})) == {name: "120000"}
 
 
 def test_a_projects_settings_win_over_the_users(home: Path, tmp_path: Path) -> None:
@@ -77,19 +78,23 @@ def test_a_log_that_was_copied_elsewhere_has_no_settings(
     written(home / ".claude" / "settings.json", '{"autoCompactWindow": 120000}')
     variables = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "150000"}
     for log in (tmp_path / "one.jsonl", tmp_path / "a" / "b" / "c" / "one.jsonl"):
-        found = settings_of("claude-code 2.1.330", log, str(home), variables, home)
+        found = settings_of(
+            facts_of("claude-code 2.1.330"), log, str(home), variables, home
+        )
         assert found == NOTHING_FOUND
 
 
 def test_a_program_without_known_places_has_no_settings(home: Path) -> None:
-    assert settings_of("amp 0.1", home / "a.jsonl", "", {}, home) == NOTHING_FOUND
+    assert (
+        settings_of(facts_of("amp 0.1"), home / "a.jsonl", "", {}, home) == NOTHING_FOUND
+    )
 
 
 def test_codex_keeps_its_settings_above_its_sessions(home: Path) -> None:
     log = home / ".codex" / "sessions" / "2026" / "11" / "22" / "rollout-1.jsonl"
     text = 'model = "gpt-5.5"\nmodel_auto_compact_token_limit = 15000 # small\n'
     written(home / ".codex" / "config.toml", text)
-    found = settings_of("codex 0.169.0", log, "", {}, home)
+    found = settings_of(facts_of("codex 0.169.0"), log, "", {}, home)
     assert found.values == {
         "model_auto_compact_token_limit": ClientSetting(
             15_000, "model_auto_compact_token_limit in ~/.codex/config.toml"
@@ -103,7 +108,7 @@ def test_nested_keys_are_joined_by_dots(home: Path) -> None:
     table = {"compaction": {"reserveTokens": 20_000, "modelOverrides": model}}
     written(home / ".pi" / "agent" / "settings.json", json.dumps(table))
     name = "compaction.modelOverrides.anthropic/claude-opus-5-5.reserveTokens"
-    assert values(settings_of("pi 1.5.2", log, "", {}, home)) == {
+    assert values(settings_of(facts_of("pi 1.5.2"), log, "", {}, home)) == {
         "compaction.reserveTokens": 20_000,
         name: 400_000,
     }
@@ -139,7 +144,7 @@ def test_each_program_keeps_its_settings_in_its_own_place(
     home: Path, program: str, log: str, file: str, text: str, name: str
 ) -> None:
     written(home / file, text)
-    found = settings_of(program, home / log, "", {}, home)
+    found = settings_of(facts_of(program), home / log, "", {}, home)
     assert values(found) == {name: 0.2}
 
 
@@ -188,7 +193,7 @@ def test_a_file_that_can_not_be_read_is_left_out_with_a_note(
 def test_a_damaged_toml_file_is_left_out_with_a_note(home: Path, text: str) -> None:
     log = home / ".codex" / "sessions" / "2026" / "11" / "22" / "rollout-1.jsonl"
     written(home / ".codex" / "config.toml", text)
-    found = settings_of("codex 0.169.0", log, "", {}, home)
+    found = settings_of(facts_of("codex 0.169.0"), log, "", {}, home)
     assert found.values == {}
     assert len(found.notes) == 1
 
@@ -214,7 +219,7 @@ def test_a_file_of_comments_or_strings_without_an_end_is_told_in_a_note(
     log = home / "chats" / "one.json"
     config = home / ".config" / "opencode" / "opencode.jsonc"
     written(config, '"' * (piece == '\\"') + piece * 300_000)
-    found = settings_of("opencode 1.18.33", log, "", {}, home)
+    found = settings_of(facts_of("opencode 1.18.33"), log, "", {}, home)
     assert not found.values
     assert len(found.notes) == 1
 
@@ -224,5 +229,5 @@ def test_keys_of_providers_are_not_read_with_their_limits(home: Path) -> None:
     provider = {"options": {"apiKey": "sk-secret"}, "models": models}
     config = home / ".config" / "opencode" / "opencode.json"
     written(config, json.dumps({"provider": {"own": provider}}))
-    found = settings_of("opencode 1.18.33", home / "one.json", "", {}, home)
+    found = settings_of(facts_of("opencode 1.18.33"), home / "one.json", "", {}, home)
     assert values(found) == {"provider.own.models.m.limit.context": 64_000}

@@ -12,9 +12,9 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.importers import ImportedSession, read
-from ullage.importers.codex import CodexReader
 from ullage.messages import ReasoningPart, ToolCallPart
 from ullage.meter.meter import Meter
+from ullage_programs.codex.log import CodexReader
 
 
 def imported(name: str) -> ImportedSession:

@@ -11,7 +11,7 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.importers import ImportedSession, find_sessions, read
-from ullage.importers.copilot_cli import CopilotCliReader
+from ullage_programs.copilot_cli.log import CopilotCliReader
 
 LOG = FIXTURES / "copilot_cli" / "events.jsonl"
 

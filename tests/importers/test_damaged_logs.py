@@ -14,12 +14,12 @@ from tests.importers.folding import FIXTURES, Folded
 from ullage.errors import InputError
 from ullage.events import Event
 from ullage.importers import ImportedSession, read
-from ullage.importers.detect import FORMATS
+from ullage.importers.detect import formats
 from ullage.importers.reader import Reader
 
 READERS: dict[str, type[Reader]] = {
     each.name.replace("-", "_"): each.reader
-    for each in FORMATS
+    for each in formats()
     if each.reader is not None
 }
 LINES = sorted(path for path in FIXTURES.glob("*/*.jsonl"))

@@ -36,7 +36,6 @@ def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(
         "pi",
         "gemini-cli",
         "copilot-cli",
-        "opencode",
         "plain",
     ]
     assert all(miss.missed for miss in caught.value.tried)

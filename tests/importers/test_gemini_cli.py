@@ -1,8 +1,8 @@
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, MessageReplaced, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.messages import ToolResultPart
+from ullage_programs.gemini_cli.log import GeminiCliReader
 
 
 def imported(name: str) -> ImportedSession:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.importers.opencode_database import make_database
 from ullage.context.costs import after
 from ullage.errors import NotASession, UnreadableInput
 from ullage.importers.detect import read, reader_for
@@ -53,14 +54,12 @@ def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(
     assert growth is not None and (*growth.certain, *growth.held) == read(path).events
 
 
-def test_one_json_value_and_a_directory_are_read_whole_when_they_change(
+def test_one_json_value_and_a_database_are_read_whole_when_they_change(
     tmp_path: Path,
 ) -> None:
     chat = tmp_path / "chat.json"
     shutil.copy(FIXTURES / "gemini_cli" / "chat.json", chat)
-    storage = tmp_path / "opencode"
-    shutil.copytree(FIXTURES / "opencode", storage)
-    for path in (chat, storage):
+    for path in (chat, make_database(tmp_path / "opencode.db")):
         log = GrowingLog(path)
         growth = log.look()
         assert (

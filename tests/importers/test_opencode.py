@@ -1,14 +1,19 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
-from tests.importers.folding import FIXTURES, Folded
+from tests.importers.folding import Folded
+from tests.importers.opencode_database import make_database
 from ullage.events import CompactionCommitted, ModelChanged, Pruned, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.opencode import OpenCodeReader, steps_of, wire_of
 from ullage.messages import ImagePart, ReasoningPart, ToolResultPart
+from ullage_programs.opencode.log_messages import OpenCodeReader, steps_of, wire_of
 
 
 def imported() -> ImportedSession:
-    return read(FIXTURES / "opencode")
+    with TemporaryDirectory() as place:
+        return read(make_database(Path(place) / "opencode.db"))
 
 
 def test_the_session_says_who_wrote_it_where_and_about_what() -> None:

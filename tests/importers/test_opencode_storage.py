@@ -1,23 +1,15 @@
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.importers.folding import FIXTURES, Folded
-from tests.importers.opencode_database import STORAGE, add_rows, make_database
+from tests.importers.folding import Folded
+from tests.importers.opencode_database import add_rows, make_database
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import SystemChanged
 from ullage.importers import read
-from ullage.importers.opencode_storage import stored_in_database
-
-
-def test_a_database_gives_the_same_events_as_the_files(tmp_path: Path) -> None:
-    from_files = read(FIXTURES / "opencode")
-    from_rows = read(make_database(tmp_path / "opencode.db"))
-    assert from_rows.events == from_files.events
-    assert (from_rows.title, from_rows.other_sessions) == (from_files.title, 0)
+from ullage_programs.opencode.log import stored_in_database
 
 
 def test_a_session_can_be_chosen(tmp_path: Path) -> None:
@@ -30,11 +22,6 @@ def test_a_session_can_be_chosen(tmp_path: Path) -> None:
 def test_the_data_directory_stands_for_its_newest_session(tmp_path: Path) -> None:
     make_database(tmp_path / "opencode.db")
     assert read(tmp_path).session == "ses_0001"
-    assert read(STORAGE).session == "ses_0001"
-
-
-def test_a_session_file_is_read_with_what_lies_beside_it() -> None:
-    assert read(STORAGE / "session/proj/ses_0001.json").events == read(STORAGE).events
 
 
 def test_what_was_reverted_left_the_view(tmp_path: Path) -> None:
@@ -121,24 +108,17 @@ def test_the_newer_rows_are_read_where_they_tell_more(tmp_path: Path) -> None:
     assert dict(imported.reasons) == {"unknown kind of message: hologram": 1}
 
 
-def test_a_torn_file_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
-    shutil.copytree(STORAGE, tmp_path / "storage")
-    (tmp_path / "storage/message/ses_0001/msg_0004.json").write_text('{"id": "msg_00')
-    (tmp_path / "storage/part/msg_0005/prt_0005_01.json").write_text("")
-    imported = read(tmp_path)
+def test_torn_rows_are_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    path = make_database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE message SET data = '{\"id\": \"m' WHERE id = 'msg_0004'")
+        database.execute("UPDATE part SET data = '' WHERE id = 'prt_0005_01'")
+    imported = read(path)
     assert sorted(dict(imported.reasons)) == [
         "torn: a message that is no complete JSON",
         "torn: a part that is no complete JSON",
     ]
     assert Folded(imported.events).inputs() == [9005, 9034, 9064, 9024, 700]
-
-
-def test_the_session_file_itself_must_be_readable(tmp_path: Path) -> None:
-    path = tmp_path / "ses_1.json"
-    path.write_text('{"id": "ses_1", "time": {}, "title": "a"')
-    shutil.copytree(STORAGE, tmp_path / "storage")
-    with pytest.raises(UnreadableInput, match="nothing can be read without it"):
-        read(path)
 
 
 def test_a_damaged_database_is_a_clear_error(tmp_path: Path) -> None:

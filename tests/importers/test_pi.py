@@ -3,8 +3,8 @@ import msgspec
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.pi import PiReader
 from ullage.messages import ImagePart, ReasoningPart
+from ullage_programs.pi.log import PiReader
 
 
 def imported(name: str) -> ImportedSession:

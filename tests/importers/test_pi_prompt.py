@@ -4,9 +4,9 @@ from tests.importers.folding import FIXTURES, Folded, text_of
 from ullage.events import Event, MessageReplaced, SystemChanged, ToolsChanged
 from ullage.importers import read
 from ullage.importers.fields import JsonObject
-from ullage.importers.pi import PiReader
-from ullage.importers.pi_prompt import PiPrompt
 from ullage.meter.meter import Meter
+from ullage_programs.pi.log import PiReader
+from ullage_programs.pi.log_prompt import PiPrompt
 
 LOG = FIXTURES / "pi" / "prompt.jsonl"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from tests.importers.folding import FIXTURES
 from tests.importers.opencode_database import make_database
 from ullage.importers import find_sessions, glance
-from ullage.importers.detect import DATABASES, FORMATS
+from ullage.importers.detect import databases, formats
 
 
 def put(source: str, target: Path, modified: float) -> None:
@@ -57,8 +57,8 @@ def test_all_sessions_in_the_usual_places_are_found_newest_first(tmp_path: Path)
 def test_on_a_machine_without_logs_it_says_where_was_looked(tmp_path: Path) -> None:
     found = find_sessions({}, tmp_path)
     assert found.newest is None
-    formats = {each.name for each in FORMATS} - {"plain"}
-    assert {looked.format for looked in found.looked} == formats
+    programs = {each.name for each in formats()} - {"plain"} | {"opencode"}
+    assert {looked.format for looked in found.looked} == programs
     assert all(
         looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked
     )
@@ -132,7 +132,7 @@ def test_a_glance_at_what_is_gone_is_empty(tmp_path: Path) -> None:
 
 
 def test_each_format_of_databases_says_where_its_files_are(tmp_path: Path) -> None:
-    for database in DATABASES:
+    for database in databases():
         files = database.files({}, tmp_path)
         assert files
         assert all(tmp_path in file.parents for file in files)

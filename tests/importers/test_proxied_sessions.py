@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ullage.events import CallEnded, CallStarted, MessageAdded, SessionStarted
 from ullage.importers import find_sessions, read
-from ullage.importers.client_settings import settings_of
 from ullage.importers.growing import GrowingLog
-from ullage.importers.ullage import PROXY_FILE
 from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import PROXY_FILE, settings_of
 
 ID = "2f764e64-de0c-454d-ab43-8044e4d3deeb"
 STARTED = SessionStarted(model="claude-haiku-4-5", program="claude-code 2.1.330")
@@ -95,5 +95,5 @@ async def test_a_metered_session_has_the_limits_that_its_program_was_given(
     own = tmp_path / ".claude/settings.json"
     own.parent.mkdir()
     own.write_text(json.dumps({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}}))
-    found = settings_of("claude-code 2.1.330", path, "", {}, tmp_path)
+    found = settings_of(facts_of("claude-code 2.1.330"), path, "", {}, tmp_path)
     assert found.values["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"].value == "50"

@@ -3,7 +3,7 @@ import json
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, LimitLearnt, SessionStarted
 from ullage.importers import ImportedSession, read
-from ullage.importers.qwen_code import QwenCodeReader
+from ullage_programs.qwen_code.log import QwenCodeReader
 
 LOG = FIXTURES / "qwen_code" / "session.jsonl"
 

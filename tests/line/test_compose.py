@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ullage_line import compose
-from ullage_line.compose import INSIDE, composed
+from ullage_programs.line import compose
+from ullage_programs.line.compose import INSIDE, composed
 
 
 def script(place: Path, code: str) -> str:

@@ -1,8 +1,8 @@
 import pytest
 
-from ullage_line.drawing import LineContent, amount, draw
-from ullage_line.settings import LineSettings
-from ullage_line.threshold import Threshold
+from ullage_programs.facts import ClientLimit
+from ullage_programs.line.drawing import LineContent, amount, draw
+from ullage_programs.line.settings import LineSettings
 
 
 def content(
@@ -10,7 +10,7 @@ def content(
     *,
     is_reported: bool = True,
     window: int = 200_000,
-    threshold: Threshold | None = None,
+    threshold: ClientLimit | None = None,
     largest: int = 12_000,
     largest_name: str = "Read notes.md",
     is_compacted: bool = False,
@@ -31,7 +31,7 @@ def line(shown: LineContent, **settings: object) -> str:
     return draw(shown, LineSettings({"color": False, **settings}))
 
 
-AT_167 = Threshold(167_000, is_observed=False)
+AT_167 = ClientLimit(167_000, "documented", "")
 
 
 def test_the_line_shows_the_next_call_the_room_the_largest_result_and_the_cost() -> None:
@@ -41,7 +41,7 @@ def test_the_line_shows_the_next_call_the_room_the_largest_result_and_the_cost()
 
 
 def test_an_observed_threshold_has_no_tilde() -> None:
-    seen = Threshold(167_000, is_observed=True)
+    seen = ClientLimit(167_000, "observed", "")
     assert "13k to compaction ·" in line(content(threshold=seen))
 
 
@@ -54,7 +54,7 @@ def test_beyond_the_threshold_compaction_is_due() -> None:
 
 
 def test_without_automatic_compaction_the_window_is_the_end() -> None:
-    end = Threshold(200_000, is_observed=True, compacts=False)
+    end = ClientLimit(None, "settings", "turned off")
     assert "46k to the end" in line(content(threshold=end))
 
 

@@ -14,7 +14,12 @@ from tests.line.logs import (
     summary,
     use,
 )
-from ullage_line.fold import MESSAGE_TOKENS, WEIGHT_PER_TOKEN, SessionSize, weigh
+from ullage_programs.claude_code.size import (
+    MESSAGE_TOKENS,
+    WEIGHT_PER_TOKEN,
+    SessionSize,
+    weigh,
+)
 
 WORDS = "steep the tea for a minute longer and tell the pot "
 
@@ -200,10 +205,9 @@ def test_the_size_after_a_compaction_is_unknown_where_the_start_was_not_seen() -
 
 
 def test_only_a_compaction_that_the_program_started_shows_its_threshold() -> None:
-    assert folded(boundary("manual", 90_000)).observed == 0
-    assert (
-        folded(boundary("auto", 170_251), boundary("auto", 167_094)).observed == 167_094
-    )
+    assert folded(boundary("manual", 90_000)).seen().compacted_at == 0
+    twice = folded(boundary("auto", 170_251), boundary("auto", 167_094))
+    assert twice.seen().compacted_at == 167_094
 
 
 def test_a_prompt_that_follows_an_older_line_takes_back_what_came_after_it() -> None:
@@ -220,12 +224,12 @@ def test_a_prompt_that_follows_an_older_line_takes_back_what_came_after_it() -> 
 def test_results_of_parallel_calls_follow_older_lines_and_are_no_rewind() -> None:
     calls = [use("t1", "Bash", command="ls"), use("t2", "Bash", command="ls")]
     size = folded(
-        answer("msg_1", reported=20_000, blocks=calls),
+        answer("msg_1", reported=20_000, output=40, blocks=calls),
         result("t1", WORDS, uuid="r1"),
-        answer("msg_1", reported=20_000),
+        answer("msg_1", reported=20_000, output=40),
         result("t2", WORDS, uuid="r2"),
     )
-    assert size.next_input() == 20_010 + size.added()
+    assert size.next_input() == 20_040 + size.added()
     assert size.added() > 2 * size_of(WORDS)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import ullage_line
-from ullage_line.gemini_turn import end_of, last_tokens, message
-from ullage_line.settings import LineSettings
+import ullage_programs
+from ullage_programs.gemini_cli.turn import end_of, last_tokens, message
+from ullage_programs.line.settings import LineSettings
 
-PROGRAM = Path(ullage_line.__file__).with_name("gemini.py")
+PROGRAM = Path(ullage_programs.__file__).parent / "gemini_cli/hook.py"
 
 
 def answer(tokens: int) -> bytes:

@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 
-import ullage_line
+import ullage_programs
 from tests.line.logs import answer, result, use
-from ullage_line.hook_events import compactions, record_compaction, warning
-from ullage_line.look import look
-from ullage_line.places import session_file
-from ullage_line.settings import LineSettings
+from ullage_programs.claude_code.hook_events import (
+    compactions,
+    record_compaction,
+    warning,
+)
+from ullage_programs.claude_code.look import look
+from ullage_programs.line.places import session_file
+from ullage_programs.line.settings import LineSettings
 
-PROGRAM = Path(ullage_line.__file__).with_name("hooks.py")
+PROGRAM = Path(ullage_programs.__file__).parent / "claude_code/hooks.py"
 LARGE = "steep the tea a minute longer " * 4_000
 
 

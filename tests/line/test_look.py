@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.line.logs import answer, prompt, result, use
-from ullage_line import look as looking
-from ullage_line.fold import SessionSize
-from ullage_line.look import LINE_AT_MOST, PIECE, LogFile, LogPosition, look
-from ullage_line.places import session_file
+from ullage_programs.claude_code import look as looking
+from ullage_programs.claude_code.look import (
+    LINE_AT_MOST,
+    PIECE,
+    LogFile,
+    LogPosition,
+    look,
+)
+from ullage_programs.claude_code.size import SessionSize
+from ullage_programs.files import write_object
+from ullage_programs.line.places import session_file
 
 FILLER = "steep the tea for a minute longer " * 30
 
@@ -241,6 +248,6 @@ def test_what_is_kept_is_the_users_alone(tmp_path: Path) -> None:
     log.write_bytes(calls(0, 2))
     place = Path(session_file(str(log), ".json"))
     for _ in range(2):
-        looking.write_object(str(place), {"log": str(log)})
+        write_object(str(place), {"log": str(log)})
         assert place.stat().st_mode & 0o777 == 0o600
         assert place.parent.stat().st_mode & 0o777 == 0o700

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import ullage_line
+import ullage_programs
 
-DIRECTORY = Path(ullage_line.__file__).parent
-PROGRAMS = ("copilot_cli.py", "qwen_code.py")
+DIRECTORY = Path(ullage_programs.__file__).parent
+PROGRAMS = ("copilot_cli/statusline.py", "qwen_code/statusline.py")
 
 
 def started(program: str, given: bytes, home: Path, **environment: str) -> str:
@@ -34,7 +34,7 @@ def qwen(home: Path, used: int, **other: object) -> str:
         "workspace": {"current_dir": str(home / "project")},
         **other,
     }
-    return started("qwen_code.py", json.dumps(status).encode(), home)
+    return started("qwen_code/statusline.py", json.dumps(status).encode(), home)
 
 
 def copilot(home: Path, last: tuple[int, int], counted: int, **environment: str) -> str:
@@ -47,7 +47,7 @@ def copilot(home: Path, last: tuple[int, int], counted: int, **environment: str)
     }
     status = {"session_id": "s", "context_window": context}
     given = json.dumps(status).encode()
-    return started("copilot_cli.py", given, home, **environment)
+    return started("copilot_cli/statusline.py", given, home, **environment)
 
 
 def test_qwen_code_shows_its_last_input_as_the_least_that_comes(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage_line.replacement import Replacement
+from ullage_programs.replacement import Replacement
 
 
 def test_a_file_has_its_new_content_at_the_end_of_the_block(tmp_path: Path) -> None:

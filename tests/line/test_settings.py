@@ -1,6 +1,6 @@
 import pytest
 
-from ullage_line.settings import ITEMS, LineSettings
+from ullage_programs.line.settings import ITEMS, LineSettings
 
 
 def test_without_a_file_everything_is_shown_in_color() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import ullage_line
+import ullage_programs
 from tests.line.logs import answer, as_line, boundary, prompt, result, use
 
-PROGRAM = Path(ullage_line.__file__).with_name("claude_code.py")
+PROGRAM = Path(ullage_programs.__file__).parent / "claude_code/statusline.py"
 
 CONTEXT = {"context_window_size": 200_000, "total_input_tokens": 0, "current_usage": None}
 
@@ -163,7 +163,7 @@ def test_a_log_of_strange_lines_gives_a_line(tmp_path: Path) -> None:
 LIST_WHAT_A_LOOK_LOADS = """
 import sys
 sys.path.append({place!r})
-from ullage_line.status import main
+from ullage_programs.claude_code.status import main
 main()
 sys.stderr.write(" ".join(sorted(sys.modules)))
 """
@@ -174,8 +174,7 @@ LIGHT = frozenset(
     | {"abc", "builtins", "copyreg", "encodings", "marshal", "site", "time", "winreg"}
     | {
         "zipimport",
-        "math",
-        "ullage_line",
+        "ullage_programs",
         "ntpath",
         "nt",
         "contextlib",
@@ -187,7 +186,7 @@ LIGHT = frozenset(
 
 
 def test_a_look_loads_json_and_nothing_else(log: Path, tmp_path: Path) -> None:
-    code = LIST_WHAT_A_LOOK_LOADS.format(place=str(PROGRAM.parents[1]))
+    code = LIST_WHAT_A_LOOK_LOADS.format(place=str(PROGRAM.parents[2]))
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],
         input=json.dumps(status_of(log)).encode(),

@@ -1,78 +1,178 @@
+"""`ullage context` and the status line give one threshold, whatever is set and whatever the session shows."""
+
+import json
+from pathlib import Path
+
 import pytest
 
-from ullage_line.threshold import Threshold, threshold
+from tests.line.logs import answer, boundary, linked, prompt
+from ullage import Meter
+from ullage.importers import read
+from ullage_programs.claude_code.look import look
+from ullage_programs.claude_code.status import threshold_of
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import settings_of
+
+MODEL = "claude-opus-4-6"
+WINDOW = 200_000
+PERCENTAGE = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+CHOSEN = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 
 
-def point(
-    window: int = 200_000,
-    observed: int = 0,
-    environment: dict[str, str] | None = None,
-    *settings: dict[str, object],
-) -> tuple[int, bool, bool]:
-    found = threshold(window, observed, environment or {}, list(settings))
-    assert found is not None
-    return found.tokens, found.is_observed, found.compacts
+def session(*lines: bytes, version: str = "2.1.330", model: str = MODEL) -> bytes:
+    """The lines, with what each line of a real log says of its session."""
+    entries = [json.loads(line) for line in lines]
+    for entry in entries:
+        entry |= {"sessionId": "s", "version": version, "isSidechain": False}
+        if entry["type"] == "assistant":
+            entry["message"]["model"] = model
+    return b"".join(linked(*(json.dumps(entry).encode() for entry in entries)))
 
 
-def test_the_program_compacts_33000_below_the_window_which_is_not_yet_observed() -> None:
-    assert point() == (167_000, False, True)
-    assert point(1_000_000) == (967_000, False, True)
+CALLS = (prompt("hello"), answer("msg_1", reported=20_000))
 
 
-def test_an_unknown_window_has_no_threshold_but_an_observed_one() -> None:
-    assert threshold(0, 0, {}, []) is None
-    found = threshold(0, 167_094, {}, [])
-    assert isinstance(found, Threshold)
-    assert found.tokens == 167_094
+class Place:
+    """The home directory of a user of Claude Code, and a project."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.project = home / "project"
+        self.log = home / ".claude" / "projects" / "-project" / "s.jsonl"
+        self.log.parent.mkdir(parents=True)
+        (self.project / ".claude").mkdir(parents=True)
+        self.log.write_bytes(session(*CALLS))
+
+    def of_line(self, version: str, model: str, window: int) -> int | None:
+        size = look(str(self.log))
+        assert size is not None
+        status: dict[str, object] = {
+            "transcript_path": str(self.log),
+            "workspace": {"project_dir": str(self.project)},
+            "model": {"id": model},
+            "version": version,
+        }
+        found = threshold_of(status, window, size)
+        return None if found is None else found.tokens
+
+    def of_context(self, window: int) -> int | None:
+        imported = read(self.log)
+        facts = facts_of(imported.program)
+        found = settings_of(facts, self.log, str(self.project))
+        meter = Meter(window=window, client_settings=found.values)
+        for event in imported.events:
+            meter.apply(event)
+        threshold = meter.reading().threshold
+        return threshold.tokens if threshold.by else None  # else Ullage's own
+
+    def threshold(
+        self, version: str = "2.1.330", model: str = MODEL, window: int = WINDOW
+    ) -> int | None:
+        """What both say."""
+        found = self.of_line(version, model, window)
+        assert self.of_context(window) == found
+        return found
 
 
-@pytest.mark.parametrize("observed", [167_094, 167_117, 167_731, 170_251])
-def test_a_compaction_just_above_the_threshold_confirms_it(observed: int) -> None:
-    assert point(observed=observed) == (167_000, True, True)
-
-
-def test_a_compaction_elsewhere_is_where_this_session_compacts() -> None:
-    assert point(observed=155_066) == (155_066, True, True)
-    assert point(observed=60_500) == (60_500, True, True)
-
-
-def test_a_percentage_is_of_the_window_without_the_answer_and_only_lowers() -> None:
-    assert point(environment={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"})[0] == 90_000
-    assert point(environment={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "95"})[0] == 167_000
-
-
-@pytest.mark.parametrize("word", ["", "0", "-5", "101", "nan", "inf", "many", "1e999"])
-def test_a_percentage_that_makes_no_sense_is_not_used(word: str) -> None:
-    assert point(environment={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": word})[0] == 167_000
-
-
-def test_a_narrower_window_can_be_set_in_the_environment_or_the_settings() -> None:
-    variable = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
-    assert point(1_000_000, 0, variable)[0] == 167_000
-    assert point(1_000_000, 0, {}, {"autoCompactWindow": 300_000})[0] == 267_000
-    assert point(200_000, 0, {}, {"autoCompactWindow": 300_000})[0] == 167_000
-
-
-def test_the_stronger_settings_file_wins_and_its_env_counts_as_environment() -> None:
-    percent = {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}}
-    other = {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "20"}}
-    assert point(200_000, 0, {}, dict(percent), dict(other))[0] == 90_000
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return Place(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"autoCompactEnabled": False}, {"env": {"DISABLE_AUTO_COMPACT": "1"}}],
+    ("environment", "settings", "tokens"),
+    [
+        ({}, {}, 167_000),
+        ({CHOSEN: "150000"}, {}, 117_000),
+        ({CHOSEN: "150k"}, {}, 117_000),
+        ({CHOSEN: "many"}, {}, 167_000),
+        ({}, {"autoCompactWindow": "150k"}, 117_000),
+        ({}, {"autoCompactWindow": 150_000}, 117_000),
+        ({}, {"autoCompactWindow": 50_000}, 167_000),
+        ({}, {"modelSettings": {MODEL: {"autoCompactWindow": 150_000}}}, 117_000),
+        ({}, {"autoCompactEnabled": "false"}, 167_000),
+        ({}, {"autoCompactEnabled": False}, None),
+        ({"DISABLE_AUTO_COMPACT": "on"}, {}, None),
+        ({PERCENTAGE: "50"}, {}, 90_000),
+        ({PERCENTAGE: "1e999"}, {}, 167_000),
+        ({PERCENTAGE: "20"}, {"env": {PERCENTAGE: "50"}}, 90_000),
+    ],
 )
-def test_with_compaction_switched_off_the_window_is_the_end(
+def test_a_setting_moves_both(
+    environment: dict[str, str],
     settings: dict[str, object],
+    tokens: int | None,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert point(200_000, 0, {}, settings) == (200_000, True, False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    file = place.home / ".claude" / "settings.json"
+    file.write_text(json.dumps(settings))
+    assert place.threshold() == tokens
 
 
-def test_settings_of_wrong_types_are_not_used() -> None:
-    strange: dict[str, object] = {
-        "autoCompactEnabled": "no",
-        "autoCompactWindow": "many",
-        "env": ["x"],
-    }
-    assert point(200_000, 0, {}, strange)[0] == 167_000
+def test_a_file_of_settings_counts_for_both_in_each_of_its_places(place: Place) -> None:
+    (place.home / ".claude.json").write_text('{"autoCompactEnabled": false}')
+    assert place.threshold() is None
+    user = place.home / ".claude" / "settings.json"
+    user.write_text(
+        '{"autoCompactEnabled": true, /* mine */ "autoCompactWindow": 140000}'
+    )
+    assert place.threshold() == 107_000
+    project = place.project / ".claude" / "settings.json"
+    project.write_text('{"autoCompactWindow": 150000}')
+    assert place.threshold() == 117_000
+
+
+def test_a_directory_that_the_environment_names_counts_for_both(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
+    monkeypatch.setenv(PERCENTAGE, "50")
+    (elsewhere / "settings.json").write_text('{"autoCompactWindow": 150000}')
+    place.log = elsewhere / "projects" / "-project" / "s.jsonl"
+    place.log.parent.mkdir(parents=True)
+    place.log.write_bytes(session(*CALLS))
+    assert place.threshold() == 65_000
+
+
+@pytest.mark.parametrize(
+    ("lines", "tokens"),
+    [
+        ((boundary("auto", 155_066),), 155_066),
+        ((boundary("auto", 170_251),), 167_000),
+        ((boundary("auto", 190_000),), 167_000),
+        ((boundary("auto", 170_251), boundary("auto", 90_000)), 90_000),
+        ((boundary("manual", 90_000),), 167_000),
+        ((answer("msg_2", reported=170_000),), 167_000),
+        ((answer("msg_2", reported=170_000), answer("msg_3", reported=171_000)), None),
+    ],
+)
+def test_what_the_session_shows_moves_both(
+    lines: tuple[bytes, ...], tokens: int | None, place: Place
+) -> None:
+    place.log.write_bytes(session(*CALLS, *lines))
+    assert place.threshold() == tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "window", "tokens"),
+    [
+        ("claude-sonnet-4-5", "2.1.330", 200_000, 200_000),
+        ("claude-sonnet-4-5", "2.1.70", 200_000, 167_000),
+        ("claude-opus-5-5", "2.1.330", 1_000_000, 967_000),
+        ("claude-3-5-haiku-20241022", "2.1.70", 200_000, 178_808),
+    ],
+)
+def test_the_model_and_the_version_move_both(
+    model: str, version: str, window: int, tokens: int, place: Place
+) -> None:
+    place.log.write_bytes(session(*CALLS, version=version, model=model))
+    assert place.threshold(version, model, window) == tokens

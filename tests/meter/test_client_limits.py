@@ -3,7 +3,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from ullage.clients.facts import ClientSetting
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -17,6 +16,7 @@ from ullage.events import (
 from ullage.meter.meter import Meter
 from ullage.meter.reading import CompactionThreshold
 from ullage.usage import Usage
+from ullage_programs.facts import ClientSetting
 
 MODEL = "claude-opus-4-6"
 

@@ -146,7 +146,7 @@ def test_a_reserve_below_zero_is_refused() -> None:
         CATALOGUED.with_settings({"reserve": -1})
 
 
-def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
+def test_settings_of_name_take_effect_and_none_takes_them_back() -> None:
     said = {
         "window": 50_000,
         "default_window": 9_000,

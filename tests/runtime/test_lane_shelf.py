@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.runtime.tapped_calls import NamedLanes
-from ullage.clients.facts import NO_SETTINGS
 from ullage.events import SessionStarted
 from ullage.meter.lanes import Placed
 from ullage.runtime.lane_shelf import HELD_BYTES, LaneShelf, LearningHooks, Notices
 from ullage.store.sqlite.store import SqliteStore
+from ullage_programs.facts import NO_SETTINGS
 
 STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
 

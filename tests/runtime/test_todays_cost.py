@@ -12,10 +12,10 @@ from tests.importers.test_calls import line
 from ullage.cli import main
 from ullage.events import CallEnded, CallStarted, Event, SessionStarted
 from ullage.importers import find_sessions
-from ullage.importers.ullage import PROXY_FILE
 from ullage.runtime.running import Running, RunningList
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage_programs.settings import PROXY_FILE
 
 DAY = "2026-01-20"
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC).timestamp()

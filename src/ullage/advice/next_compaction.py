@@ -11,8 +11,6 @@ import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
-from ullage.clients.compaction_rules import CompactionRule, compaction_rule_of
-from ullage.clients.limits import OWN, name_and_version
 from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
@@ -26,6 +24,9 @@ from ullage.events import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage_programs.advice import CompactionRule, compaction_rule_of
+from ullage_programs.limits import name_and_version
+from ullage_programs.programs import OWN
 
 NEWEST_CALLS: Final = 20
 """Calls whose growth is taken for the present one."""

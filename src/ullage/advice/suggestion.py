@@ -10,7 +10,7 @@ from ullage.advice.contents import SessionContents
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
-from ullage.clients.remedies import Remedied, remedy_of
+from ullage_programs.advice import Remedied, remedy_of
 
 SuggestionKind = Literal[
     "unused_server",

@@ -19,7 +19,7 @@ from ullage.advice.suggestion import (
     largest_names,
     plural,
 )
-from ullage.clients.remedies import Remedied
+from ullage_programs.advice import Remedied
 
 FEWEST_WORDS: Final = 5
 """Distinctive words that a text must have brought: with fewer it can't be told whether one is used again."""

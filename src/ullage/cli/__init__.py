@@ -15,9 +15,7 @@ from typing import Final
 from ullage.cli.exit_codes import DONE, FAILED, INTERRUPTED
 from ullage.cli.mistyped import CommandParser, complain, discard
 from ullage.cli.parser import parser
-from ullage.display.text import safe
 from ullage.errors import UllageError
-from ullage.installation import extra_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,11 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"What was read {what}. Nothing was changed; give a smaller file.")
         return FAILED
     except UllageError as problem:
+        from ullage.display.text import safe
+
         complain(safe(str(problem)))
         return FAILED
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "ullage_simulators":
             raise
+        from ullage.installation import extra_command  # which reads TOML
+
         complain(
             f"This needs the simulators. Install them: {extra_command('simulators')}"
         )

@@ -29,13 +29,14 @@ from ullage.display.text import counted
 from ullage.errors import UllageError
 from ullage.events import FirstCall
 from ullage.importers import ImportedSession
-from ullage.importers.client_settings import FoundSettings, settings_of
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
 from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import FoundSettings, settings_of
 
 
 def context(options: argparse.Namespace) -> int:
@@ -146,7 +147,7 @@ def subject_of(
 
 def client_settings(imported: ImportedSession) -> FoundSettings:
     """The settings of the program that wrote a log, as they are now."""
-    return settings_of(imported.program, Path(imported.path), imported.cwd)
+    return settings_of(facts_of(imported.program), Path(imported.path), imported.cwd)
 
 
 def for_people(

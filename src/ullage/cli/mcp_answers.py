@@ -33,11 +33,11 @@ from ullage.errors import InputError, UllageError
 from ullage.events import Event
 from ullage.importers import FoundSession, directory_of, find_sessions
 from ullage.importers.subagent_tools import subagent_tools
-from ullage.importers.ullage import PROXY_FILE
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
+from ullage_programs.settings import PROXY_FILE
 
 MOST_LISTED: Final = 100
 MOST_LARGEST: Final = 50

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from ullage.cli.client_names import CLIENTS, client_name, program_name
 from ullage.cli.mistyped import CommandParser
 from ullage.cli.option_values import (
+    a_path,
     days,
     patience,
     period,
@@ -659,7 +659,7 @@ COMMANDS = (
             "log LOG",
             "a session log of Claude Code, instead of its JSON on standard input",
             nargs="?",
-            type=Path,
+            type=a_path,
         ),
         value(
             "--window N",

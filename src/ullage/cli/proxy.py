@@ -10,8 +10,8 @@ from typing import Final
 from ullage.cli.relaying import metering_settings, relay_command
 from ullage.cli.upstreams import default_upstreams, read_upstreams
 from ullage.directories import data_directory
-from ullage.importers.ullage import PROXY_FILE
 from ullage.user_file import user_endpoints
+from ullage_programs.settings import PROXY_FILE
 
 ADDRESS: Final = "{address}"
 """The relay fills it in once it listens."""

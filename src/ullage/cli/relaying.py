@@ -14,10 +14,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ullage.cli.stores import own_file
-from ullage.clients.marks import MARK_HEADERS, NAMED_SESSION
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.store.urls import is_database_url
 from ullage.upstreams import is_loopback
+from ullage_programs.marks import NAMED_SESSION, mark_headers
 from ullage_relay.options import TOKEN_VARIABLE
 
 RELAY: Final = (sys.executable, "-P", "-m", "ullage_relay")
@@ -64,7 +64,7 @@ def relay_command(
         "version": version("ullage"),
         "upstreams": dict(upstreams),
         "metering": METERING,
-        "marks": [each for each in MARK_HEADERS if each != NAMED_SESSION],
+        "marks": [each for each in sorted(mark_headers()) if each != NAMED_SESSION],
         "metering_settings": dict(metering),
         "guard": "guard" in metering,
         **more,

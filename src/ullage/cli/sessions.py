@@ -17,7 +17,6 @@ from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import read_session
-from ullage.clients.limits import name_and_version
 from ullage.display.gauge_line import spelled
 from ullage.display.text import (
     Line,
@@ -39,14 +38,16 @@ from ullage.importers import (
     find_sessions,
     read,
 )
-from ullage.importers.client_settings import settings_of
 from ullage.importers.growing import GrowingLog
-from ullage.importers.ullage import PROXY_CHILD, PROXY_FILE
+from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.runtime.running import DOCUMENT_BYTES, ENDS, first_line
 from ullage.runtime.watched import UnusableSession
 from ullage.store.urls import POSTGRES, shown_place
+from ullage_programs.limits import name_and_version
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import PROXY_FILE, settings_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,9 @@ def outline(place: FoundSession) -> Outline:
         return Outline(
             place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said
         )
-    settings = settings_of(imported.program, place.path, imported.cwd or place.cwd)
+    settings = settings_of(
+        facts_of(imported.program), place.path, imported.cwd or place.cwd
+    )
     meter = Meter(estimator="pretoken", client_settings=settings.values)
     for event in imported.events:
         meter.apply(event)

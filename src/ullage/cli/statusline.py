@@ -1,19 +1,18 @@
-"""``ullage statusline``: Claude Code's status line, by hand. Claude Code itself starts ``ullage_line``."""
+"""``ullage statusline``: Claude Code's status line, by hand. The program itself starts ``ullage_programs``."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ullage.cli.context import client_settings
 from ullage.cli.exit_codes import FAILED
-from ullage.cli.session import metered
-from ullage.cli.sessions import chosen_session
-from ullage.display.text import printable
-from ullage.meter.meter import Meter
-from ullage_line import status
+from ullage_programs.claude_code import status
+from ullage_programs.line.print import read_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def statusline(options: argparse.Namespace) -> int:
@@ -31,22 +30,29 @@ def statusline(options: argparse.Namespace) -> int:
 
 
 def _of_log(log: Path, window: int | None) -> int:
+    from ullage.display.text import printable
+
     if not os.path.isfile(log):
         print(
             f"ullage statusline: no log at {printable(str(log))}. `ullage sessions` lists the logs that exist.",
             file=sys.stderr,
         )
         return FAILED
+    from ullage.cli.context import client_settings  # which a line from JSON need not load
+    from ullage.cli.session import metered
+    from ullage.cli.sessions import chosen_session
+    from ullage.meter.meter import Meter
+
     imported = chosen_session(str(log), "")
     found = client_settings(imported)
     meter = Meter(window=window, client_settings=found.values)
     reading = metered(imported, meter, None).meter.reading()
     told: dict[str, object] = {
         "transcript_path": str(log.resolve()),
-        "cwd": imported.cwd or str(Path.cwd()),
+        "cwd": imported.cwd or os.getcwd(),
         "context_window": {"context_window_size": reading.window.tokens},
         "model": {"id": reading.model},
         "version": imported.program.rpartition(" ")[2],
     }
-    print(status.status_line(told, status.read_settings()))
+    print(status.status_line(told, read_settings()))
     return 0

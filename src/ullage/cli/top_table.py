@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.cli.sessions import ID_LENGTH
-from ullage.clients.limits import name_and_version
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import spelled
 from ullage.display.glyphs import Glyphs
@@ -26,6 +25,7 @@ from ullage.display.text import (
 from ullage.meter.reading import Reading, Used
 from ullage.meter.spend import Spent
 from ullage.runtime.running import Running, RunningSession
+from ullage_programs.limits import name_and_version
 
 IDLE_S: Final = 300.0
 """A session that was not written to for so many seconds is idle."""

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.cli.footing import dollars
-from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.directories import data_directory
 from ullage.display.text import counted, number, percent
 from ullage.errors import UllageError
 from ullage.events import CallStarted, Event, SessionStarted
-from ullage.importers.client_settings import settings_of
-from ullage.importers.ullage import PROXY_FILE
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.sqlite.store import SqliteStore
+from ullage_programs.facts import NO_SETTINGS, ClientSettings
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import PROXY_FILE, settings_of
 
 MOST: Final = 20
 """Sessions that were changed last, which are looked at."""
@@ -77,7 +77,7 @@ def client_settings(events: Sequence[Event], path: Path) -> ClientSettings:
     """The settings of the program whose session this is, as they are now: its window follows from them."""
     for event in events:
         if isinstance(event, SessionStarted):
-            return settings_of(event.program, path, event.cwd).values
+            return settings_of(facts_of(event.program), path, event.cwd).values
     return NO_SETTINGS
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from ullage.errors import NotASession, UnreadableInput
-from ullage.importers.claude_code import ClaudeCodeReader, nested_logs
 from ullage.importers.detect import (
+    formats,
     lines_beside,
     read,
     reader_for,
@@ -21,8 +21,8 @@ from ullage.importers.places import (
 )
 from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import lines_of, open_regular
-from ullage.importers.ullage import PROXY_FILE
 from ullage.meter.spent_calls import CallCollector, CallsOfLog
+from ullage_programs.settings import PROXY_FILE
 
 _BATCH: Final = 100
 """Lines whose events are in memory at once."""
@@ -75,8 +75,9 @@ def _lone_subagents(root: Path) -> list[FoundSession]:
 
 def files_of(place: FoundSession) -> list[Path]:
     """The files that the calls of a session are read from."""
-    if place.format == "claude-code" and not place.path.name.startswith("agent-"):
-        return [place.path, *nested_logs(place.path)]
+    for each in formats():
+        if each.name == place.format:
+            return [place.path, *each.beside(place.path)]
     return [place.path]
 
 
@@ -105,9 +106,8 @@ def _streamed(
         lines = lines_of(file)
         while batch := list(islice(lines, _BATCH)):
             collector.add(reader.feed(batch))
-    if isinstance(reader, ClaudeCodeReader):
-        for log in files_of(place)[1:]:
-            reader.feed_subagent(lines_beside(log))
+    for log in files_of(place)[1:]:
+        reader.feed_subagent(lines_beside(log))
     collector.add(reader.settle())
     imported = reader.imported((), str(place.path))
     return calls_of_log(place, imported, collector, reader)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
@@ -24,6 +24,7 @@ from ullage.envelope import (
     DATABASE_STEPS,
 )
 from ullage.errors import UnreadableInput
+from ullage.importers.reader import ImportedSession
 from ullage.importers.regular import open_regular
 
 BUSY_TIMEOUT_S: Final = 2.0
@@ -38,6 +39,22 @@ class StoredSession(NamedTuple):
     title: str
     directory: str
     updated: float
+
+
+class DatabaseFormat(NamedTuple):
+    """Sessions in an SQLite file: everything that is asked of such a format, also where its program keeps the files."""
+
+    name: str
+    is_one: Callable[[bytes], bool]
+    """Whether a file that begins so is one of these."""
+    read: Callable[[Path, str], ImportedSession]
+    """Reads one session, the newest if none is named."""
+    sessions: Callable[[Path], list[StoredSession]]
+    """The sessions in a file."""
+    files: Callable[[Mapping[str, str], Path], list[Path]]
+    """Where the files are, by the environment and the user's home; the usual place where there is none."""
+    pattern: str = ""
+    """The names of the files in the program's own directory, which then stands for the newest of them."""
 
 
 class Database:
@@ -120,9 +137,9 @@ def _why(problem: Exception) -> str:
 
 
 @cache
-def queries(file: str) -> dict[str, str]:
-    """The statements of an SQL file of this package by their names: ``-- name: …`` begins each."""
-    text = files("ullage.importers").joinpath(file).read_text()
+def queries(package: str, file: str) -> dict[str, str]:
+    """The statements of a package's SQL file by their names: ``-- name: …`` begins each."""
+    text = files(package).joinpath(file).read_text()
     pieces = (piece.partition("\n") for piece in text.split("-- name: ")[1:])
     return {name.strip(): query for name, _, query in pieces}
 

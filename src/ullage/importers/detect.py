@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from ullage.envelope import DOCUMENT_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
-from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
-from ullage.importers.claude_code import recognise as recognise_claude_code
-from ullage.importers.codex import CodexReader
-from ullage.importers.codex import recognise as recognise_codex
-from ullage.importers.copilot_cli import CopilotCliReader
-from ullage.importers.copilot_cli import recognise as recognise_copilot_cli
-from ullage.importers.database import StoredSession
+from ullage.importers.database import DatabaseFormat
 from ullage.importers.fields import Unusable, decode_line, read_document
-from ullage.importers.gemini_cli import GeminiCliReader
-from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
-from ullage.importers.opencode import OpenCodeReader
-from ullage.importers.opencode_storage import (
-    opencode_databases,
-    read_beside,
-    read_database,
-    stored_in_database,
-    stored_in_directory,
-)
-from ullage.importers.opencode_storage import recognise as recognise_opencode
-from ullage.importers.pi import PiReader
-from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
-from ullage.importers.qwen_code import QwenCodeReader
-from ullage.importers.qwen_code import recognise as recognise_qwen_code
-from ullage.importers.reader import ImportedSession, Reader
+from ullage.importers.reader import ImportedSession, LogFormat, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
 from ullage.importers.ullage import (
     UllageReader,
@@ -46,6 +27,7 @@ from ullage.importers.ullage import (
     read_own_database,
 )
 from ullage.importers.ullage import recognise as recognise_ullage
+from ullage_programs.programs import FOLDERS
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -59,71 +41,50 @@ _COMPRESSED = {
 }
 
 
-class Format(NamedTuple):
-    """A log format: its reader, and a function that names what a sample lacks to be of this format (empty if it is)."""
-
-    name: str
-    recognise: Callable[[list[object]], str]
-    reader: type[Reader]
+FIRST = LogFormat("ullage", recognise_ullage, UllageReader)
+LAST = LogFormat("plain", recognise_plain, PlainReader)
 
 
-FORMATS = (
-    Format("ullage", recognise_ullage, UllageReader),
-    Format("qwen-code", recognise_qwen_code, QwenCodeReader),
-    Format("claude-code", recognise_claude_code, ClaudeCodeReader),
-    Format("codex", recognise_codex, CodexReader),
-    Format("pi", recognise_pi, PiReader),
-    Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
-    Format("copilot-cli", recognise_copilot_cli, CopilotCliReader),
-    Format("opencode", recognise_opencode, OpenCodeReader),
-    Format("plain", recognise_plain, PlainReader),
-)
-"""In the order they are tried: formats that name themselves first, plain JSON last. qwen-code's records have the ids of
-Claude Code's, so that they are looked at first."""
+@cache
+def formats() -> tuple[LogFormat, ...]:
+    """In the order they are tried: formats that name themselves first, plain JSON last."""
+    found = _of_programs("FORMAT")
+    found.sort(key=lambda each: not each.is_tried_first)
+    return (FIRST, *found, LAST)
 
 
-class DatabaseFormat(NamedTuple):
-    """Sessions in an SQLite file: everything that is asked of such a format, also where its program keeps the files."""
+@cache
+def databases() -> tuple[DatabaseFormat, ...]:
+    """In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other one."""
+    own = DatabaseFormat(
+        "ullage", is_own_database, read_own_database, own_sessions, own_files
+    )
+    return (own, *_of_programs("DATABASE"))
 
-    name: str
-    is_one: Callable[[bytes], bool]
-    """Whether a file that begins so is one of these."""
-    read: Callable[[Path, str], ImportedSession]
-    """Reads one session, the newest if none is named."""
-    sessions: Callable[[Path], list[StoredSession]]
-    """The sessions in a file."""
-    files: Callable[[Mapping[str, str], Path], list[Path]]
-    """Where the files are, by the environment and the user's home; the usual place where there is none."""
+
+def _of_programs(name: str) -> list[Any]:
+    """What the readers of the programs have under this name."""
+    logs = [import_module(f"ullage_programs.{folder}.log") for folder in FOLDERS]
+    return [getattr(log, name) for log in logs if hasattr(log, name)]
 
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-
-DATABASES = (
-    DatabaseFormat("ullage", is_own_database, read_own_database, own_sessions, own_files),
-    DatabaseFormat(
-        "opencode",
-        lambda head: True,
-        read_database,
-        stored_in_database,
-        opencode_databases,
-    ),
-)
-"""In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other database."""
 
 
 def read(path: str | Path, *, session: str = "") -> ImportedSession:
     """Read a session log, whichever program wrote it.
 
-    ``path`` is a log file, a database of ours or of OpenCode, or an OpenCode data directory; ``session`` chooses one
-    of several sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is
-    a damaged database, and ``NotASession`` for one that no format fits. Unusable lines never raise: the result
-    lists them.
+    ``path`` is a log file, a database of ours or of OpenCode, or the directory of the latter; ``session`` chooses one
+    of several sessions in a database.
+
+    Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is a damaged database, and
+    ``NotASession`` for one that no format fits. Unusable lines never raise: the result lists them.
     """
     where = Path(path)
     if os.path.isdir(where):
         return _read_directory(where, session)
     head = _head(where)
-    for database in DATABASES:
+    for database in databases():
         if head.startswith(SQLITE_MAGIC) and database.is_one(head):
             return database.read(where, session)
     for magic, command in _COMPRESSED.items():
@@ -137,35 +98,24 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
 def reader_for(path: str | Path) -> Reader:
     """A reader for a log of lines that grows, chosen by the file's present content; it has read nothing yet.
 
-    Raises as ``read`` does, and ``NotASession`` for a format that has no lines.
+    Raises as ``read`` does.
     """
     where = Path(path)
     sample = _sample(where)
     chosen, tried = _recognise(sample)
-    if (
-        chosen is None or chosen.reader is OpenCodeReader
-    ):  # whose messages are files of their own
+    if chosen is None:
         raise NotASession(str(where), tried)
     return chosen.reader(where.stem)
 
 
 def _read_directory(where: Path, session: str) -> ImportedSession:
-    """OpenCode's data directory, or its storage; any other directory is no session."""
-    databases = sorted(where.glob("opencode*.db"))
-    if databases:
-        return read_database(databases[-1], session)
-    storage = where if (where / "session").is_dir() else where / "storage"
-    stored = stored_in_directory(storage)
-    if session:
-        stored = [each for each in stored if each[1].id == session]
-    if not stored:
-        missed = FormatMiss(
-            "opencode",
-            "a directory without opencode.db and without storage/session/*/*.json",
-        )
-        raise NotASession(f"The directory {where}", (missed,))
-    newest = max(stored, key=lambda each: each[1].updated)
-    return read(newest[0])
+    """OpenCode's data directory; any other directory is no session."""
+    for database in databases():
+        files = sorted(where.glob(database.pattern)) if database.pattern else []
+        if files:
+            return database.read(files[-1], session)
+    missed = FormatMiss("opencode", "a directory without opencode.db")
+    raise NotASession(f"The directory {where}", (missed,))
 
 
 def _head(where: Path) -> bytes:
@@ -188,12 +138,9 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
 
 def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
     """The result, with the content of other files that belong to the log."""
-    if isinstance(reader, ClaudeCodeReader):
-        for child in subagent_logs(where, reader.rows.session):
-            reader.subagents.add(child.name)
-            reader.feed_subagent(lines_beside(child))
-    elif isinstance(reader, OpenCodeReader):
-        read_beside(where, reader)
+    for child in reader.subagent_logs(where):
+        reader.subagents.add(child.name)
+        reader.feed_subagent(lines_beside(child))
     return reader.imported([*events, *reader.settle()], str(where))
 
 
@@ -235,11 +182,6 @@ def _read_document(
     reader = chosen.reader(where.stem)
     reader.lines = 1
     if document.torn:
-        if isinstance(reader, OpenCodeReader):
-            raise UnreadableInput(
-                f"{where} can't be read as JSON: it is the session's own file, and nothing can be read "
-                "without it. Restore it from a backup."
-            )
         reader.skip("torn: the end of the file is missing")
     try:
         reader.accept(document.value)
@@ -274,10 +216,10 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
             continue
 
 
-def _recognise(sample: list[object]) -> tuple[Format | None, tuple[FormatMiss, ...]]:
+def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss, ...]]:
     """The first format that fits, and what the sample lacked for the formats before it."""
     missed: list[FormatMiss] = []
-    for format_ in FORMATS:
+    for format_ in formats():
         lacks = format_.recognise(sample)
         if not lacks:
             return format_, tuple(missed)

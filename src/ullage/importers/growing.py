@@ -21,7 +21,6 @@ import msgspec
 from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import Event
-from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.detect import (
     SAMPLE_BYTES,
     SAMPLE_LINES,
@@ -226,10 +225,9 @@ class GrowingLog:
             )
         branch = branched(self._reader)
         held = branch.feed([self._partial]) if self._partial else []
-        if isinstance(branch, ClaudeCodeReader):
-            for child in self._subagent_logs(branch):
-                branch.subagents.add(child.name)
-                branch.feed_subagent(self._usages_of(child))
+        for child in branch.subagent_logs(self.path, self._sessions):
+            branch.subagents.add(child.name)
+            branch.feed_subagent(self._usages_of(child))
         held += branch.settle()
         return Growth(
             certain=tuple(certain),
@@ -305,9 +303,6 @@ class GrowingLog:
         self._looked_at += len(data)
         self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
 
-    def _subagent_logs(self, reader: ClaudeCodeReader) -> list[Path]:
-        return subagent_logs(self.path, reader.rows.session, self._sessions)
-
     def _usages_of(self, child: Path) -> list[bytes]:
         """The lines of a subagent's log that say what it used."""
         stamp = _stamp(child)
@@ -371,8 +366,8 @@ class GrowingLog:
         beside = [self.path.with_name(f"{self.path.name}-wal")]
         if self.path.is_dir():
             beside = [each for each in self.path.rglob("*") if each.is_file()]
-        elif isinstance(self._reader, ClaudeCodeReader):
-            beside += self._subagent_logs(self._reader)
+        elif self._reader is not None:
+            beside += self._reader.subagent_logs(self.path, self._sessions)
         return tuple(_stamp(each) for each in (self.path, *beside))
 
 
@@ -389,7 +384,7 @@ def _stamp(path: Path) -> _Stamp:
 _COLLECTIONS: Final = frozenset({dict, list, set, Counter})
 """Other kinds of them remember what they have counted; that is shared."""
 
-_MODULES: Final = ("ullage.importers.", "ullage.codec.parts")
+_MODULES: Final = ("ullage.importers.", "ullage_programs.", "ullage.codec.parts")
 """Where the classes are whose objects say how far a log was read."""
 
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), frozenset, type})

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ullage.errors import InputError
-from ullage.importers.detect import DATABASES, DatabaseFormat, read, reader_for
-from ullage.importers.opencode_storage import opencode_directory, stored_in_directory
+from ullage.importers.database import DatabaseFormat
+from ullage.importers.detect import databases, read, reader_for
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
-from ullage.importers.ullage import PROXY_FILE
+from ullage_programs.facts import ProgramFacts
+from ullage_programs.programs import PROGRAMS
+from ullage_programs.settings import PROXY_FILE
 
 HEAD_LINES = 200
 DIRECTORY_LINES = 20
@@ -111,26 +113,16 @@ def find_sessions(
     base = Path.home() if home is None else home
     places: list[FoundSession] = []
     looked: list[Looked] = []
-    for database in DATABASES:
+    for database in databases():
         for path in database.files(environment, base):
             stored, seen = _stored(database, path)
             places += stored
             looked.append(seen)
-    for format_, directory, patterns in usual_directories(environment, base):
-        found = [
-            place for pattern in patterns for place in _files(format_, directory, pattern)
-        ]
-        places += found
-        looked.append(
-            Looked(
-                format_,
-                " or ".join(str(directory / pattern) for pattern in patterns),
-                len(found),
-            )
-        )
-    older, seen = _opencode_files(environment, base, places)
-    places += older
-    looked.append(seen)
+    for facts in PROGRAMS.values():
+        for directory in _directories(facts, environment, base):
+            found, seen = _in_directory(facts, Path(directory))
+            places += found
+            looked.append(seen)
     places.sort(key=lambda place: place.modified, reverse=True)
     return Found(tuple(places), tuple(looked))
 
@@ -182,54 +174,24 @@ def _whole(place: FoundSession) -> Glance:
     return Glance(imported.title, imported.cwd, models[-1] if models else "")
 
 
-class UsualDirectory(NamedTuple):
-    """Where a program keeps its logs: its own directory, and their names in it."""
+def _directories(
+    facts: ProgramFacts, environment: Mapping[str, str], home: Path
+) -> list[str]:
+    """The program's own directories, if its logs are files in them."""
+    if not facts.logs.patterns:
+        return []
+    return facts.logs.directories(environment, str(home))
 
-    program: str
-    directory: Path
-    patterns: tuple[str, ...]
 
-
-def usual_directories(
-    environment: Mapping[str, str], home: Path
-) -> Iterator[UsualDirectory]:
-    """The directories of all programs.
-
-    Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
-    https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
-    https://github.com/badlogic/pi-mono (``packages/coding-agent/src/config.ts``). Gemini CLI: ``GEMINI_CLI_HOME``,
-    https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``). qwen-code:
-    ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME``, the npm package ``@qwen-code/qwen-code`` 0.24.4. Copilot CLI: the npm package
-    ``@github/copilot`` 1.0.102.
-    """
-    claude = environment.get("CLAUDE_CONFIG_DIR", "")
-    homes = [Path(each) for each in claude.split(",") if each] or [
-        home / ".claude",
-        home / ".config" / "claude",
-    ]
-    for each in homes:
-        yield UsualDirectory("claude-code", each, ("projects/*/*.jsonl",))
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    yield UsualDirectory(
-        "codex",
-        codex,
-        ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
-    )
-    pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-    yield UsualDirectory("pi", pi, ("sessions/*/*.jsonl",))
-    gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
-    yield UsualDirectory(
-        "gemini-cli",
-        gemini,
-        ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"),
-    )
-    qwen = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
-    yield UsualDirectory(
-        "copilot-cli", home / ".copilot", ("session-state/*/events.jsonl",)
-    )
-    yield UsualDirectory(
-        "qwen-code", Path(qwen or home / ".qwen"), ("projects/*/chats/*.jsonl",)
-    )
+def _in_directory(
+    facts: ProgramFacts, directory: Path
+) -> tuple[list[FoundSession], Looked]:
+    """The logs in one of a program's own directories."""
+    found: list[FoundSession] = []
+    for pattern in facts.logs.patterns:
+        found += _files(facts.name, directory, pattern)
+    where = " or ".join(str(directory / pattern) for pattern in facts.logs.patterns)
+    return found, Looked(facts.name, where, len(found))
 
 
 def _files(format_: str, directory: Path, pattern: str) -> Iterator[FoundSession]:
@@ -263,17 +225,3 @@ def _stored(database: DatabaseFormat, path: Path) -> tuple[list[FoundSession], L
         for one in stored
     ]
     return places, Looked(name, str(path), len(places))
-
-
-def _opencode_files(
-    environment: Mapping[str, str], home: Path, known: Iterable[FoundSession]
-) -> tuple[list[FoundSession], Looked]:
-    """OpenCode's older form, a directory of small files, without the sessions that its database took over."""
-    storage = opencode_directory(environment, home) / "storage"
-    taken = {place.session for place in known}
-    places = [
-        FoundSession("opencode", path, one.updated, "", one.title, one.directory)
-        for path, one in stored_in_directory(storage)
-        if one.id not in taken
-    ]
-    return places, Looked("opencode", str(storage / "session/*/*.json"), len(places))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from ullage.codec.reminders import words_of_person
@@ -146,6 +147,18 @@ class Reader(ABC):
     def leave_out(self) -> None:  # noqa: B027 - most readers hold nothing across such a gap
         """The next line does not follow the last one: what stands between them is not read."""
 
+    def subagent_logs(
+        self, path: Path, known: dict[Path, str] | None = None
+    ) -> list[Path]:
+        """The logs of the session's subagents, which lie beside its own; none in most programs.
+
+        ``known`` keeps whose session each is of, so that the next look opens new ones alone.
+        """
+        return []
+
+    def feed_subagent(self, lines: Iterable[bytes]) -> None:  # noqa: B027 - see ``subagent_logs``
+        """The log of a subagent: its calls are spend. What can't be read of it is passed over."""
+
     def skip(self, reason: str) -> None:
         """Count the current line as not read."""
         self.skips.add(self.lines, reason)
@@ -195,3 +208,19 @@ class Reader(ABC):
             size_bytes=size_bytes,
             subagents=len(self.subagents),
         )
+
+
+def _none_beside(path: Path) -> list[Path]:
+    return []
+
+
+class LogFormat(NamedTuple):
+    """A format of logs: its reader, and a function that names what a sample lacks to be of it (empty if it is)."""
+
+    name: str
+    recognise: Callable[[list[object]], str]
+    reader: type[Reader]
+    beside: Callable[[Path], list[Path]] = _none_beside
+    """Other logs of the same session, told by their place alone."""
+    is_tried_first: bool = False
+    """Whether another program's format fits its logs too."""

@@ -10,13 +10,13 @@ import ullage.importers.fields as f
 from ullage.encoding import UndecodableRow, decode_event
 from ullage.errors import InputError
 from ullage.events import MessageAdded
-from ullage.importers.claude_code import subagent_logs
 from ullage.importers.detect import lines_beside
 from ullage.importers.fields import Unusable, decode_line
 from ullage.importers.reader import ImportedSession
 from ullage.importers.regular import open_regular
 from ullage.importers.ullage import child_lines, is_own_database
 from ullage.messages import ToolCallPart
+from ullage_programs.claude_code.log import subagent_logs
 
 MOST_NAMES: Final = 10_000
 """Names that are kept; a log may hold any number."""

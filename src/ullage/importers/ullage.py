@@ -48,6 +48,7 @@ from ullage.importers.database import (
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
 from ullage.messages import Message, TextPart
+from ullage_programs.settings import PROXY_FILE
 
 FORMAT = "ullage-session"
 """What the header's ``format`` says."""
@@ -301,9 +302,6 @@ def recognise(sample: list[object]) -> str:
 
 FILE = "sessions.db"
 
-PROXY_FILE: Final = "proxy.db"
-"""The database of the sessions that the proxy metered, beside that of the agent's own."""
-
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
@@ -504,4 +502,4 @@ def _opened(path: Path) -> Iterator[_OwnDatabase]:
                 f"{path} was written by another Ullage: its tables are of version {version}, and this one reads "
                 f"version {VERSION}. Export its sessions as JSON lines with that one, and name the files."
             )
-        yield _OwnDatabase(database, queries("ullage.sql"))
+        yield _OwnDatabase(database, queries("ullage.importers", "ullage.sql"))

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ullage.clients.facts import Circumstances
-from ullage.clients.limits import (
-    OWN,
-    SeenSizes,
-    limits_of,
-    name_and_version,
-    title_of,
-)
-from ullage.events import CompactionCommitted
 from ullage.meter.limits import ModelLimits
 from ullage.meter.state import State
 from ullage.meter.window import Limits
-from ullage.usage import Usage
+from ullage_programs.facts import Circumstances
+from ullage_programs.limits import name_and_version
+from ullage_programs.programs import OWN, limits_of, title_of
 
 
 def with_client(state: State) -> Limits:
@@ -36,27 +29,3 @@ def with_client(state: State) -> Limits:
     )
     client = limits_of(state.program, known, state.limits.named_window, state.seen)
     return replace(state.limits, program=title_of(state.program), client=client)
-
-
-def after_request(seen: SeenSizes) -> SeenSizes:
-    """A request goes out: what the last call left was not compacted."""
-    if seen.last <= seen.passed:
-        return seen
-    return replace(seen, passed=seen.last)
-
-
-def after_call(seen: SeenSizes, context: int, usage: Usage) -> SeenSizes:
-    """A call reported its input."""
-    largest = max(seen.largest, context)
-    return replace(seen, largest=largest, last=context + (usage.output or 0))
-
-
-def after_compaction(seen: SeenSizes, event: CompactionCommitted) -> SeenSizes:
-    """The view was compacted: by the program itself, or because a person asked for it.
-
-    A log that lacks the size is taken to mean the size that the last call reported.
-    """
-    size = event.before or seen.last
-    if event.is_automatic and size:
-        return replace(seen, last=0, compacted_at=size)
-    return replace(seen, last=0, passed=0)

@@ -26,7 +26,7 @@ NEAR_S: Final = 300.0
 have run; two calls with the same input, cache and output in that time are one."""
 
 _UNLOGGED: Final = frozenset({"summary", "other"})
-"""Purposes of calls that Claude Code's log has only as a difference of its totals (``importers/claude_costs.py``)."""
+"""Purposes of calls that Claude Code's log has only as a difference of its totals (``claude_code/log_costs.py``)."""
 
 
 class PlacedCall(NamedTuple):

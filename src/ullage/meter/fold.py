@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ullage.clients.limits import NOTHING_SEEN
 from ullage.codec.dialects import passes_of
 from ullage.errors import SettingError, UnreadableInput
 from ullage.events import (
@@ -58,12 +57,7 @@ from ullage.meter.clearing import (
     cleared_tokens,
     keeps_reasoning,
 )
-from ullage.meter.client_limits import (
-    after_call,
-    after_compaction,
-    after_request,
-    with_client,
-)
+from ullage.meter.client_limits import with_client
 from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
 from ullage.meter.expected import (
@@ -105,6 +99,7 @@ from ullage.reasoning import ReasoningPolicy, step_of
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
 from ullage.usage import Usage
+from ullage_programs.limits import NOTHING_SEEN
 
 NO_USAGE = "the last call reported no usage"
 
@@ -597,7 +592,9 @@ class Fold(State):
             behind=event.behind,
             added=tuple(message.id for message in event.added),
         )
-        self.seen = after_compaction(self.seen, event)
+        self.seen = self.seen.after_compaction(
+            event.before or 0, is_automatic=event.is_automatic
+        )
         self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
@@ -691,7 +688,7 @@ class Fold(State):
             is_held=event.is_held,
             doubted=self.reports.beyond,
         )
-        self.seen = after_request(self.seen)
+        self.seen = self.seen.after_request()
         self.marks.clear()
 
     def _request(self, forecast: Forecast) -> Pending:
@@ -739,7 +736,7 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
-        self.seen = after_call(self.seen, context, usage)
+        self.seen = self.seen.after_call(context, usage.output or 0)
         self._take_client_limits()
         level: float | None = None
         is_surprise = verdict.history.surprise is not None

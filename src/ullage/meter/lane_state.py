@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from ullage.clients.marks import Marks, SeenPrompt, marks_of
 from ullage.codec.body_pieces import BodyPiece, BodyPieces, pieces_of
 from ullage.codec.held import is_conversation, keeps_head
 from ullage.codec.routes import route_of
@@ -22,6 +21,7 @@ from ullage.meter.lane_signs import (
     sign_of,
     tasks_in,
 )
+from ullage_programs.marks import Marks, SeenPrompt, marks_of
 
 MARKS_AT_MOST: Final = 400
 """Requests of a lane that a later one can be told to continue."""

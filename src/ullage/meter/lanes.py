@@ -11,7 +11,7 @@ lane of the conversation has the session's own id, that of a subagent ``<session
 other calls beside the conversation have no lane of their own: they are placed in the lane that they are for, with
 their purpose.
 
-The session and the subagent are what the client's own marks say (``ullage.clients.marks``). Without marks a request
+The session and the subagent are what the client's own marks say (``ullage_programs.marks``). Without marks a request
 belongs to the lane that it continues: its pieces (``ullage.codec.body_pieces``) begin with those of an earlier request.
 What continues none is, in this order, a subagent, if its first message is the argument of a tool call; a conversation
 after a compaction, if it begins with what the model wrote last or has kept the end of the history; or a new one.

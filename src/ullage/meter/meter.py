@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader
 from ullage.codec.dialects import dialect_for, read_reported
@@ -76,6 +75,7 @@ from ullage.models.providers import NO_ENDPOINTS, read_name
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
+from ullage_programs.facts import NO_SETTINGS, ClientSettings
 
 log = logging.getLogger("ullage.meter")
 

@@ -33,7 +33,7 @@ CHILD: Final = "child-"
 """How the id of a subagent's call begins in the log of its session."""
 
 UNLOGGED: Final = "unlogged-"
-"""How the id begins of what only the totals of a program show (``importers/claude_costs.py``)."""
+"""How the id begins of what only the totals of a program show (``claude_code/log_costs.py``)."""
 
 ZERO: Final = ":zero"
 """How the flag of a count ends that was not made (``codec/usage.py``)."""

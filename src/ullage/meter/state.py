@@ -11,8 +11,6 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ullage.clients.facts import ClientSettings
-from ullage.clients.limits import NOTHING_SEEN, SeenSizes
 from ullage.events import FirstCall
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
@@ -49,6 +47,8 @@ from ullage.models.binding import (
 from ullage.reasoning import ReasoningPolicy, bare_model
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
+from ullage_programs.facts import ClientSettings
+from ullage_programs.limits import NOTHING_SEEN, SeenSizes
 
 MUCH = 10_000
 DENSEST = 8.0

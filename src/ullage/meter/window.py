@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ullage.clients.limits import UNKNOWN_LIMITS, ClientLimits
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
 from ullage.meter.reading import (
@@ -20,6 +19,7 @@ from ullage.meter.reading import (
     Window,
     WindowSource,
 )
+from ullage_programs.limits import UNKNOWN_LIMITS, ClientLimits
 
 DEFAULT_TRIGGER = 0.8
 """Share of the window at which compaction starts: Dexto's figure (docs/from-the-seeds.md)."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from ullage.clients.facts import ClientSettings
 from ullage.errors import (
     LeaseLost,
     SessionNotFound,
@@ -21,6 +20,7 @@ from ullage.meter.without_content import ContentRemover
 from ullage.runtime.metered_lane import MeteredLane, TakenOver
 from ullage.store.store import Store
 from ullage.tokens.calibration import Calibration
+from ullage_programs.facts import ClientSettings
 
 MOST_OPEN: Final = 32
 """Lanes that are kept in memory; the one used longest ago is read from the store again when it is needed."""

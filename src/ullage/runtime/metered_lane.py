@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.bodies import BodyReader
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import (
@@ -29,6 +28,7 @@ from ullage.store.leases import new_owner
 from ullage.store.rows import to_row
 from ullage.store.store import Lease, Store
 from ullage.tokens.calibration import Calibration
+from ullage_programs.facts import NO_SETTINGS, ClientSettings
 
 OWNER: Final = new_owner()
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.held import continued_as
 from ullage.codec.parts import as_text
 from ullage.codec.routes import ApiRoute, route_of
@@ -44,6 +43,7 @@ from ullage.runtime.metered_frames import (
 from ullage.runtime.metered_lane import MeteredLane
 from ullage.runtime.tapped import TappedAnswer, UnreadableTap, read_answer, read_request
 from ullage.store.store import Store
+from ullage_programs.facts import NO_SETTINGS, ClientSettings
 from ullage_relay.frames import TapFrame
 
 

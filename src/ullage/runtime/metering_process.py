@@ -19,20 +19,20 @@ from typing import Final
 
 import msgspec
 
-from ullage.clients.facts import ClientSettings
 from ullage.directories import data_directory
 from ullage.display.call_line import WIDE, CallFigures, call_line
 from ullage.display.glyphs import glyphs_for
 from ullage.display.styles import ansi
 from ullage.display.text import Line, plain, printable
 from ullage.errors import StoreError
-from ullage.importers.client_settings import settings_of
-from ullage.importers.ullage import PROXY_FILE
 from ullage.runtime.lane_shelf import LearningHooks
 from ullage.runtime.metered_learning import StoredLearning
 from ullage.runtime.metering import CallMeter, MeteredCall
 from ullage.store.archiving import prune
 from ullage.store.sqlite.store import SqliteStore
+from ullage_programs.facts import ClientSettings
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import PROXY_FILE, settings_of
 from ullage_relay.frames import BadFrame, FrameReader, TapFrame, encoded
 
 DAY_S: Final = 86_400.0
@@ -232,7 +232,7 @@ class _Process:
         program: str,
         cwd: str,
     ) -> ClientSettings:
-        return settings_of(program, self._path, cwd).values
+        return settings_of(facts_of(program), self._path, cwd).values
 
     def _show(self, call: MeteredCall) -> None:
         if self._lines is not None:

@@ -15,14 +15,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.clients.limits import name_and_version
 from ullage.display.text import printable
 from ullage.errors import InputError
 from ullage.importers import Found, FoundSession, ImportedSession, find_sessions
 from ullage.importers.calls import calls_of_log, origin_places, read_calls
-from ullage.importers.client_settings import settings_of
 from ullage.importers.growing import GrowingLog, LogEnds
-from ullage.importers.ullage import CHILD_MARKS, PROXY_FILE
+from ullage.importers.ullage import CHILD_MARKS
 from ullage.meter.distinct_calls import distinct_calls, origins_missing
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -30,6 +28,9 @@ from ullage.meter.spend import NOTHING_SPENT, Spent
 from ullage.meter.spent_calls import CallsOfLog, PriceList
 from ullage.meter.usage_table import spent_on
 from ullage.runtime.watched import Seen, UnusableSession, Watched
+from ullage_programs.limits import name_and_version
+from ullage_programs.programs import facts_of
+from ullage_programs.settings import PROXY_FILE, settings_of
 
 RUNNING_S: Final = 3_600.0
 """A session runs if it was written to within so many seconds."""
@@ -65,7 +66,7 @@ TOGETHER_S: Final = 300.0
 """Seconds between the last calls of a log and of a session of the proxy within which both may be of one session."""
 
 UUID_LENGTH: Final = 36
-"""Names of Codex's logs end with the session's id (``importers/codex.py``)."""
+"""Names of Codex's logs end with the session's id (``ullage_programs/codex/log.py``)."""
 
 
 class RunningSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +119,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 def log_meter(imported: ImportedSession) -> Meter:
     """A meter for another program's session, with that program's settings."""
-    found = settings_of(imported.program, Path(imported.path), imported.cwd)
+    found = settings_of(facts_of(imported.program), Path(imported.path), imported.cwd)
     return Meter(client_settings=found.values)
 
 

@@ -21,7 +21,7 @@ from litestar.params import FromPath, HeaderParameter
 from ullage.envelope import LOG_BYTES
 from ullage.events import Event
 from ullage.importers import ImportedSession
-from ullage.importers.detect import DATABASES
+from ullage.importers.detect import databases
 from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.runtime.running import RunningList, RunningSession, log_meter
@@ -58,7 +58,7 @@ ENDS: Final = LogEnds(head_bytes=262_144, tail_bytes=16_777_216)
 
 WHOLE_BYTES: Final = 64_000_000
 
-DATABASE_FORMATS: Final = frozenset(database.name for database in DATABASES)
+DATABASE_FORMATS: Final = frozenset(database.name for database in databases())
 
 
 class LiveSessions:

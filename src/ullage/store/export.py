@@ -30,7 +30,7 @@ from ullage.events import Event, Imported
 from ullage.store.failures import unusable
 from ullage.store.refusals import check_new_id
 from ullage.store.store import PLACE_PATTERN, Store, handle_of
-from ullage_line.replacement import Replacement
+from ullage_programs.replacement import Replacement
 
 FORMAT = "ullage-session"
 VERSION = 1

@@ -17,7 +17,7 @@ import msgspec
 
 from ullage.envelope import MIB
 from ullage.errors import UllageError
-from ullage_line.replacement import Replacement
+from ullage_programs.replacement import Replacement
 
 try:
     import fcntl

@@ -19,7 +19,7 @@ from ullage.cli.installing.files import CannotEdit, ClientFiles
 PATH = Path("/nowhere/settings.json")
 LINE = Path("/nowhere/line.json")
 OURS = command("claude_code.py")
-OLDER = '"/old/python" -I -S "/old/ullage_line/claude_code.py"'
+OLDER = '"/old/python" -I -S "/old/ullage_programs/claude_code/statusline.py"'
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "https://llm.example/v1"}
 KEYS = ["env", "ADDRESS"]
 
@@ -75,7 +75,7 @@ def test_what_was_put_there_is_taken_out_and_nothing_else(
     for entry in [*entries, *entries]:
         entry.put(files)
     assert content["statusLine"]["command"] == OURS
-    assert str(content["hooks"]["Stop"]).count("ullage_line") == 1
+    assert str(content["hooks"]["Stop"]).count("ullage_programs") == 1
     for entry in entries:
         entry.take(files, UPSTREAMS)
     assert content == before

@@ -14,7 +14,7 @@ from ullage.cli.installing.entries import (
     StatusLineEntry,
     command,
 )
-from ullage_line.places import settings_file
+from ullage_programs.line.places import settings_file
 
 CLIENT: Final = "claude-code"
 
@@ -46,11 +46,15 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     line = StatusLineEntry(
         path,
         ["statusLine"],
-        command("claude_code.py"),
+        command("claude_code/statusline.py"),
         composed=None if project else Path(settings_file()),
         usual={"padding": 0},
     )
-    handler = {"type": "command", "command": command("hooks.py"), "timeout": 5}
+    handler = {
+        "type": "command",
+        "command": command("claude_code/hooks.py"),
+        "timeout": 5,
+    }
     hooks = [
         HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS.items()
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
-import ullage_line
+import ullage_programs
 from ullage.cli.installing.files import (
     CannotEdit,
     ClientFile,
@@ -22,7 +22,7 @@ from ullage.cli.installing.files import (
 )
 from ullage.cli.upstreams import PROXY, address_behind
 
-OWN: Final = re.compile(r"ullage_line[/\\]+\w+\.py")
+OWN: Final = re.compile(r"ullage_programs[/\\]+\w+[/\\]+\w+\.py")
 """What every command of ours holds, from wherever Ullage is installed."""
 
 
@@ -39,8 +39,8 @@ class ClientEntry(Protocol):
 
 
 def command(script: str) -> str:
-    """How a program starts a script of ``ullage_line``."""
-    place = Path(ullage_line.__file__).with_name(script)
+    """How a program starts a script of ``ullage_programs``."""
+    place = Path(ullage_programs.__file__).parent / script
     return f'"{sys.executable}" -I -S "{place}"'
 
 

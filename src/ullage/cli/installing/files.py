@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.importers.client_settings import without_comments
-from ullage_line.replacement import Replacement
+from ullage_programs.replacement import Replacement
+from ullage_programs.settings import without_comments
 
 LARGEST: Final = 4_000_000
 """Bytes of a configuration file; a larger one is none."""
@@ -148,7 +148,8 @@ def parsed(path: Path, text: str) -> Any:
             return text
         if kind == "TOML":
             return tomllib.loads(text.removeprefix("\ufeff"))
-        bare = without_comments(text.encode()).strip()
+        bare = without_comments(text.removeprefix("\ufeff")).strip()
+        bare = without_comments(bare)  # a comma may stand before a comment
         found = json.loads(bare) if bare else {}
     except (ValueError, RecursionError) as problem:
         raise CannotEdit(f"it is not valid {kind}: {problem}") from None

@@ -1,0 +1,1 @@
+"""Claude Code: its limits and settings, its log, and its status line where it has one."""

@@ -1,0 +1,25 @@
+"""What makes Codex's requests smaller, and what it keeps when it compacts.
+
+https://developers.openai.com/codex/config-reference/.
+"""
+
+from __future__ import annotations
+
+from ullage_programs.advice import CompactionRule, ProgramAdvice
+
+ADVICE = ProgramAdvice(
+    {
+        "server": "`enabled = false` below [mcp_servers.{0}] in ~/.codex/config.toml",
+        "tools": "`disabled_tools` of its MCP server in ~/.codex/config.toml",
+        "outputs": "`tool_output_token_limit` in ~/.codex/config.toml cuts every output",
+        "instructions": "shorten AGENTS.md; `project_doc_max_bytes` in config.toml cuts it",
+        "results": "`/new` between tasks, or `/compact`",
+        "cache": "`/compact` before a longer pause",
+    },
+    # COMPACT_USER_MESSAGE_MAX_TOKENS in codex-rs/core/src/compact.rs of https://github.com/openai/codex
+    CompactionRule(
+        tokens=20_000,
+        of="people",
+        note="your newest messages stay, up to 20,000 tokens",
+    ),
+)

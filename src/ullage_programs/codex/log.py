@@ -1,0 +1,490 @@
+"""Codex CLI's rollouts: ``~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl``.
+
+Sources: https://github.com/openai/codex, ``codex-rs/protocol/src/protocol.rs`` (the kinds of lines),
+``codex-rs/rollout/src/policy.rs`` (which are written), ``codex-rs/core/src/codex/rollout_reconstruction.rs`` (how a
+session is rebuilt from them).
+
+* ``response_item`` lines are the history; items of the model between two ``token_count`` events are one call, whose
+  usage follows them; in older versions it precedes them.
+* ``token_count`` carries the last call's usage (``last_token_usage``) and the session's sum (``total_token_usage``),
+  which is spend. It is sent again unchanged when rate limits move; after a compaction, and when the window is full, the
+  program writes its own estimate there: no input tokens, only a total.
+* Items of a local compaction's own call are marked ``compaction_output`` (0.169); before, they were not written.
+* ``compacted`` replaces the history, by ``replacement_history`` or by a summary and the user's messages.
+* ``thread_rolled_back`` drops the last user turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import ullage.importers.fields as f
+from ullage.codec.dialects import normalise
+from ullage.codec.parts import tool
+from ullage.codec.reminders import CODEX_MARKS
+from ullage.codec.wires import wire_named
+from ullage.events import Outcome
+from ullage.importers.fields import JsonObject, Unusable
+from ullage.importers.parts import LogParts
+from ullage.importers.reader import LogFormat, Reader
+from ullage.importers.replaced import replace_history
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    Role,
+    SystemBlock,
+    TextPart,
+    Tool,
+    clean_text,
+)
+from ullage.models.providers import is_listed
+from ullage.usage import Usage
+
+WIRE = "responses"
+
+KNOWN_SILENT = frozenset(
+    {
+        "ghost_snapshot",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "realtime_item",
+        "retained_context",
+        "security_risk_score",
+        "world_state",
+    }
+)
+"""Kinds of lines that say nothing about the context."""
+
+CALLS = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+)
+RESULTS = frozenset(
+    {
+        "function_call_output",
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "mcp_tool_call_output",
+        "tool_search_output",
+    }
+)
+FROM_MODEL = frozenset({"reasoning", "web_search_call", "image_generation_call", *CALLS})
+COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
+NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
+"""Kinds of items that the program records for itself."""
+
+_SUMMARY_MARK = "Another language model started to solve this problem"
+"""How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
+
+
+@dataclass(slots=True)
+class _OpenItems:
+    """Items of the model that no usage has closed yet, and the tool results recorded meanwhile."""
+
+    message: str
+    started: float
+    usage: JsonObject
+    """The call's usage, where it came before its items; then all items up to the next usage are its own."""
+    content: LogParts
+    summarises: bool = False
+    """Whether it is the call that writes the summary of a compaction."""
+    parts: list[Part] = field(default_factory=list)
+    ended: float = 0
+    held: list[Message] = field(default_factory=list)
+
+
+class CodexReader(Reader):
+    """Reads one rollout of Codex."""
+
+    format: ClassVar[str] = "codex"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._open: _OpenItems | None = None
+        self._unclaimed: JsonObject = {}
+        """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
+        self._last_usage: JsonObject = {}
+        self._last_total: JsonObject = {}
+        self._summary_usage: Usage | None = None
+        """The usage of the last call that wrote a summary, until the compaction that it is for."""
+        self._has_items = False
+        self._turns: list[str] = []
+        """For each user turn, the message that the view ended with before it."""
+        self._provider = wire_named(WIRE).maker
+        self._identified = False
+
+    def read(self, entry: JsonObject) -> None:
+        self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
+        payload = f.mapping(entry, "payload")
+        match f.text(entry, "type"):
+            case "session_meta":
+                self._session(payload)
+            case "turn_context":
+                self._turn_context(payload)
+            case "response_item":
+                metadata = f.mapping(entry, "metadata")
+                self._item(payload, metadata.get("compaction_output") is True)
+            case "event_msg":
+                self._event(payload)
+            case "compacted":
+                self._compacted(payload)
+            case "token_usage_record":
+                self._count(f.mapping(payload, "usage"))
+            case kind if kind in KNOWN_SILENT:
+                pass
+            case "":
+                self._bare(entry)
+            case kind if kind in FROM_MODEL or kind in RESULTS or kind == "message":
+                self._item(entry)
+            case kind:
+                raise Unusable(f"unknown kind of line: {kind[:40]}")
+
+    def close(self) -> None:
+        self._claim()
+        self._end_call(None, "")
+
+    # -- the session --
+
+    def _bare(self, entry: JsonObject) -> None:
+        """The first line of rollouts from before 2025-09: the session's metadata without an envelope."""
+        if "instructions" not in entry and "record_type" not in entry:
+            raise Unusable("no `type`")
+        if "id" in entry:
+            self._session(entry)
+
+    def _session(self, meta: JsonObject) -> None:
+        """The first one is the session's; a fork repeats that of the session it was copied from."""
+        if self._identified:
+            return
+        self._identified = True
+        rows = self.rows
+        rows.session = f.text(meta, "id") or rows.session
+        self.origin = f.text(meta, "forked_from_id")
+        source = f.mapping(meta, "source")
+        self.is_subagent = "subagent" in source
+        spawned = f.mapping(f.mapping(source, "subagent"), "thread_spawn")
+        self.origin = self.origin or f.text(spawned, "parent_thread_id")
+        rows.cwd = f.text(meta, "cwd")
+        rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
+        provider = f.text(meta, "model_provider")
+        if is_listed(provider):  # else it is a name of the user's own, for some address
+            self._provider = provider
+        instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
+            meta, "instructions"
+        )
+        if instructions:
+            rows.use_system([SystemBlock(text=clean_text(instructions).text)])
+        tools = f.objects(meta, "dynamic_tools")
+        if tools:
+            rows.use_tools([_tool(one) for one in tools])
+
+    def _turn_context(self, context: JsonObject) -> None:
+        self._claim()
+        self._end_call(None, "")
+        self.rows.use_model(f.text(context, "model"), WIRE, self._provider)
+        self.rows.cwd = self.rows.cwd or f.text(context, "cwd")
+
+    # -- items --
+
+    def _item(self, item: JsonObject, summarises: bool = False) -> None:
+        kind = f.text(item, "type") or "message"
+        if kind in NOT_SENT:
+            return
+        self._has_items = True
+        if kind in FROM_MODEL or (
+            kind == "message" and f.text(item, "role") == "assistant"
+        ):
+            self._from_model(item, summarises)
+        elif kind in RESULTS:
+            self._result(item)
+        elif kind == "message":
+            self._message(item)
+        elif kind in COMPACTIONS:
+            return
+        else:
+            raise Unusable(f"unknown kind of item: {kind[:40]}")
+
+    def _from_model(self, item: JsonObject, summarises: bool) -> None:
+        call = self._open
+        if call is not None and call.held and not call.usage:
+            self._end_call(None, "")
+            call = None
+        if call is None:
+            usage, self._unclaimed = self._unclaimed, {}
+            label = self.rows.reserve("assistant")
+            call = self._open = _OpenItems(label, self.rows.at, usage, self._parts(label))
+        call.summarises = call.summarises or summarises
+        call.parts += call.content.read([_plain(item)])
+        call.ended = self.rows.at
+
+    def _result(self, item: JsonObject) -> None:
+        label = self.rows.reserve("tool")
+        names = self.rows.tool_names
+        if self._open is not None:
+            own = {
+                getattr(part, "call_id", ""): getattr(part, "name", "")
+                for part in self._open.parts
+            }
+            names = names | own
+        message = Message(
+            id=label,
+            role="tool",
+            parts=tuple(self._parts(label).read([_plain(item)], names)),
+        )
+        if self._open is not None:
+            self._open.held.append(message)
+        else:
+            self.rows.add(message)
+
+    def _message(self, item: JsonObject) -> None:
+        self._claim()
+        self._end_call(None, "")
+        label = self.rows.reserve("user")
+        parts = tuple(self._parts(label).read([_plain(item)]))
+        if not parts:
+            raise Unusable("message without content")
+        said = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        role: Role = "user" if f.text(item, "role") == "user" else "system"
+        injected = role == "system" or said.lstrip().startswith(CODEX_MARKS)
+        if not injected:
+            self._turns.append(self.rows.tip)
+            self.prompted(said)
+        self.rows.add(
+            Message(
+                id=label,
+                role=role,
+                parts=parts,
+                origin="injected" if injected else "said",
+            )
+        )
+
+    def _parts(self, name: str) -> LogParts:
+        return LogParts(name, WIRE, provider=self._provider, model=self.rows.model)
+
+    def _end_call(self, usage: Usage | None, error: str) -> None:
+        """The open call is over: its answer, then the results that came while it was open."""
+        call, self._open = self._open, None
+        if call is None:
+            return
+        rows = self.rows
+        now, rows.at = rows.at, call.ended
+        answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
+        outcome: Outcome = "cancelled" if error else "finished"
+        if call.usage:
+            usage = normalise("codex", call.usage)
+        if call.summarises:
+            self._summary_usage = usage
+        rows.call(
+            "",
+            None if call.summarises else answer,
+            usage,
+            purpose="summary" if call.summarises else "main",
+            model=rows.model,
+            started=call.started,
+            outcome=outcome,
+            error=error,
+        )
+        for result in call.held:
+            rows.add(result)
+        rows.at = now
+
+    # -- events --
+
+    def _event(self, event: JsonObject) -> None:
+        match f.text(event, "type"):
+            case "token_count":
+                self._token_count(f.mapping(event, "info"))
+            case "task_started" | "turn_started":
+                self.rows.learn_window(
+                    self.rows.model, f.count(event, "model_context_window")
+                )
+            case "thread_rolled_back":
+                self._roll_back(f.count(event, "num_turns") or 0)
+            case "turn_aborted":
+                self._end_call(None, f.text(event, "reason") or "interrupted")
+            case "error" | "stream_error":
+                self._end_call(None, f.text(event, "message")[:500] or "error")
+            case "thread_name_updated":
+                self.titles["person"] = f.text(event, "thread_name") or f.text(
+                    event, "name"
+                )
+            case "user_message" if not self._has_items:
+                self.prompted(f.text(event, "message"))
+            case "":
+                raise Unusable("event without a type")
+
+    def _token_count(self, info: JsonObject) -> None:
+        if not info:
+            return
+        window = f.count(info, "model_context_window")
+        self.rows.use_model(
+            f.text(info, "model") or self.rows.model, WIRE, self._provider
+        )
+        self.rows.learn_window(self.rows.model, window)
+        total = f.mapping(info, "total_token_usage")
+        if total and total == self._last_total:
+            return
+        self._last_total = total
+        self._count(f.mapping(info, "last_token_usage"))
+
+    def _count(self, usage: JsonObject) -> None:
+        """One call's usage. It may be logged twice: in a record of its own and in a ``token_count``."""
+        if f.count(usage, "input_tokens") is None:
+            return
+        if usage == self._last_usage and (self._open is None or self._open.usage):
+            return
+        self._last_usage = usage
+        if self._open is not None and not self._open.usage:
+            self._end_call(normalise("codex", usage), "")
+        else:
+            self._end_call(None, "")
+            self._claim()
+            self._unclaimed = usage
+
+    def _claim(self) -> None:
+        """A usage without items was a main call after all: its log holds none, or its answer was empty."""
+        usage, self._unclaimed = self._unclaimed, {}
+        if usage:
+            self.rows.call("", None, normalise("codex", usage), model=self.rows.model)
+
+    def _roll_back(self, turns: int) -> None:
+        self._claim()
+        self._end_call(None, "")
+        if turns and self._turns:
+            start = self._turns[max(0, len(self._turns) - turns)]
+            del self._turns[max(0, len(self._turns) - turns) :]
+            self.rows.rewind(start)
+
+    # -- compaction --
+
+    def _compacted(self, payload: JsonObject) -> None:
+        self._end_call(None, "")
+        rows = self.rows
+        usage, self._unclaimed = self._unclaimed, {}
+        counted, self._summary_usage = self._summary_usage, None
+        if usage:
+            counted = normalise("codex", usage)
+            rows.call("", None, counted, purpose="summary", model=rows.model)
+        history = f.objects(payload, "replacement_history")
+        if isinstance(payload.get("replacement_history"), list):
+            # A text has a preface beside what the call wrote; what is sealed is known by its output alone.
+            is_sealed = any(
+                f.text(_item_of(each), "type") in COMPACTIONS for each in history
+            )
+            tokens = counted.output if counted and is_sealed else None
+            new = self._history(history)
+            replace_history(rows, new, trigger="codex", summary_tokens=tokens)
+        else:
+            summary = f.text(payload, "message")
+            kept = {name for name in rows.view if rows.messages[name].role == "user"}
+            label = rows.reserve("user")
+            parts = (TextPart(id=f"{label}/0", text=summary),) if summary else ()
+            message = Message(id=label, role="user", parts=parts, origin="summary")
+            rows.compact(message, keep=kept, trigger="codex")
+        self._turns = [turn for turn in self._turns if turn in rows.view]
+
+    def _history(self, items: list[JsonObject]) -> Iterator[Message]:
+        """The messages of a history written out whole; the last one of the user is its summary if none is marked."""
+        rows = self.rows
+        for at, entry in enumerate(items):
+            item = _item_of(entry)
+            role = _role(item)
+            label = rows.reserve(role)
+            parts = tuple(self._parts(label).read([_plain(item)], rows.tool_names))
+            is_last = at == len(items) - 1 and role == "user"
+            summarises = is_last or _is_summary(item, parts)
+            origin: Origin = "summary" if summarises else "injected"
+            yield Message(id=label, role=role, parts=parts, origin=origin)
+
+
+def _item_of(entry: JsonObject) -> JsonObject:
+    return f.mapping(entry, "item") or entry
+
+
+def _is_summary(item: JsonObject, parts: tuple[Part, ...]) -> bool:
+    if f.text(item, "type") in COMPACTIONS:
+        return True
+    return any(
+        isinstance(part, TextPart) and part.text.startswith(_SUMMARY_MARK)
+        for part in parts
+    )
+
+
+def _role(item: JsonObject) -> Role:
+    kind = f.text(item, "type") or "message"
+    if kind in RESULTS:
+        return "tool"
+    if kind in FROM_MODEL:
+        return "assistant"
+    match f.text(item, "role"):
+        case "assistant":
+            return "assistant"
+        case "developer" | "system":
+            return "system"
+        case _:
+            return "user"
+
+
+def _plain(item: JsonObject) -> JsonObject:
+    """An item in the form the wire has it: Codex's own kinds and spellings put into OpenAI's."""
+    kind = f.text(item, "type")
+    if kind in RESULTS and kind not in (
+        "function_call_output",
+        "custom_tool_call_output",
+    ):
+        output = item.get("output", item.get("result", item.get("tools")))
+        return {
+            "type": "function_call_output",
+            "call_id": item.get("call_id"),
+            "output": output,
+        }
+    if kind == "local_shell_call":
+        call_id = item.get("call_id") or item.get("id")
+        return {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": "shell",
+            "arguments": item.get("action"),
+        }
+    if kind == "tool_search_call":
+        return {**item, "type": "function_call", "name": "tool_search"}
+    output = item.get("output")
+    if isinstance(output, dict):
+        return {
+            **item,
+            "output": output.get("content_items") or output.get("content") or output,
+        }
+    return item
+
+
+def _tool(one: JsonObject) -> Tool:
+    schema = one.get("inputSchema", one.get("input_schema"))
+    deferred = one.get("deferLoading") is True or one.get("defer_loading") is True
+    return tool(one.get("name"), one.get("description"), schema, deferred=deferred)
+
+
+def recognise(sample: list[object]) -> str:
+    """What the first lines of a log lack to be a Codex rollout; empty when they fit."""
+    for entry in sample:
+        if not isinstance(entry, dict):
+            continue
+        kind = entry.get("type")
+        if isinstance(entry.get("payload"), dict) and kind in (
+            "session_meta",
+            "turn_context",
+            "response_item",
+            "event_msg",
+            "compacted",
+            "token_usage_record",
+        ):
+            return ""
+        if "record_type" in entry or (
+            "instructions" in entry and "timestamp" in entry and "id" in entry
+        ):
+            return ""
+    return "no line with a type such as session_meta, response_item or event_msg, and a payload"
+
+
+FORMAT = LogFormat("codex", recognise, CodexReader)

@@ -1,0 +1,44 @@
+"""By what Codex's requests are recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ullage_programs.marks import SLASH_VERSION, ClientMarks, Marks, header, json_object
+
+
+def _refined(headers: Mapping[str, str], marks: Marks) -> Marks:
+    """The subagent, the purpose and the window, which it says in JSON; ``agent`` is the thread."""
+    purpose = marks.purpose
+    kind = json_object(headers.get("x-codex-turn-metadata", "")).get("request_kind")
+    if kind == "compaction":
+        purpose = "summary"
+    elif isinstance(kind, str) and kind != "turn":
+        purpose = purpose or "other"
+    return marks._replace(
+        agent="" if marks.agent == marks.session else marks.agent,
+        purpose=purpose,
+        window=header(headers, "x-codex-window-id").rpartition(":")[2],
+    )
+
+
+MARKS = ClientMarks(
+    name="codex",
+    seen="@openai/codex 0.169.0",
+    agent=re.compile(r"^codex[\w-]*" + SLASH_VERSION),
+    session=("session-id", "session_id"),
+    subagent="thread-id",
+    purposes={
+        "x-openai-subagent": {
+            "compact": "summary",
+            "review": "child",
+            "collab_spawn": "child",
+            "*": "other",
+        }
+    },
+    asks_summary=("You are performing a CONTEXT CHECKPOINT COMPACTION.",),
+    cwd=re.compile(r"<cwd>\s*([^<\n]+?)\s*</cwd>"),
+    also_read=("x-codex-turn-metadata", "x-codex-window-id"),
+    refined=_refined,
+)

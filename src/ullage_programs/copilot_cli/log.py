@@ -1,0 +1,296 @@
+"""Copilot CLI's sessions: ``~/.copilot/session-state/<id>/events.jsonl``.
+
+Source: https://github.com/github/copilot-sdk, ``nodejs/src/generated/session-events.ts``, and logs of the npm package
+``@github/copilot`` 1.0.102 (88 lines of one session, 12 of 12 inputs those of its bills).
+
+* ``session.usage_record`` has the usage of one call, before the ``assistant.message`` with the same ``apiCallId``, and
+  ``maxPromptTokens``, the program's own limit. Events of a subagent have an ``agentId``.
+* ``system.message`` is the system prompt; of the tools only their number and size is logged.
+* After ``session.compaction_complete`` one message holds what the user said and the summary. A compaction runs beside
+  the conversation: what came after its ``session.compaction_start`` stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import ullage.importers.fields as f
+from ullage.codec.dialects import normalise
+from ullage.events import Purpose
+from ullage.importers.fields import JsonObject, Unusable
+from ullage.importers.parts import LogParts, likely_provider
+from ullage.importers.reader import LogFormat, Reader
+from ullage.messages import (
+    Message,
+    Origin,
+    Part,
+    ResultContent,
+    SystemBlock,
+    TextPart,
+    clean_text,
+)
+
+WIRE_OF = {
+    "/v1/messages": "messages",
+    "/chat/completions": "chat",
+    "/responses": "responses",
+}
+"""The wire of each ``apiEndpoint``."""
+
+_WHOLE_BLOCKS = "anthropic-messages"
+"""``reasoningBlocks`` of this ``provider`` are the blocks that are sent back."""
+
+_OWN_CALLS = ("", "conversation-agent")
+"""``interactionType`` of the calls that are the conversation's."""
+
+AUTOMATIC = "threshold"
+"""The ``trigger`` of a compaction that the program started by itself."""
+
+_SUMMARY = (
+    "Some of the conversation history has been summarized to free up context.\n\n"
+    "You were originally given instructions from a user over one or more turns. "
+    "Here were the user messages:\n",
+    "\n\nHere is a summary of the prior context:\n<summary>\n",
+    "\n</summary>",
+)
+"""What the program sends around a summary (seen in the requests of 1.0.102). Its length counts."""
+
+
+class _Compacting(NamedTuple):
+    """A compaction that has begun, and what it summarises."""
+
+    view: frozenset[str]
+    asked: int
+    """How many of the user's messages."""
+    tokens: int | None
+    """What the program counted."""
+
+
+class CopilotCliReader(Reader):
+    """Reads one session of Copilot CLI."""
+
+    format: ClassVar[str] = "copilot-cli"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._reported: JsonObject = {}
+        """The usage of a call of the conversation, until its answer comes."""
+        self._before: dict[str, str] = {}
+        """For each event, the message that the view ended with before it."""
+        self._asked: list[str] = []
+        """What the user said since the last compaction."""
+        self._compacting: _Compacting | None = None
+        self.rows.program = self.format
+
+    def read(self, entry: JsonObject) -> None:
+        rows = self.rows
+        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        kind = f.text(entry, "type")
+        data = f.mapping(entry, "data")
+        self._before[f.text(entry, "id")] = rows.tip
+        if f.text(entry, "agentId") or f.text(data, "parentToolCallId"):
+            agent = f.text(entry, "agentId") or f.text(data, "parentToolCallId")
+            self.subagents.add(agent)
+            self._of_subagent(kind, data)
+            return
+        match kind:
+            case "session.start":
+                self._start(data)
+            case "system.message":
+                content = clean_text(f.text(data, "content")).text
+                rows.use_system([SystemBlock(text=content)])
+            case "user.message":
+                self._user(data)
+            case "session.usage_record":
+                self._report(f.mapping(data, "usage"))
+            case "assistant.message":
+                self._answer(data)
+            case "tool.execution_complete":
+                self._result(data)
+            case "session.compaction_start":
+                self._begin_compaction(data)
+            case "session.compaction_complete":
+                self._compaction(data)
+            case "session.snapshot_rewind":
+                rows.rewind(self._before.get(f.text(data, "upToEventId"), rows.tip))
+            case "session.context_cleared":
+                rows.rewind("")
+            case "session.title_changed":
+                self.titles["program"] = f.text(data, "title")
+            case "":
+                raise Unusable("no `type`")
+            case _ if "." not in kind and kind != "abort":
+                raise Unusable(f"unknown kind of event: {kind[:40]}")
+
+    def close(self) -> None:
+        self._unanswered()
+
+    def _start(self, data: JsonObject) -> None:
+        rows = self.rows
+        rows.session = f.text(data, "sessionId") or rows.session
+        rows.cwd = f.text(f.mapping(data, "context"), "cwd")
+        rows.program = f"{self.format} {f.text(data, 'copilotVersion')}".strip()
+
+    def _of_subagent(self, kind: str, data: JsonObject) -> None:
+        if kind == "session.usage_record":
+            self._spend(f.mapping(data, "usage"), "child")
+
+    # -- messages --
+
+    def _parts(self, name: str) -> LogParts:
+        rows = self.rows
+        wire = rows.wire or "chat"
+        return LogParts(name, wire, provider=rows.provider, model=rows.model)
+
+    def _user(self, data: JsonObject) -> None:
+        self._unanswered()
+        said = f.text(data, "content")
+        name = self.rows.unique(f.text(data, "messageId"))
+        text = self._parts(name).make.text(f.text(data, "transformedContent") or said)
+        if not text.text:
+            raise Unusable("message without content")
+        origin: Origin = "said"
+        if f.text(data, "source") not in ("", "user"):
+            origin = "injected"
+        else:
+            self.prompted(said)
+            self._asked.append(said)
+        self.rows.add(Message(id=name, role="user", parts=(text,), origin=origin))
+
+    def _answer(self, data: JsonObject) -> None:
+        rows = self.rows
+        usage, self._reported = self._reported, {}
+        if usage and f.text(usage, "apiCallId") != f.text(data, "apiCallId"):
+            self._spend(usage, "other")
+            usage = {}
+        if not usage:
+            model = f.text(data, "model")
+            wire = rows.wire or "chat"
+            rows.use_model(model, wire, likely_provider(model, wire))
+        name = rows.unique(f.text(data, "messageId"))
+        parts = self._answer_parts(name, data)
+        answer = Message(id=name, role="assistant", parts=tuple(parts))
+        rows.call(
+            f.text(data, "apiCallId"),
+            answer if parts else None,
+            normalise(self.format, usage) if usage else None,
+            stop=f.text(usage, "finishReason"),
+            model=rows.model,
+        )
+
+    def _answer_parts(self, name: str, data: JsonObject) -> list[Part]:
+        reader = self._parts(name)
+        make = reader.make
+        parts: list[Part] = []
+        thought = f.mapping(data, "reasoningBlocks")
+        if f.text(thought, "provider") == _WHOLE_BLOCKS:
+            parts += reader.read(f.objects(thought, "blocks"))
+        elif f.text(data, "reasoningText"):
+            parts.append(make.reasoning(f.text(data, "reasoningText"), {}))
+        if f.text(data, "content"):
+            parts.append(make.text(f.text(data, "content")))
+        for call in f.objects(data, "toolRequests"):
+            parts.append(
+                make.call(call.get("toolCallId"), call.get("name"), call.get("arguments"))
+            )
+        return parts
+
+    def _result(self, data: JsonObject) -> None:
+        rows = self.rows
+        name = rows.reserve("tool")
+        make = self._parts(name).make
+        is_error = data.get("success") is False
+        given = f.text(f.mapping(data, "result"), "content")
+        if is_error:
+            given = given or f.text(f.mapping(data, "error"), "message")
+        content: list[ResultContent] = [make.text(given)] if given else []
+        call = f.text(data, "toolCallId")
+        part = make.result(
+            call, content, name=rows.tool_names.get(call, ""), is_error=is_error
+        )
+        rows.add(Message(id=name, role="tool", parts=(part,)))
+
+    # -- usage --
+
+    def _report(self, usage: JsonObject) -> None:
+        """One call's usage; that of the conversation waits for its answer."""
+        self._unanswered()
+        if f.text(usage, "interactionType") not in _OWN_CALLS:
+            self._spend(usage, "other")
+            return
+        rows = self.rows
+        model = f.text(usage, "model")
+        wire = WIRE_OF.get(f.text(usage, "apiEndpoint"), rows.wire or "chat")
+        rows.use_model(model, wire, likely_provider(model, wire))
+        rows.learn_window(model, f.count(usage, "maxPromptTokens"))
+        self._reported = usage
+
+    def _unanswered(self) -> None:
+        usage, self._reported = self._reported, {}
+        if usage:
+            self._spend(usage, "other")
+
+    def _spend(self, usage: JsonObject, purpose: Purpose) -> None:
+        counted = normalise(self.format, usage)
+        model = f.text(usage, "model")
+        self.rows.call("", None, counted, purpose=purpose, model=model)
+
+    # -- compaction --
+
+    def _begin_compaction(self, data: JsonObject) -> None:
+        self._compacting = _Compacting(
+            frozenset(self.rows.view),
+            len(self._asked),
+            f.count(data, "currentTokens"),
+        )
+
+    def _compaction(self, data: JsonObject) -> None:
+        self._unanswered()
+        used = f.mapping(data, "compactionTokensUsed")
+        if used:
+            self._spend(used, "summary")
+        begun, self._compacting = self._compacting, None
+        if data.get("success") is not True:
+            return
+        rows = self.rows
+        kept: list[str] = []
+        before = f.count(data, "preCompactionTokens")
+        summarised = self._asked
+        self._asked = []
+        if begun is not None:
+            kept = [message for message in rows.view if message not in begun.view]
+            before = begun.tokens or before
+            self._asked = summarised[begun.asked :]
+            summarised = summarised[: begun.asked]
+        trigger = f.text(data, "trigger") or self.format
+        rows.compact(
+            self._summary(summarised, f.text(data, "summaryContent")),
+            keep=kept,
+            trigger=trigger,
+            before=before,
+            is_automatic=trigger == AUTOMATIC,
+        )
+
+    def _summary(self, asked: list[str], content: str) -> Message:
+        said = "\n".join(f"<user_message>\n{each}\n</user_message>" for each in asked)
+        before, between, after = _SUMMARY
+        text = f"{before}{said}{between}{content}{after}"
+        name = self.rows.reserve("user")
+        part = TextPart(id=f"{name}/0", text=clean_text(text).text)
+        return Message(id=name, role="user", parts=(part,), origin="summary")
+
+
+def recognise(sample: list[object]) -> str:
+    """What the first lines of a log lack to be Copilot CLI's; empty when they fit."""
+    for entry in sample:
+        if not isinstance(entry, dict) or not isinstance(entry.get("data"), dict):
+            continue
+        kind = f.text(entry, "type")
+        if kind == "session.start" and "copilotVersion" in entry["data"]:
+            return ""
+        if kind in ("assistant.turn_start", "session.usage_record", "session.resume"):
+            return ""
+    return "no event of type session.start with a copilotVersion"
+
+
+FORMAT = LogFormat("copilot-cli", recognise, CopilotCliReader)

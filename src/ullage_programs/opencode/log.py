@@ -1,0 +1,319 @@
+"""OpenCode's sessions in its SQLite database, which has taken over the files of earlier versions.
+
+Source: https://github.com/anomalyco/opencode, ``packages/core/src/session/sql.ts`` (tables ``session``, ``message`` and
+``part`` with JSON in ``data``, and the newer ``session_message``).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import ullage.importers.fields as f
+from ullage.bounds import TOO_MANY, json_values
+from ullage.codec.dialects import normalise
+from ullage.envelope import (
+    DATABASE_CELL_BYTES,
+    JSON_VALUES,
+    LINE_BYTES,
+    LOG_LINES,
+    VALUE_BYTES,
+)
+from ullage.errors import FormatMiss, NotASession
+from ullage.importers.database import (
+    Database,
+    DatabaseFormat,
+    StoredSession,
+    as_text,
+    open_database,
+    queries,
+)
+from ullage.importers.fields import JsonObject, Unusable, decode_line
+from ullage.importers.reader import ImportedSession
+from ullage.messages import SystemBlock, clean_text
+from ullage_programs.opencode.facts import FACTS
+from ullage_programs.opencode.log_messages import OpenCodeReader
+
+DatabaseRow = dict[str, Any]
+
+FILES: Final = "opencode*.db"
+
+NAME_BYTES: Final = 10_000
+"""Of a title, a directory or an id. A database may hold any number of sessions, of which each is looked at."""
+
+_JSON: Final = frozenset({"data", "model", "revert"})
+"""Columns with JSON, which is decoded as it is stored."""
+
+
+def read_database(path: Path, session: str = "") -> ImportedSession:
+    """A session of a database: the one asked for, else the one that was used last.
+
+    Raises ``UnreadableInput`` for a database that can't be opened or is damaged, ``NotASession`` when it holds none.
+    """
+    with open_database(path, whose="OpenCode's") as database:
+        return _read(database, path, session)
+
+
+def opencode_databases(environment: Mapping[str, str], home: Path) -> list[Path]:
+    """The databases there; more than one where several channels of the program are installed."""
+    data = Path(FACTS.logs.directories(environment, str(home))[0])
+    try:
+        found = sorted(data.glob(FILES))
+    except OSError:
+        found = []
+    return found or [data / "opencode.db"]
+
+
+def stored_in_database(path: Path) -> list[StoredSession]:
+    """The sessions of a database, newest first, without those of subagents. Raises ``UnreadableInput``."""
+    with open_database(path, whose="OpenCode's") as database:
+        found = [
+            _stored(row, row.get("time_updated"))
+            for row in _sessions(database)
+            if not row.get("parent_id")
+        ]
+    return sorted(found, key=lambda each: each.updated, reverse=True)
+
+
+def _select(
+    database: Database, query: str, *values: str, longest: int = DATABASE_CELL_BYTES
+) -> Iterator[DatabaseRow]:
+    """The rows of a named query, one after the other; JSON in them as bytes, text up to its ``longest``.
+
+    Raises ``sqlite3.Error``.
+    """
+    for row in database.rows(
+        queries("ullage_programs.opencode", "log.sql")[query], *values
+    ):
+        for name in row.keys() - _JSON:
+            value = row[name]
+            row[name] = as_text(value[:longest] if isinstance(value, bytes) else value)
+        yield row
+
+
+def _sessions(database: Database) -> Iterator[DatabaseRow]:
+    return _select(database, "sessions", longest=NAME_BYTES)
+
+
+def _data(
+    database: Database, query: str, session: str
+) -> Iterator[tuple[DatabaseRow, bytes]]:
+    """The rows of what a session holds, and the JSON of each, which the row has no more.
+
+    Raises ``sqlite3.Error``, also for more rows than a log of as many bytes has lines.
+    """
+    for number, row in enumerate(_select(database, query, session)):
+        if number > LOG_LINES + database.read_bytes // LINE_BYTES:
+            raise sqlite3.DataError("it holds too many rows for its size")
+        data = row.pop("data")
+        yield row, data if isinstance(data, bytes) else b""
+
+
+def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
+    tables = {f.text(row, "name") for row in _select(database, "tables")}
+    if "session" not in tables or not tables & {"message", "session_message"}:
+        missed = FormatMiss(
+            "opencode", "a database without the tables session and message"
+        )
+        raise NotASession(str(path), (missed,))
+    chosen, others = _chosen(database, wanted)
+    if chosen is None:
+        what = f"no session {wanted}" if wanted else "no session at all"
+        raise NotASession(
+            str(path), (FormatMiss("opencode", f"a database with {what} in it"),)
+        )
+    of_all = database.read_bytes
+    session = OpenCodeReader()
+    session.read(_info(chosen))
+    name = session.rows.session
+    if "session_context_epoch" in tables:
+        baselines = [
+            f.text(row, "baseline") for row in _select(database, "baseline", name)
+        ]
+        session.rows.use_system(
+            [SystemBlock(text=clean_text(text).text) for text in baselines if text]
+        )
+    if _newer_form(database, tables, name):
+        _read_rows(database, session)
+    else:
+        _read_messages(database, session)
+    own = database.read_bytes - of_all
+    for row in _sessions(database) if "part" in tables else ():
+        if row.get("parent_id") == name:
+            before = database.read_bytes
+            child = f.text(row, "id")
+            session.subagents.add(child)
+            _spend(session, child, _child_steps(database, child))
+            own += database.read_bytes - before
+    return session.imported(session.settle(), str(path), others, own)
+
+
+def _chosen(database: Database, wanted: str) -> tuple[DatabaseRow | None, int]:
+    """The session that is asked for, else the one that was used last; how many others there are beside subagents'."""
+    chosen: dict[bool, DatabaseRow] = {}
+    count = {True: 0, False: 0}
+    for row in _sessions(database):
+        is_child = bool(row.get("parent_id"))
+        count[is_child] += 1
+        best = chosen.get(is_child, row)
+        if row.get("id") == wanted or (not wanted and _updated(row) >= _updated(best)):
+            chosen[is_child] = row
+    has_heads = count[False] > 0
+    found = chosen.get(False) or (chosen.get(True) if wanted or not has_heads else None)
+    return found, count[not has_heads] - 1
+
+
+def _updated(row: DatabaseRow) -> float:
+    return f.seconds(row.get("time_updated"))
+
+
+def _info(row: DatabaseRow) -> JsonObject:
+    """A row of ``session`` as the session's own object."""
+    info = dict(row)
+    for column in ("revert", "model"):
+        info[column] = _value(row.get(column))
+    return info
+
+
+def _value(data: object) -> JsonObject:
+    """The JSON object in a column; an empty one for what is none."""
+    if not isinstance(data, bytes) or not data:
+        return {}
+    try:
+        value = decode_line(data)
+    except Unusable:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _newer_form(database: Database, tables: set[str], session: str) -> bool:
+    """Whether ``session_message`` tells more of this session than ``message`` with ``part``."""
+    newest = {
+        table: max(
+            (f.seconds(row.get("newest")) for row in _select(database, query, session)),
+            default=0.0,
+        )
+        for table, query in (
+            ("message", "newest_message"),
+            ("session_message", "newest_row"),
+        )
+        if table in tables
+    }
+    return newest.get("session_message", 0) > newest.get("message", 0)
+
+
+def _read_messages(database: Database, session: OpenCodeReader) -> None:
+    """The messages with their parts, which come in the same order."""
+    name = session.rows.session
+    parts = groupby(
+        _data(database, "parts", name), lambda part: f.text(part[0], "message_id")
+    )
+    next_parts = next(parts, None)
+    for row, data in _data(database, "messages", name):
+        message = _value(data)
+        own: list[JsonObject] = []
+        if next_parts is not None and next_parts[0] == row.get("id"):
+            own = _parts(next_parts[1], session)
+            next_parts = next(parts, None)
+        if message:
+            _add(session, {**message, "id": row.get("id")}, own)
+        else:
+            session.skips.add(0, "torn: a message that is no complete JSON")
+
+
+def _parts(
+    rows: Iterable[tuple[DatabaseRow, bytes]], session: OpenCodeReader
+) -> list[JsonObject]:
+    """The parts of a message, which hold together as many values as one JSON text may."""
+    parts = []
+    left = JSON_VALUES
+    for row, data in rows:
+        left += len(data) // VALUE_BYTES - json_values(data)
+        if left < 0:
+            session.skips.add(0, TOO_MANY)
+            break
+        value = _value(data)
+        if value:
+            parts.append({**value, "id": row.get("id")})
+        else:
+            session.skips.add(0, "torn: a part that is no complete JSON")
+    return parts
+
+
+def _read_rows(database: Database, session: OpenCodeReader) -> None:
+    for row, data in _data(database, "rows", session.rows.session):
+        value = _value(data)
+        del data
+        try:
+            if not value:
+                raise Unusable("torn: a message that is no complete JSON")
+            session.row({**value, "id": row.get("id"), "type": row.get("type")})
+        except Unusable as why:
+            session.skip(str(why))
+
+
+def _child_steps(
+    database: Database, session: str
+) -> Iterator[tuple[JsonObject, JsonObject]]:
+    messages: dict[str, JsonObject] = {}
+    for row, data in _data(database, "messages", session):
+        value = _value(data)
+        time = f.mapping(value, "time")
+        messages[f.text(row, "id")] = {
+            "time": {each: f.number(time, each) for each in ("created", "completed")},
+            "modelID": f.text(value, "modelID"),
+        }
+    for row, data in _data(database, "finished_steps", session):
+        part = _value(data)
+        if f.text(part, "type") == "step-finish":
+            yield messages.get(f.text(row, "message_id"), {}), part
+
+
+def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) -> None:
+    try:
+        session.message(message, parts)
+    except Unusable as why:
+        session.skip(str(why))
+
+
+def _spend(
+    session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]
+) -> None:
+    """The calls of a subagent: spend of this session, never in its window."""
+    rows = session.rows
+    now = rows.at
+    for number, (message, step) in enumerate(steps):
+        time = f.mapping(message, "time")
+        ended = f.seconds(time.get("completed")) or f.seconds(time.get("created"))
+        rows.at = ended or now
+        usage = normalise("opencode-v1", f.mapping(step, "tokens"))
+        rows.call(
+            f"child-{child}-{number}",
+            None,
+            usage,
+            purpose="child",
+            model=f.text(message, "modelID"),
+        )
+    rows.at = now
+
+
+def _stored(info: JsonObject, updated: object) -> StoredSession:
+    return StoredSession(
+        f.text(info, "id"),
+        f.text(info, "title"),
+        f.text(info, "directory"),
+        f.seconds(updated),
+    )
+
+
+DATABASE = DatabaseFormat(
+    "opencode",
+    lambda head: True,
+    read_database,
+    stored_in_database,
+    opencode_databases,
+    pattern=FILES,
+)

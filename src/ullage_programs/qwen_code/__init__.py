@@ -1,0 +1,1 @@
+"""qwen-code: its limits and settings, its log, and its status line where it has one."""
