@@ -48,9 +48,10 @@ def test_a_package_without_a_budget_and_a_budget_without_a_package_are_faults() 
 
 
 def test_one_more_statement_in_a_source_is_counted() -> None:
-    sources = package_sources()
+    name = "src/ullage/messages.py"
+    sources = {name: package_sources()[name]}
     before = tokens_by_package(sources)
-    sources["src/ullage/messages.py"] += "\nx = 1\n"
+    sources[name] += "\nx = 1\n"
     after = tokens_by_package(sources)
     assert after["ullage"] == before["ullage"] + 3
 
