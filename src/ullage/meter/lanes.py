@@ -3,7 +3,7 @@
     lanes = Lanes()
     placed = lanes.place(SeenRequest(call="r1-1", path="/v1/messages", headers=headers, body=body))
     meter = meters[placed.lane]                       # one meter and one stored session for each lane
-    meter.before(body, call="r1-1", mark=placed.mark, replaced=placed.changed == "compacted")
+    meter.before(body, call="r1-1", mark=placed.mark)
     lanes.answered("r1-1", message)                   # when its answer is there; ``None`` without one
 
 A *lane* is a history that grows: the conversation itself, or one of its subagents. Every lane is a stored session; the

@@ -229,9 +229,7 @@ class SdkCalls:
             call.name = conversation.meter.before(bare, purpose=purpose).call
             return call
         if conversation.compactor is None:
-            is_compacted = placed.changed == "compacted"
-            reading = conversation.meter.before(request, replaced=is_compacted)
-            call.name = reading.call
+            call.name = conversation.meter.before(request).call
         else:
             call.is_fitted = True
         conversation.open = call

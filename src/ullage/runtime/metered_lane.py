@@ -203,28 +203,15 @@ class MeteredLane:
 
     # -- calls --
 
-    def before(
-        self,
-        request: Request,
-        call: str,
-        mark: str,
-        *,
-        is_compacted: bool,
-    ) -> Reading:
+    def before(self, request: Request, call: str, mark: str) -> Reading:
         """The reading of a request that is a step of this lane."""
         if self.remover is not None:
             request = self.remover.request(request)
-        return self._meter.before(
-            request,
-            call=call,
-            mark=mark,
-            replaced=is_compacted,
-        )
+        return self._meter.before(request, call=call, mark=mark)
 
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""
-        meter = self._meter
-        whole = meter._with_held(request, meter.messages)
+        whole = self._meter.with_held(request)
         is_unknown = len(whole.messages) == len(request.messages)
         if is_unknown:
             return request
