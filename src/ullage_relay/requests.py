@@ -30,7 +30,6 @@ SHOWN_HEADERS: Final = (
     "session_id",
     "thread-id",
     "x-codex-turn-metadata",
-    "x-codex-window-id",
     "x-openai-subagent",
     "x-session-id",
     "x-parent-session-id",

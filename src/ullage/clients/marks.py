@@ -30,7 +30,6 @@ MARK_HEADERS: Final = (
     "session_id",
     "thread-id",
     "x-codex-turn-metadata",
-    "x-codex-window-id",
     "x-openai-subagent",
     "x-session-id",
     "x-parent-session-id",
@@ -53,7 +52,7 @@ class SeenPrompt(NamedTuple):
 class Marks(NamedTuple):
     """What a request says of itself. Empty where it says nothing.
 
-    ``agent`` names a subagent within the session. ``window`` changes with each compaction.
+    ``agent`` names a subagent within the session.
     """
 
     client: str = ""
@@ -62,7 +61,6 @@ class Marks(NamedTuple):
     agent: str = ""
     purpose: MarkedPurpose = ""
     cwd: str = ""
-    window: str = ""
     tells_agents: bool = False
     """The client marks each request of a subagent, so that one without a mark is none."""
 
@@ -224,11 +222,10 @@ def marks_of(
         session, subagent = parent, session
     program = _versioned(client, agent, prompt)
     purpose = _purpose(client, headers, prompt)
-    window = ""
     if client.name == "claude-code":
         session = session or _claude_session(body)
     if client.name == "codex":
-        subagent, purpose, window = _codex(headers, session, subagent, purpose)
+        subagent, purpose = _codex(headers, session, subagent, purpose)
     return Marks(
         client=client.name,
         program=program,
@@ -236,7 +233,6 @@ def marks_of(
         agent=subagent,
         purpose=purpose,
         cwd=_cwd(client, prompt),
-        window=window,
         tells_agents=_tells_agents(client, program),
     )
 
@@ -363,8 +359,8 @@ def _codex(
     session: str,
     thread: str,
     purpose: MarkedPurpose,
-) -> tuple[str, MarkedPurpose, str]:
-    """The subagent, the purpose and the window, which it says in JSON."""
+) -> tuple[str, MarkedPurpose]:
+    """The subagent and the purpose, which it says in JSON."""
     said = _fields(headers.get("x-codex-turn-metadata", ""))
     kind = said.get("request_kind")
     if kind == "compaction":
@@ -372,8 +368,7 @@ def _codex(
     elif isinstance(kind, str) and kind != "turn":
         purpose = purpose or "other"
     subagent = "" if thread == session else thread
-    window = _name(headers, "x-codex-window-id").rpartition(":")[2]
-    return subagent, purpose, window
+    return subagent, purpose
 
 
 def _fields(text: str) -> Mapping[str, Any]:

@@ -245,7 +245,7 @@ class SdkCalls:
             if placed.lane in self._twins and is_step:
                 self._follow(placed.lane)
             if placed.lane == self._followed and is_step:
-                if placed.changed != "new":
+                if not placed.is_new:
                     self._twins.clear()
                 return self._one, "main"
             if is_step and self._is_asked_twice(self._one, placed):
@@ -274,18 +274,13 @@ class SdkCalls:
 
         A stream that was left looks the same until Python has closed it.
         """
-        if placed.changed != "new" or one.open is None:
+        if one.open is None or len(self._twins) >= MOST_FOLLOWED:
             return False
-        mark = read_mark(placed.mark)
-        is_same = mark is not None and mark.digest == one.open.digest
-        return is_same and len(self._twins) < MOST_FOLLOWED
+        return _begins_with(placed, one.open.digest)
 
     def _is_asked_again(self, one: Conversation, placed: Placed) -> bool:
         """Whether this is the followed conversation's last request again, of which no whole answer came."""
-        if placed.changed != "new" or one.open is not None:
-            return False
-        mark = read_mark(placed.mark)
-        return mark is not None and mark.digest == one.unanswered
+        return one.open is None and _begins_with(placed, one.unanswered)
 
     def _read(
         self,
@@ -461,3 +456,9 @@ class SdkCalls:
             payload=answer.payload,
             outcome=answer.outcome,
         )
+
+
+def _begins_with(placed: Placed, digest: str) -> bool:
+    """Whether a lane begins with the request of this digest."""
+    mark = read_mark(placed.mark)
+    return placed.is_new and mark is not None and mark.digest == digest
