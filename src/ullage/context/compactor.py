@@ -151,7 +151,8 @@ class CallerConversation:
             case MessageAdded():
                 self._known.append(event.message)
             case MessageReplaced():
-                self._put(event.message)
+                new = {event.message.id: event.message}
+                self._known = [new.get(each.id, each) for each in self._known]
             case Rewound():
                 self._rewind(event)
             case CompactionCommitted(rung=""):
@@ -186,11 +187,6 @@ class CallerConversation:
     def _compacted(self) -> None:
         self.compactions += 1
         self._failures = ()
-
-    def _put(self, message: Message) -> None:
-        for place, known in enumerate(self._known):
-            if known.id == message.id:
-                self._known[place] = message
 
     def _rewind(self, event: Rewound) -> None:
         if not event.to:
@@ -249,10 +245,6 @@ class CallerConversation:
             is_again = request.chained == before.chained
             if not is_again or is_conversation(request.chained):
                 self._emit(CallEnded(call=self.open_call))
-
-    def _free_id(self, name: str) -> str:
-        """The name, or one like it if a message has it already."""
-        return free_id(name, self._gone, self._meter.state.view.entries)
 
     # -- compaction --
 
@@ -410,7 +402,8 @@ class CallerConversation:
         if answer is not None and outcome != "failed":
             message = answer if isinstance(answer, Message) else None
             message = message or self._meter.read_answer(answer)
-            message = msgspec.structs.replace(message, id=self._free_id(message.id))
+            name = free_id(message.id, self._gone, self._meter.state.view.entries)
+            message = msgspec.structs.replace(message, id=name)
         response = response or answer_id(self._meter.state.wire, answer)
         return self._meter.after(
             self.open_call, usage, message, outcome=outcome, response=response

@@ -62,6 +62,8 @@ class Alignment:
     edited: set[int] = field(default_factory=set)
     is_cut: bool = False
     """Whether messages left in front of one that stays."""
+    same: int = 0
+    """How many messages both begin with."""
 
 
 def align(
@@ -80,7 +82,7 @@ def align(
     found = _kept(known, sent, same, is_summary)
     is_few = len(known) - same <= FEW < same
     if found is None or (is_few and found.is_cut):
-        found = Alignment([*range(same)], same)
+        found = Alignment([*range(same)], same, same=same)
     first = len(found.places)
     gone, come = known[found.end :], sent[first:]
     if gone and come and is_summary(come[0]):
@@ -102,7 +104,7 @@ def _kept(
     ``None`` where more in front of it is new than stays: that is another history. Events can put one new message
     between two that stay, and others in the place of what left.
     """
-    found = Alignment([*range(same)], same)
+    found = Alignment([*range(same)], same, same=same)
     kept = same
     for old, new in common(known[same:], sent[same:]):
         kept += 1
@@ -281,11 +283,9 @@ class Following:
             return False
         if self._has_summary:
             return True
-        for answer in reversed(known):
-            if answer.role == "assistant":
-                sign = sign_of(_text_of(answer))
-                return bool(sign) and one_spaced(sign) in one_spaced(_text_of(message))
-        return False
+        answers = [_text_of(each) for each in known if each.role == "assistant"]
+        sign = one_spaced(sign_of(answers[-1])) if answers else ""
+        return bool(sign) and sign in one_spaced(_text_of(message))
 
 
 def _text_of(message: Message) -> str:
@@ -323,10 +323,10 @@ class _Change:
         self._found = found
         self._before = known
         self._left = {message.id for message in known[found.end :]}
-        stays = set(found.places)
+        stays = set(found.places[found.same :])
         self._gone = {
             message.id: None
-            for place, message in enumerate(known[: found.end])
+            for place, message in enumerate(known[found.same : found.end], found.same)
             if place not in stays and message.id in self._view
         }
         self._answer = self._answer_place(sent)
@@ -353,11 +353,8 @@ class _Change:
         """Whether nothing in view left or changed, a new form of the last answer aside."""
         if self._gone or self._left or self._found.summary is not None:
             return False
-        last = self._before[-1] if self._before else None
-        return all(
-            last is not None and each.id == last.id and self._state.is_output(last)
-            for each in self._edits
-        )
+        answers = {each.id for each in self._before[-1:] if self._state.is_output(each)}
+        return answers.issuperset(each.id for each in self._edits)
 
     @property
     def _lacks_answer(self) -> bool:
@@ -380,10 +377,12 @@ class _Change:
 
     def _followed(self, sent: Sequence[Message], taken: Container[str]) -> list[Message]:
         """The request's messages as the ledger will have them."""
-        followed: list[Message] = []
+        same = self._found.same
+        followed = [*self._before[:same]]
         new: set[str] = set()
         stays = self._view.keys() - self._left if self._left else self._view
-        for at, (place, message) in enumerate(zip(self._found.places, sent, strict=True)):
+        for at, message in enumerate(sent[same:], same):
+            place = self._found.places[at]
             if place is None:
                 name = free_id(message.id, stays, taken, new)
                 named = message if name == message.id else replace(message, id=name)

@@ -92,6 +92,11 @@ class Placed(NamedTuple):
     def is_child(self) -> bool:
         return self.lane != self.session
 
+    @property
+    def place(self) -> LaneMark:
+        """How many pieces the request has with what is in front of it, and their digest; none for a call beside."""
+        return read_mark(self.mark) or LaneMark(0, "")
+
 
 @dataclass(slots=True)
 class _SessionLanes:

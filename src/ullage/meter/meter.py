@@ -25,7 +25,6 @@ from ullage.codec.held import answer_id, continued_as
 from ullage.codec.wires import WIRES
 from ullage.errors import InputError
 from ullage.events import (
-    Amount,
     CallEnded,
     CallStarted,
     Event,
@@ -242,11 +241,7 @@ class Meter:
                 purpose=purpose,
                 fingerprint=None if request.chained else self.fingerprint(),
                 is_held=bool(request.chained),
-                estimate=Amount(
-                    tokens=reading.used.tokens,
-                    low=reading.used.low,
-                    high=reading.used.high,
-                ),
+                estimate=reading.used.amount,
                 snapshot=reading.snapshot_id,
                 stream=request.stream,
                 mark=mark,
@@ -263,13 +258,12 @@ class Meter:
         check_count("tokens", tokens, "tokens")
         request = self._as_request(request)
         self._follow(request)
-        used = self.reading().used
         self.emit(
             InputCounted(
                 tokens=tokens,
                 model=self._fold.model,
                 fingerprint=self.fingerprint(),
-                estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
+                estimate=self.reading().used.amount,
             )
         )
         return self.reading()

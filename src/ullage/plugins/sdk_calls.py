@@ -30,7 +30,6 @@ from ullage.context.compactor import Fitted
 from ullage.errors import Overflow, ProviderError
 from ullage.events import Outcome, Purpose
 from ullage.messages import Request
-from ullage.meter.lane_signs import read_mark
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
 from ullage.models.providers import provider_at
@@ -212,8 +211,7 @@ class SdkCalls:
         seen = SeenRequest(call=name, path=sent.path, headers=sent.headers, body=body)
         placed = self._lanes.place(seen)
         conversation, purpose = self._conversation_of(placed)
-        mark = read_mark(placed.mark)
-        length = 0 if mark is None else mark.length
+        length, digest, *_ = placed.place
         waiting = conversation.open
         if purpose == "main" and waiting is not None:
             if length > waiting.length:
@@ -224,7 +222,7 @@ class SdkCalls:
         request = self._read(sent, route, body, conversation, purpose)
         bare = msgspec.structs.replace(request, messages=())
         call = SdkCall(name, conversation, bare, body, purpose, length)
-        call.digest = "" if mark is None else mark.digest
+        call.digest = digest
         if purpose != "main":
             call.name = conversation.meter.before(bare, purpose=purpose).call
             return call
@@ -276,11 +274,12 @@ class SdkCalls:
         """
         if one.open is None or len(self._twins) >= MOST_FOLLOWED:
             return False
-        return _begins_with(placed, one.open.digest)
+        return placed.is_new and placed.place.digest == one.open.digest
 
     def _is_asked_again(self, one: Conversation, placed: Placed) -> bool:
         """Whether this is the followed conversation's last request again, of which no whole answer came."""
-        return one.open is None and _begins_with(placed, one.unanswered)
+        is_over = placed.is_new and one.open is None
+        return is_over and placed.place.digest == one.unanswered
 
     def _read(
         self,
@@ -456,9 +455,3 @@ class SdkCalls:
             payload=answer.payload,
             outcome=answer.outcome,
         )
-
-
-def _begins_with(placed: Placed, digest: str) -> bool:
-    """Whether a lane begins with the request of this digest."""
-    mark = read_mark(placed.mark)
-    return placed.is_new and mark is not None and mark.digest == digest

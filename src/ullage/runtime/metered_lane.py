@@ -11,7 +11,6 @@ from ullage.clients.facts import NO_SETTINGS, ClientSettings
 from ullage.codec.bodies import BodyReader
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import (
-    Amount,
     Calibrated,
     CallEnded,
     CallStarted,
@@ -229,20 +228,10 @@ class MeteredLane:
         stream: bool,
     ) -> None:
         """A call that is spend of this lane and no step of it."""
-        used = reading.used
-        estimate = Amount(
-            tokens=used.tokens,
-            low=used.low,
-            high=used.high,
+        started = CallStarted(
+            call=call, purpose=purpose, estimate=reading.used.amount, stream=stream
         )
-        self.emit(
-            CallStarted(
-                call=call,
-                purpose=purpose,
-                estimate=estimate,
-                stream=stream,
-            )
-        )
+        self.emit(started)
 
     def reading(self) -> Reading:
         """The window now."""
