@@ -37,7 +37,7 @@ class SeenPrompt(NamedTuple):
 class Marks(NamedTuple):
     """What a request says of itself. Empty where it says nothing.
 
-    ``agent`` names a subagent within the session. ``window`` changes with each compaction.
+    ``agent`` names a subagent within the session.
     """
 
     client: str = ""
@@ -46,7 +46,6 @@ class Marks(NamedTuple):
     agent: str = ""
     purpose: MarkedPurpose = ""
     cwd: str = ""
-    window: str = ""
     tells_agents: bool = False
     """The client marks each request of a subagent, so that one without a mark is none."""
 

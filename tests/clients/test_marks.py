@@ -87,11 +87,11 @@ def test_a_version_that_is_not_known_to_mark_subagents_is_not_trusted_to() -> No
 
 
 def test_codex_says_what_a_request_is_for() -> None:
-    ids = {"session_id": "s", "thread_id": "s", "x_codex_window_id": "s:2"}
+    ids = {"session_id": "s", "thread_id": "s"}
     for kind, purpose in (("turn", ""), ("compaction", "summary"), ("memory", "other")):
         metadata = json.dumps({"request_kind": kind})
         marks = told("codex_exec/0.169.0", x_codex_turn_metadata=metadata, **ids)
-        assert (marks.purpose, marks.window, marks.agent) == (purpose, "2", "")
+        assert (marks.purpose, marks.agent) == (purpose, "")
     thread = told("codex_exec/0.169.0", session_id="s", thread_id="t")
     assert (thread.session, thread.agent) == ("s", "t")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from tests.context.sessions import words
 from ullage import Compactor, Fitted
 from ullage.errors import CompactorBusy, InvalidRequest, Overflow
-from ullage.events import Event, Rewound
+from ullage.events import CompactionCommitted, Event, MessageAdded, Rewound
 
 SYSTEM = {"role": "system", "content": "You look after a cellar."}
 SUMMARY = "## Goal\nTo look at each cask.\n## State\nAll were dry.\n## Next\nThe next."
@@ -132,6 +134,62 @@ def test_a_dropped_front_is_no_other_conversation_while_an_answer_is_awaited() -
     talk.messages[-2] = {"role": "assistant", "content": "Wet."}
     with pytest.raises(CompactorBusy):
         talk.fit()
+
+
+def cellar(count: int) -> list[dict[str, Any]]:
+    """A history of so many messages, which ends with an answer."""
+    said: list[dict[str, Any]] = []
+    for number in range(count):
+        role = "assistant" if number % 2 else "user"
+        said.append({"role": role, "content": f"{number}: {words(60, number)}"})
+    return said
+
+
+@pytest.mark.parametrize("kept", ["trimmed", "summed up"])
+def test_a_caller_that_shortens_its_own_history_is_followed_over_a_restart(
+    tmp_path: Path, kept: str
+) -> None:
+    """A provider that counts 1.35 tokens a word: what is left of the last request is known by its report."""
+
+    def compactor(*, on_event: Callable[[Event], None] | None = None) -> Compactor:
+        return Compactor(
+            "openai:small",
+            wire="chat",
+            window=600_000,
+            store=tmp_path / "casks.db",
+            session="cellar",
+            on_event=on_event,
+        )
+
+    def billed(messages: list[dict[str, Any]]) -> int:
+        counts = [7 + 1.35 * len(each["content"].split()) for each in messages]
+        return round(7 + sum(counts))
+
+    first = cellar(20)
+    summary = {"role": "user", "content": f"Summary: {words(40, 99)}"}
+    asked = {"role": "user", "content": "And now?"}
+    front = [SYSTEM] if kept == "trimmed" else [SYSTEM, summary]
+    short = [*front, *first[8:], asked]
+    with compactor() as one:
+        for count in range(1, 20, 2):
+            sent = [SYSTEM, *first[:count]]
+            one.fit_sync({"model": "small", "messages": sent})
+            one.after({"prompt_tokens": billed(sent), "completion_tokens": 90})
+        fitted = one.fit_sync({"model": "small", "messages": short})
+        assert not fitted.changed
+        assert one.compactions == 0
+        assert one.reading().compactions == 1
+        off = abs(fitted.reading.used.tokens - billed(short)) / billed(short)
+        assert off < 0.03
+        one.after({"prompt_tokens": billed(short), "completion_tokens": 3})
+    events: list[Event] = []
+    with compactor(on_event=events.append) as again:
+        answer = {"role": "assistant", "content": "Dry."}
+        sent = [*short, answer, {"role": "user", "content": "Since when?"}]
+        assert not again.fit_sync({"model": "small", "messages": sent}).changed
+    added = [event for event in events if isinstance(event, MessageAdded)]
+    assert len(added) == 2
+    assert not any(isinstance(event, CompactionCommitted | Rewound) for event in events)
 
 
 def test_a_conversation_that_the_provider_keeps_is_not_compacted_after_an_overflow() -> (

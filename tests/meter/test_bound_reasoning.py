@@ -84,7 +84,7 @@ def begun(model: str = MODEL) -> list[Event]:
 def metered(events: Sequence[Event]) -> Meter:
     meter = Meter()
     for number, event in enumerate(events, 1):
-        meter._emit(msgspec.structs.replace(event, seq=number))
+        meter.emit(msgspec.structs.replace(event, seq=number))
     return meter
 
 
@@ -168,7 +168,7 @@ def test_what_is_written_behind_a_provider_s_compaction_is_not_valid_behind_the_
 ):
     meter = session(3, compacted(signed(), "q1", "a1", "q2"), *turn(4))
     assert meter.policy.unbound == frozenset()
-    meter._emit(Uncompacted(compaction="k"))
+    meter.emit(Uncompacted(compaction="k"))
     assert meter.policy.unbound == {"a4"}
 
 
@@ -184,7 +184,7 @@ def test_reasoning_outlives_a_second_compaction_of_the_provider() -> None:
 def test_an_undo_binds_again_what_a_change_unbound() -> None:
     meter = session(3, compacted(said("s", "All full."), "q1", "a1"), *turn(4))
     assert meter.policy.unbound == {"a2", "a3"}
-    meter._emit(Uncompacted(compaction="k"))
+    meter.emit(Uncompacted(compaction="k"))
     assert meter.policy.unbound == {"a4"}
 
 
@@ -196,11 +196,11 @@ def test_clearing_a_result_unbinds_what_came_after_it_and_the_reading_falls_by_i
     result = MessageAdded(message=Message(id="r1", role="tool", parts=(part,)))
     meter = metered([*begun(), *turn(1), result, *turn(2), *turn(3)])
     before = meter._fold.earlier_reasoning(with_last=True)
-    meter._emit(Pruned(parts=("x",), prune="p"))
+    meter.emit(Pruned(parts=("x",), prune="p"))
     assert meter.policy.unbound == {"a2", "a3"}
     assert before == 180
     assert meter._fold.earlier_reasoning(with_last=True) == 60
-    meter._emit(Uncompacted(compaction="p"))
+    meter.emit(Uncompacted(compaction="p"))
     assert meter.policy.unbound == frozenset()
 
 
@@ -214,19 +214,19 @@ def test_reasoning_of_a_model_that_binds_none_is_never_unbound() -> None:
 def test_what_another_model_wrote_is_judged_by_that_model() -> None:
     there = ModelChanged(model="claude-fable-5-2")
     meter = session(2, there, *turn(3), model="claude-opus-5")
-    meter._emit(SystemChanged(system=(SystemBlock(text="Other."),)))
+    meter.emit(SystemChanged(system=(SystemBlock(text="Other."),)))
     assert meter.policy.unbound == {"a3"}
 
 
 def test_after_a_refusal_nothing_of_it_is_sent_and_the_model_is_known_to_bind() -> None:
     meter = session(2, model="claude-opus-9")
     assert meter.policy.unbound == frozenset()
-    meter._emit(ReasoningRefused(call="c3", model="claude-opus-9"))
+    meter.emit(ReasoningRefused(call="c3", model="claude-opus-9"))
     assert meter.policy.unbound == {"a1", "a2"}
     for event in turn(3, "claude-opus-9"):
-        meter._emit(event)
+        meter.emit(event)
     assert meter.policy.unbound == {"a1", "a2"}
-    meter._emit(SystemChanged(system=(SystemBlock(text="Other."),)))
+    meter.emit(SystemChanged(system=(SystemBlock(text="Other."),)))
     assert meter.policy.unbound == {"a1", "a2", "a3"}
 
 
@@ -241,8 +241,8 @@ def test_answers_of_a_log_that_is_continued_are_behind_a_head_that_nobody_knows(
     meter = metered(log)
     assert meter.policy.unbound == frozenset(), "its own program sends it"
     for event in [*begun()[1:], *turn(2)]:
-        meter._emit(event)
-    meter._emit(PolicyChanged())
+        meter.emit(event)
+    meter.emit(PolicyChanged())
     assert meter.policy.unbound == {"a1"}
 
 
@@ -286,9 +286,9 @@ def test_a_model_that_leaves_reasoning_out_by_itself_is_still_sent_it() -> None:
     start = SessionStarted(model="gpt-6.2-astra", wire="responses", provider="openai")
     meter = metered([start, *begun()[1:], *events[:-1], MessageAdded(message=message)])
     assert set(meter._fold.reasoning.tokens) == {"a1"}
-    meter._emit(SystemChanged(system=(SystemBlock(text="Other."),)))
+    meter.emit(SystemChanged(system=(SystemBlock(text="Other."),)))
     assert set(meter._fold.reasoning.tokens) == {"a1"}, "instructions come last there"
-    meter._emit(ToolsChanged(tools=()))
+    meter.emit(ToolsChanged(tools=()))
     assert meter.policy.unbound == frozenset()
     assert meter._fold.reasoning.tokens == {}, "and yet no input counts it"
 
@@ -298,13 +298,13 @@ def test_what_a_change_makes_unsendable_is_summed_until_the_next_epoch() -> None
     meter = session(3, other)
     each = 59
     assert meter._fold.reasoning_lost == pytest.approx(3 * each, rel=0.05)
-    meter._emit(SystemChanged(system=SYSTEM))
+    meter.emit(SystemChanged(system=SYSTEM))
     assert meter._fold.reasoning_lost == 0
-    meter._emit(compacted(said("s", "All full."), "q1", "a1"))
+    meter.emit(compacted(said("s", "All full."), "q1", "a1"))
     assert meter._fold.reasoning_lost == pytest.approx(2 * each, rel=0.05)
-    meter._emit(EpochChanged(epoch=1, reason="summary"))
+    meter.emit(EpochChanged(epoch=1, reason="summary"))
     assert meter._fold.reasoning_lost == 0
-    meter._emit(Rewound(to="a2"))
+    meter.emit(Rewound(to="a2"))
     assert meter._fold.reasoning_lost == 0
 
 
@@ -324,6 +324,6 @@ def test_what_a_compaction_adds_is_at_the_end_and_leaves_with_its_undo() -> None
     ids = [message.id for message in meter.messages]
     assert ids == ["s", "a2", "q3", "a3", "k.added", "k.request", "q4", "a4"]
     assert meter.policy.unbound == frozenset()
-    meter._emit(Uncompacted(compaction="k"))
+    meter.emit(Uncompacted(compaction="k"))
     ids = [message.id for message in meter.messages]
     assert ids == ["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"]

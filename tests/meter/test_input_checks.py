@@ -49,7 +49,6 @@ METHODS: Mapping[str, Callable[[Meter, str, Any], object]] = {
     "before(call)": lambda meter, call, value: meter.before(BODY, call=value),
     "before(purpose)": lambda meter, call, value: meter.before(BODY, purpose=value),
     "before(mark)": lambda meter, call, value: meter.before(BODY, mark=value),
-    "before(replaced)": lambda meter, call, value: meter.before(BODY, replaced=value),
     "before(messages)": lambda meter, call, value: meter.before(
         BODY | {"messages": value}
     ),

@@ -20,7 +20,6 @@ def test_a_lane_keeps_digests_and_a_few_lines_and_not_the_history() -> None:
     history = [Said("user", f"The message number {n} is this.") for n in range(2_000)]
     lane.take(signs(*history))
     assert len(lane.recent) <= RECENT_AT_MOST
-    assert len(lane.places) <= RECENT_AT_MOST
     for number in range(500):
         prompt = f'{{"prompt": "The task number {number} of all."}}'
         lane.take_answer([BodyPiece("call", f"task {prompt}")])

@@ -18,7 +18,7 @@ from ullage.meter.lanes import Lanes, Placed, SeenRequest
 WIRES: tuple[WireName, ...] = ("messages", "chat", "responses", "generateContent")
 
 CLAUDE = {"x-claude-code-session-id": "5b1c"}
-CODEX = {"session-id": "01a2", "thread-id": "01a2", "x-codex-window-id": "01a2:0"}
+CODEX = {"session-id": "01a2", "thread-id": "01a2"}
 OPENCODE = {"x-session-id": "ses_1"}
 
 SUMMARY = "The user asked for a list of the files, and two of them were read."
@@ -31,8 +31,8 @@ def test_the_name_that_a_user_gives_is_the_session() -> None:
     headers = {**CLAUDE, "x-ullage-session": "refactoring"}
     talk = Talk(Lanes(), "claude-code", headers=headers)
     first, second = talk.say("Hello."), talk.say("Thank you.")
-    assert (first.session, first.lane, first.changed) == ("refactoring",) * 2 + ("new",)
-    assert (second.lane, second.changed) == ("refactoring", "extended")
+    assert (first.session, first.lane, first.is_new) == ("refactoring",) * 2 + (True,)
+    assert (second.lane, second.is_new) == ("refactoring", False)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_session_is_resumed_by_a_new_process() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     talk.say("Hello.")
     talk.connection = "c2"
-    assert talk.say("Where were we?").changed == "extended"
+    assert not talk.say("Where were we?").is_new
 
 
 # -- subagents --
@@ -135,13 +135,9 @@ def test_a_title_is_no_call_of_the_conversation_although_it_comes_first() -> Non
     title = Talk(lanes, "opencode", headers=OPENCODE, tools=())
     title.system = "You are a title generator. You output ONLY a thread title."
     placed = title.say("Generate a title for this conversation: Hello.")
-    assert (placed.purpose, placed.session, placed.changed) == (
-        "title",
-        "ses_1",
-        "beside",
-    )
+    assert (placed.purpose, placed.session) == ("title", "ses_1")
     assert placed.mark == ""
-    assert Talk(lanes, "opencode", headers=OPENCODE).say("Hello.").changed == "new"
+    assert Talk(lanes, "opencode", headers=OPENCODE).say("Hello.").is_new
 
 
 def test_a_call_without_tools_beside_a_conversation_with_tools_is_another_call() -> None:
@@ -150,14 +146,14 @@ def test_a_call_without_tools_beside_a_conversation_with_tools_is_another_call()
     talk.say("Hello.")
     quota = Talk(lanes, "claude-code", headers=CLAUDE, tools=())
     assert quota.say("quota").purpose == "other"
-    assert talk.say("Go on.").changed == "extended"
+    assert not talk.say("Go on.").is_new
 
 
 def test_a_request_for_one_token_is_no_conversation() -> None:
     lanes = Lanes()
     quota = Talk(lanes, "claude-code", headers=CLAUDE, tools=(), extra={"max_tokens": 1})
     assert quota.say("quota").purpose == "other"
-    assert Talk(lanes, "claude-code", headers=CLAUDE).say("Hello.").changed == "new"
+    assert Talk(lanes, "claude-code", headers=CLAUDE).say("Hello.").is_new
 
 
 def test_the_history_in_the_hands_of_another_agent_is_another_call() -> None:
@@ -168,8 +164,8 @@ def test_the_history_in_the_hands_of_another_agent_is_another_call() -> None:
     memory = Talk(lanes, "openai", "chat", system="You take notes.", tools=("note",))
     memory.history = list(talk.history)
     placed = memory.say("What is worth a note?")
-    assert (placed.purpose, placed.changed) == ("other", "beside")
-    assert talk.say("Go on.").changed == "extended"
+    assert (placed.purpose, placed.is_new) == ("other", False)
+    assert not talk.say("Go on.").is_new
 
 
 # -- compaction --
@@ -219,8 +215,8 @@ def test_a_compaction_is_told_by_the_clients_own_request_for_a_summary(
     assert (asked.purpose, asked.lane, asked.mark) == ("summary", first.lane, "")
     compacted(talk)
     after = talk.say("Go on.")
-    assert (after.lane, after.purpose, after.changed) == (first.lane, "main", "compacted")
-    assert talk.say("Thank you.").changed == "extended"
+    assert (after.lane, after.purpose, after.is_new) == (first.lane, "main", False)
+    assert not talk.say("Thank you.").is_new
 
 
 def test_a_summary_by_a_prompt_of_its_own_is_told_by_the_conversation_that_it_quotes() -> (
@@ -238,7 +234,7 @@ def test_a_summary_by_a_prompt_of_its_own_is_told_by_the_conversation_that_it_qu
     assert (placed.purpose, placed.lane) == ("summary", first.lane)
     compacted(talk)
     after = talk.say("Go on.")
-    assert (after.lane, after.changed) == (first.lane, "compacted")
+    assert (after.lane, after.is_new) == (first.lane, False)
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -249,15 +245,7 @@ def test_an_unknown_clients_summary_is_told_afterwards(wire: WireName) -> None:
     assert talk.say("Sum up what we did.", SUMMARY).purpose == "main"
     compacted(talk)
     after = talk.say("Go on.")
-    assert (after.lane, after.changed) == (first.lane, "compacted")
-
-
-def test_a_window_of_codex_that_has_a_new_number_was_compacted() -> None:
-    talk = Talk(Lanes(), "codex", "responses", dict(CODEX))
-    talk.say("List the files.")
-    talk.headers["x-codex-window-id"] = "01a2:1"
-    compacted(talk)
-    assert talk.say("Go on.").changed == "compacted"
+    assert (after.lane, after.is_new) == (first.lane, False)
 
 
 def test_a_history_whose_oldest_messages_are_left_out_stays_in_its_lane() -> None:
@@ -267,16 +255,16 @@ def test_a_history_whose_oldest_messages_are_left_out_stays_in_its_lane() -> Non
         talk.say(f"And what is thing number {number} to know?")
     del talk.history[:4]
     after = talk.say("And the last?")
-    assert (after.lane, after.changed) == (first.lane, "compacted")
+    assert (after.lane, after.is_new) == (first.lane, False)
 
 
-def test_results_that_are_cleared_in_place_are_an_edit() -> None:
+def test_results_that_are_cleared_in_place_change_no_lane() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     talk.call("Read it.", "read the whole file")
     talk.returned("line one, line two, line three")
     talk.say("And now?")
     talk.history[2].text = "[Old tool result content cleared]"
-    assert talk.say("Go on.").changed == "extended"
+    assert not talk.say("Go on.").is_new
 
 
 # -- going back, and other models --
@@ -289,7 +277,7 @@ def test_a_user_who_goes_back_stays_in_the_lane() -> None:
     talk.say("Really, all of them.")
     del talk.history[2:]
     after = talk.say("Keep them.")
-    assert (after.lane, after.changed) == (first.lane, "rewound")
+    assert (after.lane, after.is_new) == (first.lane, False)
 
 
 def test_a_request_that_is_sent_again_after_a_failure_is_the_same_lane() -> None:
@@ -404,7 +392,7 @@ def test_two_requests_that_continue_one_kept_answer_are_two_lanes() -> None:
     second = kept(lanes, "Go on.", "resp_1", "resp_2")
     fork = kept(lanes, "Go on.", "resp_1", "resp_3")
     assert second.lane == first.lane != fork.lane
-    assert (second.changed, fork.changed) == ("extended", "new")
+    assert (second.is_new, fork.is_new) == (False, True)
     assert fork.forked == first.lane
     assert kept(lanes, "And now?", "resp_3", "resp_4").lane == fork.lane
     assert kept(lanes, "And now?", "resp_2", "resp_5").lane == first.lane
@@ -473,7 +461,7 @@ def test_a_thread_without_its_tools_is_no_call_beside_its_conversation() -> None
     }
     replay["messages"].append({"role": "user", "content": "Still there?"})
     third = lanes.place(SeenRequest(call="c3", path="/v1/messages", body=replay))
-    assert (third.lane, third.changed) == (first.lane, "extended")
+    assert (third.lane, third.is_new) == (first.lane, False)
 
 
 # -- after a restart --
@@ -489,7 +477,7 @@ def test_a_restored_lane_is_continued(wire: WireName) -> None:
     lanes.restore(placed[0].session, placed[0].lane, "gemini-cli 0.61.0", marks)
     talk.lanes = lanes
     after = talk.say("And now?")
-    assert (after.lane, after.changed) == (placed[0].lane, "extended")
+    assert (after.lane, after.is_new) == (placed[0].lane, False)
 
 
 def test_a_restored_subagent_is_continued_and_its_number_not_given_again() -> None:
@@ -524,7 +512,7 @@ def test_the_lane_used_longest_ago_is_forgotten() -> None:
     talks = [Talk(lanes, "pi", connection=f"c{number}") for number in range(4)]
     first = [talk.say(f"Question number {place}?") for place, talk in enumerate(talks)]
     assert talks[3].say("Go on.").lane == first[3].lane
-    assert talks[0].say("Go on.").changed == "new"
+    assert talks[0].say("Go on.").is_new
 
 
 def test_any_body_has_a_place() -> None:
@@ -611,20 +599,20 @@ def test_conversations_in_any_order_have_the_lanes_that_each_has_alone(
     assert len(set(found)) == len(found), "and no two have the same"
 
 
-def test_a_restored_lane_that_was_asked_for_a_summary_knows_the_compaction() -> None:
+def test_a_restored_lane_goes_on_after_a_compaction() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     mark = talk.say("List the files.").mark
     lanes = Lanes()
-    lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark], summary="r1-2")
+    lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark])
     talk.lanes = lanes
     compacted(talk)
-    assert talk.say("Go on.").changed == "compacted"
+    assert not talk.say("Go on.").is_new
 
 
-def test_a_restored_lane_whose_summary_was_not_used_goes_on() -> None:
+def test_a_restored_lane_goes_on_as_it_was() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     mark = talk.say("List the files.").mark
     lanes = Lanes()
-    lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark], summary="r1-2")
+    lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark])
     talk.lanes = lanes
-    assert talk.say("Go on.").changed == "extended"
+    assert not talk.say("Go on.").is_new

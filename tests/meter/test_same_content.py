@@ -14,7 +14,7 @@ from ullage.messages import (
     TextPart,
     ToolResultPart,
 )
-from ullage.meter import meter as meter_module
+from ullage.meter import following
 from ullage.meter.meter import Meter
 from ullage.meter.same_content import same_content
 
@@ -82,7 +82,7 @@ def test_each_message_of_a_growing_history_is_compared_once(
         compared.append(other)
         return same_content(one, other)
 
-    monkeypatch.setattr(meter_module, "same_content", counted)
+    monkeypatch.setattr(following, "same_content", counted)
     meter = Meter("gpt-4o", wire="chat", provider="openai", estimator="pretoken")
     messages: list[dict[str, Any]] = []
     turns = 10

@@ -36,21 +36,18 @@ class NamedLanes(Lanes):
         self.seen: list[SeenRequest] = []
         self.restored: list[tuple[str, str, str, tuple[str, ...]]] = []
         self.answers: dict[str, Message | None] = {}
-        self.next_change = "extended"
 
     def place(self, request: SeenRequest) -> Placed:
         self.seen.append(request)
         name = request.headers.get("x-ullage-session", "s-1")
         lane = request.headers.get("x-lane", "main")
         mark = f"mark-{len(request.body.get('messages', ()))}"
-        change: Any = self.next_change
-        self.next_change = "extended"
         if lane.startswith("child"):
             child = f"{name}.{lane}"
-            return Placed(name, child, "child", change, mark, "claude-code 2.1.330")
+            return Placed(name, child, "child", mark, "claude-code 2.1.330")
         purpose: Any = lane
         cwd = "/home/ada/harbour"
-        return Placed(name, name, purpose, change, mark, "claude-code 2.1.330", cwd)
+        return Placed(name, name, purpose, mark, "claude-code 2.1.330", cwd)
 
     def answered(self, call: str, answer: Message | None, name: str = "") -> None:
         self.answers[call] = answer
@@ -61,8 +58,6 @@ class NamedLanes(Lanes):
         lane: str,
         program: str,
         marks: Any,
-        *,
-        summary: str = "",
         names: Any = (),
     ) -> None:
         self.restored.append((session, lane, program, tuple(marks)))

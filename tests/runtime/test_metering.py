@@ -212,11 +212,12 @@ async def test_a_call_beside_the_conversation_is_spend_and_changes_no_window(
 async def test_a_compaction_by_the_client_is_one_in_the_ledger(
     store: SqliteStore,
 ) -> None:
-    lanes = NamedLanes()
-    meter = metering(store, lanes=lanes)
+    meter = metering(store)
     asked = user("Tell me all about lamps.")
     await one_call(meter, "r-1", body_of(asked), "Lamps. " * 400, 640)
-    lanes.next_change = "compacted"
+    summing = request("r-s", body_of(user("Sum up.")), headers={"x-lane": "summary"})
+    await meter.take(summing)
+    await meter.take(answer("r-s", answer_body("Lamps.", 90)))
     summary = user("This session continues from an earlier one: lamps.")
     await one_call(meter, "r-2", body_of(summary, user("And wicks?")), "Wicks.", 650)
     (committed,) = of_kind(await store.read("s-1"), CompactionCommitted)

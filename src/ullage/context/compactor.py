@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -45,10 +46,9 @@ from ullage.events import (
     Rewound,
 )
 from ullage.messages import Message, Request, ToolCallPart
-from ullage.meter.input_checks import check_body
-from ullage.meter.meter import Meter, free_id
+from ullage.meter.following import free_id
+from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.same_content import is_edited_in_place, same_content
 
 T = TypeVar("T")
 
@@ -118,11 +118,8 @@ class CallerConversation:
         """The items of the last body."""
         self._meter = Meter()
         self._has_provider = False  # whether the caller has named it
-        self._read: tuple[Message, ...] = ()
         self._known: list[Message] = []  # the caller's messages, as events have them
-        self._known_ids: set[str] = set()
         self._gone: set[str] = set()  # ids of those that were compacted away
-        self._is_compacted = False  # whether the view differs from the caller's messages
         self._failures: tuple[FailedStrategy, ...] = ()
         self._overflows = 0  # refusals since the last answer
         self._is_restored = (
@@ -136,7 +133,7 @@ class CallerConversation:
     def use(self, meter: Meter) -> None:
         """Work with this meter, which passes its events to ``note``."""
         self._meter = meter
-        self._has_provider = bool(meter._fold.provider)
+        self._has_provider = bool(meter.state.provider)
 
     # -- events --
 
@@ -145,7 +142,6 @@ class CallerConversation:
         for event in events:
             self._meter.apply(event)
             self.note(event)
-        self._meter._calls = self._meter._fold.seq  # no name of a call is given twice
         self._is_restored = bool(self.open_call)
 
     def note(self, event: Event) -> None:
@@ -154,11 +150,13 @@ class CallerConversation:
         match event:
             case MessageAdded():
                 self._known.append(event.message)
-                self._known_ids.add(event.message.id)
             case MessageReplaced():
-                self._put(event.message)
+                new = {event.message.id: event.message}
+                self._known = [new.get(each.id, each) for each in self._known]
             case Rewound():
                 self._rewind(event)
+            case CompactionCommitted(rung=""):
+                self._shortened_by_caller(event)
             case CompactionCommitted():
                 self._gone.update(event.summarised)
                 self._gone.update(each.id for each in event.dropped)
@@ -176,28 +174,28 @@ class CallerConversation:
             case _:
                 return
 
+    def _shortened_by_caller(self, event: CompactionCommitted) -> None:
+        """The caller itself has left messages out, and may have put a summary in their place."""
+        self._known = [each for each in self._known if each.id not in event.summarised]
+        if event.summary is None:
+            return
+        order = list(self._meter.state.view.entries)
+        behind = set(order[order.index(event.summary.id) + 1 :])
+        in_front = takewhile(lambda each: each.id not in behind, self._known)
+        self._known.insert(len(list(in_front)), event.summary)
+
     def _compacted(self) -> None:
         self.compactions += 1
-        self._is_compacted = True
         self._failures = ()
-
-    def _put(self, message: Message) -> None:
-        for place, known in enumerate(self._known):
-            if known.id == message.id:
-                self._known[place] = message
 
     def _rewind(self, event: Rewound) -> None:
         if not event.to:
-            self._known, self._gone, self._is_compacted = [], set(), False
-            self._known_ids = set()
+            self._known, self._gone = [], set()
             return
-        view = self._meter._fold.view.entries
-        stays: list[Message] = []
-        for message in self._known:
-            if message.id in view or message.id in self._gone:
-                stays.append(message)
-        self._known = stays
-        self._known_ids = {message.id for message in stays}
+        view = self._meter.state.view.entries
+        self._known = [
+            each for each in self._known if each.id in view or each.id in self._gone
+        ]
 
     # -- the caller's body --
 
@@ -214,52 +212,28 @@ class CallerConversation:
         ``wire`` and ``provider`` are those of the body, for a meter that was not given them. ``is_held`` says that the
         provider holds this history, whatever is sent of it.
 
-        A history that is no extension of the last one begins anew, unless only its end is another, or messages were
-        changed in place or left out at its front: a summary that has replaced them stays. Raises
-        ``InvalidRequest`` for a body that no wire could be sent, and ``CompactorBusy`` if the body does not continue
-        the call whose answer is awaited. Nothing has changed then.
+        What the caller leaves out, edits or sums up itself is followed (``meter.following``), and a summary of ours
+        stays. A history that goes back to before its end begins anew. Raises ``InvalidRequest`` for a body that no wire
+        could be sent, and ``CompactorBusy`` if the body does not continue the call whose answer is awaited. Nothing has
+        changed then.
         """
-        check_body(body)
-        fold = self._meter._fold
-        if self._has_provider or not provider:
-            provider = fold.provider
-        read = self._meter._bodies.read_items(
-            body,
-            wire=self._meter._wire or wire or None,
-            provider=provider or None,
-            model=fold.model,
-        )
+        if self._has_provider:
+            provider = ""
+        read = self._meter.read_items(body, wire=wire, provider=provider)
         self._end_continued(read.request)
-        request = read.request
-        if request.chained:
-            request = self._meter._with_held(request, self._known)
-        front = self._dropped_front(request.messages)
-        known = self._known[front:]
-        same = self._common_beginning(known, request.messages)
-        is_edited = self._is_edited_answer(known, request.messages, same)
+        followed = self._meter.followed(read.request, self._known, self._gone)
+        request = followed.request
         if self.open_call:
-            is_other = same < len(known) and not is_edited
-            if is_other and not self._is_restored:
+            if not (followed.is_extension or self._is_restored):
                 raise CompactorBusy(OTHER_HISTORY)
-            added = request.messages[same:]
-            is_answered = bool(added) and added[0].role == "assistant"
+            new = (one for one in followed.events if isinstance(one, MessageAdded))
+            is_answered = any(one.message.role == "assistant" for one in islice(new, 1))
             outcome: Outcome = "finished" if is_answered else "failed"
             self._emit(CallEnded(call=self.open_call, outcome=outcome))
-        self._known = known
         self._is_restored = False
-        self._meter._follow_head(request)
-        if is_edited:
-            self._edit(self._known[same], request.messages[same])
-            same += 1
-        if same < len(self._known):
-            is_whole = not request.chained
-            same = self._diverge(request.messages, same, is_whole=is_whole)
-        elif not request.chained and self._meter._lacks_answer(request.messages[same:]):
-            self._emit(Rewound(to=self._newest_in_view(len(self._known))))
-        for message in request.messages[same:]:
-            named = msgspec.structs.replace(message, id=self._free_id(message.id))
-            self._emit(MessageAdded(message=self._meter._as_output(named)))
-        self._read, self._request = request.messages, request
+        for event in followed.events:
+            self._emit(event)
+        self._known, self._request = followed.known, request
         self._is_held = is_held or bool(request.chained)
         own = self._known[len(self._known) - len(read.items) :]
         self.items = CallerItems(request.wire, body, tuple(own), read.items)
@@ -272,83 +246,6 @@ class CallerConversation:
             if not is_again or is_conversation(request.chained):
                 self._emit(CallEnded(call=self.open_call))
 
-    def _dropped_front(self, messages: Sequence[Message]) -> int:
-        """How many summarised messages the caller, who trims the history, has left out at its front."""
-        known = self._known
-        for front, message in enumerate(known):
-            is_first = bool(messages) and same_content(message, messages[0])
-            if is_first and (front == 0 or self._goes_on(known[front:], messages)):
-                return front
-            if message.id not in self._gone:
-                break
-        return 0
-
-    def _goes_on(self, known: Sequence[Message], messages: Sequence[Message]) -> bool:
-        """Whether the messages go on from the known ones, whose last answer may come back in another form."""
-        same = self._common_beginning(known, messages)
-        return same == len(known) or self._is_edited_answer(known, messages, same)
-
-    def _common_beginning(
-        self, known: Sequence[Message], messages: Sequence[Message]
-    ) -> int:
-        same = 0
-        for held, new in zip(known, messages, strict=False):
-            is_read = same < len(self._read) and self._read[same] is new
-            if not is_read and not same_content(held, new):
-                break
-            same += 1
-        return same
-
-    def _is_edited_answer(
-        self, known: Sequence[Message], messages: Sequence[Message], same: int
-    ) -> bool:
-        """Whether all is the same but the last answer, which the caller sends back in another form."""
-        if same != len(known) - 1 or same >= len(messages):
-            return False
-        return self._meter._is_edited(known[same], messages[same])
-
-    def _diverge(self, messages: Sequence[Message], same: int, *, is_whole: bool) -> int:
-        """Events for a history that is no extension; how many of its messages are known then.
-
-        With ``is_whole`` the caller has sent all of them, and may have edited some.
-        """
-        old, new = self._known[same:], messages[same:]
-        if is_whole and is_edited_in_place(old, new):
-            for number, (before, after) in enumerate(zip(old, new, strict=False)):
-                if same_content(before, after):
-                    continue
-                if before.id in self._gone:
-                    # A framework that rewrites old messages would else pay for a summary at every call.
-                    renamed = msgspec.structs.replace(after, id=before.id)
-                    self._known[same + number] = renamed
-                else:
-                    self._edit(before, after)
-            return same + len(old)
-        is_in_view = all(message.id not in self._gone for message in old)
-        if is_in_view and (newest := self._newest_in_view(same)):
-            self._emit(Rewound(to=newest))
-            return same
-        self._emit(Rewound(to=""))
-        return 0
-
-    def _edit(self, before: Message, after: Message) -> None:
-        """The caller has changed a message that is in view, where it may stand with other content already."""
-        held = self._meter._fold.view.entries[before.id].message
-        self._meter._replace(held, after)
-
-    def _newest_in_view(self, count: int) -> str:
-        """Id of what stands in view before the message with this number; empty if there is nothing."""
-        view = list(self._meter._fold.view.entries)
-        for message in self._known[count:]:
-            if message.id in view:
-                place = view.index(message.id)
-                return view[place - 1] if place else ""
-        return view[-1] if view else ""
-
-    def _free_id(self, name: str) -> str:
-        """The name, or one like it if a message has it already."""
-        return free_id(name, self._known_ids, self._meter._fold.view.entries)
-
     # -- compaction --
 
     def trigger(self) -> CompactionTrigger | None:
@@ -358,7 +255,7 @@ class CallerConversation:
         reading = self._meter.reading()
         limit = reading.input_limit
         is_over = limit is not None and reading.proven_high > limit
-        is_over_request = self.limits.is_over(self._meter._fold, self._base_url)
+        is_over_request = self.limits.is_over(self._meter.state, self._base_url)
         if not (reading.should_compact() or is_over or is_over_request):
             return None
         situation = self.situation("point", "")
@@ -376,7 +273,7 @@ class CallerConversation:
     ) -> Situation:
         """The input of a compaction as of now."""
         situation = Situation(
-            fold=self._meter._fold,
+            fold=self._meter.state,
             trigger=trigger,
             compaction=compaction,
             snapshot=self._meter.reading().snapshot_id,
@@ -423,7 +320,7 @@ class CallerConversation:
     def _task_start(self) -> str:
         """Id of the first request of a person since the last answer without calls; empty without one."""
         start = ""
-        for entry in reversed(self._meter._fold.view.entries.values()):
+        for entry in reversed(self._meter.state.view.entries.values()):
             message = entry.message
             if message.role == "assistant":
                 if next(message.of_type(ToolCallPart), None) is None:
@@ -438,9 +335,9 @@ class CallerConversation:
         """What is to be sent for the body that was taken last; its call is open from here on."""
         assert self.items is not None, "a body was taken"
         assert self._request is not None, "a body was taken"
-        reading = self._meter._start_call(self._request)
+        reading = self._meter.start_call(self._request)
         messages = self.items.messages
-        if self._is_compacted and not self._is_held:
+        if not self._is_held and not self._is_in_view(self._known):
             messages = self.situation("point", "").messages
         elif self._is_held or self._goes_out_as_it_came(messages):
             every = range(len(self.items.items))
@@ -453,6 +350,14 @@ class CallerConversation:
     def _goes_out_as_it_came(self, messages: tuple[Message, ...]) -> bool:
         """Whether nothing of the caller's body has to change: each call has its result, and no reasoning is unbound."""
         return mended(messages) is messages and not self._meter.policy.unbound
+
+    def _is_in_view(self, messages: Sequence[Message]) -> bool:
+        """Whether these very messages are what is in view."""
+        view = self._meter.state.view
+        return len(view) == len(messages) and all(
+            entry.content is message
+            for entry, message in zip(view, messages, strict=True)
+        )
 
     def plan(self, messages: tuple[Message, ...]) -> ItemPlan:
         """How these messages are sent: those of the caller in the caller's own items."""
@@ -496,12 +401,13 @@ class CallerConversation:
         message: Message | None = None
         if answer is not None and outcome != "failed":
             message = answer if isinstance(answer, Message) else None
-            message = message or self._meter._read_answer(answer)
-            message = msgspec.structs.replace(message, id=self._free_id(message.id))
-        response = response or answer_id(self._meter._fold.wire, answer)
+            message = message or self._meter.read_answer(answer)
+            name = free_id(message.id, self._gone, self._meter.state.view.entries)
+            message = msgspec.structs.replace(message, id=name)
+        response = response or answer_id(self._meter.state.wire, answer)
         return self._meter.after(
             self.open_call, usage, message, outcome=outcome, response=response
         )
 
     def _emit(self, event: Event) -> None:
-        self._meter._emit(event)
+        self._meter.emit(event)

@@ -154,7 +154,6 @@ class Lane:
     """With its version."""
     marks: list[LaneMark] = field(default_factory=list)
     model: str = ""
-    window: str = ""
     connection: str = ""
     first_said: str = ""
     has_tools: bool = False
@@ -178,8 +177,6 @@ class Lane:
     tasks: list[str] = field(default_factory=list)
     recent: set[str] = field(default_factory=set)
     """The pieces of the last request, and of its answer."""
-    places: set[str] = field(default_factory=set)
-    """The last request up to each of its pieces."""
 
     @property
     def is_child(self) -> bool:
@@ -193,13 +190,6 @@ class Lane:
                 and request.rolled[mark.length - 1] == mark.digest
             ):
                 return mark.length
-        return 0
-
-    def common(self, request: RequestSigns) -> int:
-        """How many pieces of the request are those of this lane's last request."""
-        for length in range(len(request.rolled), 0, -1):
-            if request.rolled[length - 1] in self.places:
-                return length
         return 0
 
     def answer_rank(
@@ -266,7 +256,6 @@ class Lane:
             first = request.pieces[0]
             self.first_said = sign_of(first.text)
         self.model = request.model
-        self.window = request.marks.window
         self.connection = request.connection
         self.has_tools = request.has_tools
         self.cwd = self.cwd or request.marks.cwd
@@ -283,7 +272,6 @@ class Lane:
         self.summary_sign = ""
         self.calls = frozenset()
         self.recent = set(request.digests[-RECENT_AT_MOST:])
-        self.places = set(request.rolled[-RECENT_AT_MOST:])
 
     def take_answer(
         self,

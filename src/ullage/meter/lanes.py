@@ -3,7 +3,7 @@
     lanes = Lanes()
     placed = lanes.place(SeenRequest(call="r1-1", path="/v1/messages", headers=headers, body=body))
     meter = meters[placed.lane]                       # one meter and one stored session for each lane
-    meter.before(body, call="r1-1", mark=placed.mark, replaced=placed.changed == "compacted")
+    meter.before(body, call="r1-1", mark=placed.mark)
     lanes.answered("r1-1", message)                   # when its answer is there; ``None`` without one
 
 A *lane* is a history that grows: the conversation itself, or one of its subagents. Every lane is a stored session; the
@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from ullage.codec.body_pieces import BodyPiece, answer_pieces
 from ullage.codec.held import is_conversation
@@ -43,11 +43,7 @@ from ullage.meter.lane_state import (
     SeenRequest,
 )
 
-__all__ = ["LaneChange", "Lanes", "Placed", "SeenRequest"]
-
-LaneChange = Literal["new", "extended", "compacted", "rewound", "beside"]
-"""What a request does to its lane: begins it, continues it, comes after the program shortened its history, goes back
-to an earlier place, or leaves it alone (a summary, a title)."""
+__all__ = ["Lanes", "Placed", "SeenRequest"]
 
 LANES_AT_MOST: Final = 1_000
 SESSIONS_AT_MOST: Final = 20_000
@@ -82,7 +78,6 @@ class Placed(NamedTuple):
     session: str
     lane: str
     purpose: Purpose
-    changed: LaneChange
     mark: str = ""
     program: str = ""
     """Name and version, such as ``claude-code 2.1.330``; the name alone, or empty, where no more is known."""
@@ -90,15 +85,17 @@ class Placed(NamedTuple):
     note: str = ""
     forked: str = ""
     """The lane that has what this new one continues on the provider's side."""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether this is the lane's first call, as far as is remembered: the store may hold earlier ones."""
-        return self.changed == "new"
+    is_new: bool = False
+    """Whether this is the lane's first call, as far as is remembered: the store may hold earlier ones."""
 
     @property
     def is_child(self) -> bool:
         return self.lane != self.session
+
+    @property
+    def place(self) -> LaneMark:
+        """How many pieces the request has with what is in front of it, and their digest; none for a call beside."""
+        return read_mark(self.mark) or LaneMark(0, "")
 
 
 @dataclass(slots=True)
@@ -150,7 +147,6 @@ class Lanes:
             session=lane.session,
             lane=lane.id,
             purpose=purpose,
-            changed="beside",
             program=seen.marks.program or lane.named_program,
             cwd=seen.marks.cwd or lane.cwd,
             note=found.note,
@@ -163,11 +159,10 @@ class Lanes:
             return placed
         if seen.chained:
             self._continue(lane, seen)
-        changed = _change_of(lane, seen)
+        is_new = not lane.last_call
         lane.take(seen)
         self._mark(lane, seen.mark)
-        mark = seen.mark.text
-        return placed._replace(changed=changed, mark=mark)
+        return placed._replace(is_new=is_new, mark=seen.mark.text)
 
     def answered(
         self,
@@ -202,14 +197,11 @@ class Lanes:
         lane: str,
         program: str,
         marks: Sequence[str],
-        *,
-        summary: str = "",
         names: Sequence[str] = (),
     ) -> None:
         """Take up a lane again that was stored. Marks that can't be read are left out.
 
-        ``summary`` is the call that asked for a summary after the last of them, if one did. ``names`` are those of the
-        lane's answers, in order.
+        ``names`` are those of the lane's answers, in order.
         """
         name = program.partition(" ")[0]
         known = self._session(session, name)
@@ -224,7 +216,6 @@ class Lanes:
         restored = self._add(Lane(lane, session, known.program))
         restored.named_program = program
         restored.last_call = RESTORED
-        restored.summary_call = summary
         for text in marks[-MARKS_AT_MOST:]:
             mark = read_mark(text)
             if mark is not None:
@@ -551,26 +542,3 @@ def _compacted(
             best = lane
             most = signs
     return best
-
-
-def _change_of(
-    lane: Lane,
-    seen: RequestSigns,
-) -> LaneChange:
-    if not lane.last_call:
-        return "new"
-    if seen.chained or not lane.marks:
-        return "extended"
-    last = lane.marks[-1]
-    count = max(lane.begins(seen), lane.common(seen))
-    if count == last.length:
-        return "extended"
-    if lane.summary_call or lane.window != seen.marks.window:
-        return "compacted"
-    if count and len(seen.rolled) >= last.length:
-        return "extended"
-    if count:
-        is_compacted = lane.has_summary_in(seen)
-    else:
-        is_compacted = lane.compaction_signs(seen) > 0
-    return "compacted" if is_compacted else "rewound"

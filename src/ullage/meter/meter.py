@@ -18,37 +18,29 @@ from typing import Any
 import msgspec
 
 from ullage.codec.applied_edits import read_applied_edits
-from ullage.codec.bodies import BodyReader
+from ullage.codec.bodies import BodyReader, ReadBody
 from ullage.codec.dialects import dialect_for, read_reported
-from ullage.codec.held import answer_id, continued_as, keeps_head
+from ullage.codec.held import answer_id, continued_as
 from ullage.codec.wires import WIRES
 from ullage.errors import InputError
 from ullage.events import (
-    Amount,
     CallEnded,
     CallStarted,
-    CompactionCommitted,
     Event,
     Fingerprint,
     FirstCall,
     InputCounted,
     MessageAdded,
-    MessageReplaced,
-    ModelChanged,
     Outcome,
-    ParamsChanged,
     Purpose,
-    Rewound,
     SessionStarted,
-    SystemChanged,
-    ToolsChanged,
 )
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.clearing import notes_of_clearing
 from ullage.meter.fold import Fold
-from ullage.meter.foreign_compaction import foreign_compaction
-from ullage.meter.held_answers import UNMEASURED, HeldAnswers, room_note
+from ullage.meter.following import Followed, Following, free_id
+from ullage.meter.held_answers import UNMEASURED, room_note
 from ullage.meter.input_checks import (
     UNCHANGED,
     check_answer,
@@ -67,7 +59,6 @@ from ullage.meter.input_checks import (
 from ullage.meter.plausible import notes_of
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
-from ullage.meter.same_content import is_edited_in_place, same_content
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.models.endpoints import read_endpoints
@@ -169,16 +160,14 @@ class Meter:
         self._session = session
         self._wire = wire
         self._bodies = BodyReader()
-        self._matched: list[tuple[Message, Message]] = []
-        self._held = HeldAnswers()
+        self._following = Following()
         self._sent: Request | None = None
         """The last request of the conversation, without its messages."""
-        self._lacks_front = False  # whether it continues what the ledger does not have
         self._unmeasured = ""  # the call that does so
         self._open_calls: dict[str, Purpose] = {}
         if model:
             served_by, model = read_name(model, own, provider=provider)
-            self._emit(
+            self.emit(
                 SessionStarted(
                     model=model, wire=wire or served_by.wire, provider=served_by.name
                 )
@@ -198,7 +187,7 @@ class Meter:
         )
         meter._fold = fold
         last = fold.view.last
-        meter._held = HeldAnswers("" if last is None else last.id)
+        meter._following = Following("" if last is None else last.id)
         meter._calls = (
             fold.seq
         )  # no fewer than there were calls, so that no name is given twice
@@ -213,29 +202,23 @@ class Meter:
         call: str = "",
         purpose: Purpose = "main",
         mark: str = "",
-        replaced: bool = False,
     ) -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
         ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
-        counted. ``replaced`` says that the loop has put a summary in the place of earlier messages since then: the
-        ledger has a compaction. ``mark`` is stored with the call (``ullage.meter.lanes``). Raises ``InvalidRequest``
-        for a body that none of the wires could have been sent, ``WrongType`` for an argument of another type; then
-        nothing has changed.
+        counted: messages that stay are known wherever they stand, and what left in front of them was compacted.
+        ``mark`` is stored with the call (``ullage.meter.lanes``). Raises ``InvalidRequest`` for a body that none of
+        the wires could have been sent, ``WrongType`` for an argument of another type; then nothing has changed.
         """
         check_text("call", call)
         check_text("mark", mark)
-        check_flag("replaced", replaced)
         check_purpose(purpose)
         request = self._as_request(request)
         if purpose == "main":
-            is_answered = self._is_answer_in_view
-            if replaced and self._note_compaction(request):
-                is_answered = True
-            self._follow(request, is_answered=is_answered)
-        return self._start_call(request, call=call, purpose=purpose, mark=mark)
+            self._follow(request)
+        return self.start_call(request, call=call, purpose=purpose, mark=mark)
 
-    def _start_call(
+    def start_call(
         self,
         request: Request,
         *,
@@ -244,24 +227,21 @@ class Meter:
         mark: str = "",
     ) -> Reading:
         """The reading of what is in view, which is sent now in a call that it names."""
-        self._calls += 1
-        name = call or f"call-{self._calls}"
+        name = call or f"call-{self._calls + 1}"
         if purpose == "main":
             self._sent = msgspec.structs.replace(request, messages=())
-            self._unmeasured = name if self._lacks_front and request.chained else ""
+            self._unmeasured = (
+                name if self._following.lacks_front and request.chained else ""
+            )
         reading = self.reading()
         self._open_calls[name] = purpose
-        self._emit(
+        self.emit(
             CallStarted(
                 call=name,
                 purpose=purpose,
                 fingerprint=None if request.chained else self.fingerprint(),
                 is_held=bool(request.chained),
-                estimate=Amount(
-                    tokens=reading.used.tokens,
-                    low=reading.used.low,
-                    high=reading.used.high,
-                ),
+                estimate=reading.used.amount,
                 snapshot=reading.snapshot_id,
                 stream=request.stream,
                 mark=mark,
@@ -277,14 +257,13 @@ class Meter:
         """
         check_count("tokens", tokens, "tokens")
         request = self._as_request(request)
-        self._follow(request, is_answered=self._is_answer_in_view)
-        used = self.reading().used
-        self._emit(
+        self._follow(request)
+        self.emit(
             InputCounted(
                 tokens=tokens,
                 model=self._fold.model,
                 fingerprint=self.fingerprint(),
-                estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
+                estimate=self.reading().used.amount,
             )
         )
         return self.reading()
@@ -325,8 +304,8 @@ class Meter:
             usage = msgspec.structs.replace(usage, cleared=cleared)
         message: Message | None = None
         if output is not None and purpose == "main" and outcome != "failed":
-            message = output if isinstance(output, Message) else self._read_answer(output)
-        self._emit(
+            message = output if isinstance(output, Message) else self.read_answer(output)
+        self.emit(
             CallEnded(
                 call=call,
                 outcome=outcome,
@@ -339,7 +318,7 @@ class Meter:
             taken = self._fold.view.entries
             name = free_id(message.id or f"{call}.answer", taken)
             message = msgspec.structs.replace(message, call=call, id=name)
-            self._emit(MessageAdded(message=message))
+            self.emit(MessageAdded(message=message))
         return self.reading()
 
     def _continued_as(
@@ -385,10 +364,11 @@ class Meter:
         Raises ``WrongType`` for what is no event.
         """
         check_event(event)
+        self._calls += isinstance(event, CallStarted)
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
         last = self._fold.view.last
-        self._held.note(event, "" if last is None else last.id)
+        self._following.note(event, "" if last is None else last.id)
         if (self._fold.track.compared, self._fold.track.last) != compared:
             self._log_actual()
 
@@ -548,9 +528,52 @@ class Meter:
             count=len(fold.view),
         )
 
-    # -- inside --
+    # -- for programs that write the events themselves --
 
-    def _emit(self, event: Event) -> None:
+    @property
+    def state(self) -> Fold:
+        """All that the events so far say, to look at."""
+        return self._fold
+
+    def read_items(
+        self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
+    ) -> ReadBody:
+        """The request in a body, and the items that its messages were read from. Raises ``InvalidRequest``.
+
+        ``wire`` and ``provider`` are those of the body, where the meter was not given them.
+        """
+        check_body(body)
+        return self._bodies.read_items(
+            body,
+            wire=self._wire or wire or None,
+            provider=provider or self._fold.provider or None,
+            model=self._fold.model,
+        )
+
+    def read_answer(self, output: object) -> Message:
+        """The answer to the last request, out of a provider's JSON or an SDK's object."""
+        fold = self._fold
+        return self._bodies.read_answer(
+            fold.wire, output, provider=fold.provider, model=fold.model
+        )
+
+    def followed(
+        self,
+        request: Request,
+        known: Sequence[Message] | None = None,
+        taken: Container[str] = (),
+    ) -> Followed:
+        """How a request follows from ``known`` messages, by default those in view. Its events are not applied."""
+        if known is None:
+            known = self.messages
+        return self._following.take(self._fold, request, known, taken)
+
+    def with_held(self, request: Request) -> Request:
+        """The request with what the provider holds of it in front, as far as that is in view."""
+        return self._following.with_held(self._fold, request, self.messages)
+
+    def emit(self, event: Event) -> None:
+        """Apply an event as the next one of this session's ledger, and tell ``on_event`` of it."""
         seq = self._fold.seq + 1
         event = msgspec.structs.replace(
             event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}"
@@ -561,214 +584,18 @@ class Meter:
         if self._on_event is not None:
             self._on_event(event)
 
+    # -- inside --
+
     def _as_request(self, request: Request | Mapping[str, Any]) -> Request:
         if isinstance(request, Request):
             self._bodies.note(request)
             return request
-        fold = self._fold
-        check_body(request)
-        return self._bodies.read(
-            request,
-            wire=self._wire or None,
-            provider=fold.provider or None,
-            model=fold.model,
-        )
+        return self.read_items(request).request
 
-    def _read_answer(self, output: object) -> Message:
-        fold = self._fold
-        return self._bodies.read_answer(
-            fold.wire, output, provider=fold.provider, model=fold.model
-        )
-
-    @property
-    def _is_answer_in_view(self) -> bool:
-        """Whether the answer of the last call is in view, or left it; if not, the next request may bring it."""
-        fold = self._fold
-        if fold.output is not None or fold.output_left or fold.since.messages:
-            return True
-        return not fold.anchor_call or not len(fold.view)
-
-    def _follow(self, request: Request, *, is_answered: bool) -> None:
+    def _follow(self, request: Request) -> None:
         """Events for what the request changes against what is in view."""
-        if request.chained:
-            request = self._with_held(request, self.messages)
-        self._follow_head(request)
-        self._follow_messages(
-            request.messages, is_chained=bool(request.chained), is_answered=is_answered
-        )
-
-    def _with_held(self, request: Request, known: Sequence[Message]) -> Request:
-        """The request with what the provider holds of it, as far as it is in ``known`` messages and in the ledger."""
-        front = self._held.front(request.chained, known)
-        self._lacks_front = not front
-        taken = {message.id for message in front}
-        added: list[Message] = []
-        for message in request.messages:
-            name = free_id(message.id, taken)
-            taken.add(name)
-            added.append(msgspec.structs.replace(message, id=name))
-        whole = msgspec.structs.replace(
-            request,
-            messages=(*front, *added),
-        )
-        if not keeps_head(request.wire):
-            return whole
-        fold = self._fold
-        return msgspec.structs.replace(
-            whole,
-            system=fold.system or (),
-            tools=fold.tools or (),
-        )
-
-    def _follow_head(self, request: Request) -> None:
-        """Events for another model, system prompt, tools or parameters."""
-        fold = self._fold
-        if (request.model, request.wire, request.provider or fold.provider) != (
-            fold.model,
-            fold.wire,
-            fold.provider,
-        ):
-            self._emit(
-                ModelChanged(
-                    model=request.model or fold.model,
-                    wire=request.wire,
-                    provider=request.provider or fold.provider,
-                )
-            )
-        if fold.system is None or fold.system != request.system:
-            self._emit(SystemChanged(system=request.system))
-        if fold.tools is None or fold.tools != request.tools:
-            self._emit(ToolsChanged(tools=request.tools))
-        if fold.params != request.params:
-            self._emit(ParamsChanged(params=request.params))
-
-    def _follow_messages(
-        self, messages: tuple[Message, ...], *, is_chained: bool, is_answered: bool
-    ) -> None:
-        held = [entry.message for entry in self._fold.view]
-        # A pair that was the same in the last request is not compared again: messages do not change.
-        known, self._matched = self._matched, []
-        for old, new in zip(held, messages, strict=False):
-            same = len(self._matched)
-            is_known = (
-                same < len(known) and known[same][0] is old and known[same][1] is new
-            )
-            if not is_known and old is not new and not same_content(old, new):
-                break
-            self._matched.append((old, new))
-        same = len(self._matched)
-        if is_chained and same < len(held):
-            # The provider's copy is no part of the request: nothing in it can have been edited.
-            self._rewind(held, same)
-            held = held[:same]
-        if same == len(held) - 1 < len(messages) and self._is_edited(
-            held[same], messages[same]
-        ):
-            self._replace(held[same], messages[same])
-            same += 1
-        if same < len(held):
-            self._diverge(held, messages, same, is_answered=is_answered)
-            return
-        added = messages[same:]
-        if not is_answered and _begins_with_answer(added):
-            self._emit(MessageAdded(message=self._as_answer(added[0])))
-            added = added[1:]
-        elif not is_chained and self._lacks_answer(added):
-            # The last request again, perhaps with more: what was answered is not in it.
-            self._emit(Rewound(to=held[-1].id))
-        for message in added:
-            self._emit(MessageAdded(message=message))
-
-    def _note_compaction(self, request: Request) -> bool:
-        """Events for what the loop's own compaction has left out; whether the answer that is to come is part of it."""
-        held = self.messages
-        name = f"compaction-{self._fold.seq + 1}"
-        committed = foreign_compaction(held, request.messages, name)
-        if committed is None:
-            return False
-        self._emit(committed)
-        # Behind messages that were kept follows the answer; behind a summary of all, any text.
-        return held[-1].id in committed.summarised
-
-    def _lacks_answer(self, new: tuple[Message, ...]) -> bool:
-        """Whether the last call's answer, which was never shown, is not in the request either."""
-        return not self._is_answer_in_view and not _begins_with_answer(new)
-
-    def _as_output(self, message: Message) -> Message:
-        """The message, as the answer of the last call where that is not in view yet and this may be it."""
-        if message.role != "assistant" or self._is_answer_in_view:
-            return message
-        return self._as_answer(message)
-
-    def _is_edited(self, held: Message, sent: Message) -> bool:
-        """Whether the application sends the last call's answer back in another form than it came in."""
-        return self._fold.is_output(held) and held.role == sent.role
-
-    def _replace(self, old: Message, new: Message) -> None:
-        changed = msgspec.structs.replace(
-            new, id=old.id, revision=old.revision + 1, call=old.call
-        )
-        self._emit(MessageReplaced(message=changed))
-
-    def _diverge(
-        self,
-        held: list[Message],
-        messages: tuple[Message, ...],
-        same: int,
-        *,
-        is_answered: bool,
-    ) -> None:
-        """The request is no extension: edits in place, a shorter history, or another one."""
-        old_tail, new_tail = held[same:], messages[same:]
-        kept = 0
-        while kept < min(len(old_tail), len(new_tail)) and same_content(
-            old_tail[-1 - kept], new_tail[-1 - kept]
-        ):
-            kept += 1
-        gone, come = old_tail[: len(old_tail) - kept], new_tail[: len(new_tail) - kept]
-        if len(gone) == len(come):
-            self._leave_answer(held)
-            for old, new in zip(gone, come, strict=True):
-                self._replace(old, new)
-        elif is_edited_in_place(old_tail, new_tail):
-            for old, new in zip(old_tail, new_tail, strict=False):
-                if not same_content(old, new):
-                    self._replace(old, new)
-            added = new_tail[len(old_tail) :]
-            if not is_answered and _begins_with_answer(added):
-                added = (self._as_answer(added[0]), *added[1:])
-            for message in added:
-                self._emit(MessageAdded(message=message))
-        elif kept and len(come) <= 1:
-            self._leave_answer(held)
-            self._emit(
-                CompactionCommitted(
-                    compaction=f"compaction-{self._fold.seq + 1}",
-                    summary=come[0] if come else None,
-                    summarised=tuple(message.id for message in gone),
-                )
-            )
-        else:
-            self._rewind(held, same)
-            for message in new_tail:
-                self._emit(MessageAdded(message=message))
-
-    def _rewind(self, held: Sequence[Message], count: int) -> None:
-        """Events for a request that has only the first messages of those in view."""
-        self._leave_answer(held)
-        self._emit(Rewound(to=held[count - 1].id if count else ""))
-
-    def _leave_answer(self, held: Sequence[Message]) -> None:
-        """An event for an answer that never came into view, before messages around it leave."""
-        if not self._is_answer_in_view:
-            self._emit(Rewound(to=held[-1].id))
-
-    def _as_answer(self, message: Message) -> Message:
-        """The answer of the last call that comes with the next request: it is known by its place."""
-        anchor = self._fold.anchor
-        if message.call or anchor is None:
-            return message
-        return msgspec.structs.replace(message, call=anchor.call or None)
+        for event in self.followed(request).events:
+            self.emit(event)
 
     def _log_actual(self) -> None:
         last = self._fold.track.last
@@ -794,17 +621,3 @@ class Meter:
                 round(ratio.estimated),
                 ratio.reported / ratio.estimated,
             )
-
-
-def free_id(name: str, *taken: Container[str]) -> str:
-    """The name, or one like it if a message has it already."""
-    free, number = name, 1
-    while any(free in ids for ids in taken):
-        number += 1
-        free = f"{name}~known{number}"
-    return free
-
-
-def _begins_with_answer(messages: tuple[Message, ...]) -> bool:
-    """Whether the model wrote the first of these."""
-    return bool(messages) and messages[0].role == "assistant"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ullage.events import Amount
 from ullage.meter.spend import Spend
 
 Source = Literal["reported", "counted", "estimated", "by_difference"]
@@ -45,6 +46,11 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     low: int
     high: int
+
+    @property
+    def amount(self) -> Amount:
+        """The same as an event has it."""
+        return Amount(tokens=self.tokens, low=self.low, high=self.high)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

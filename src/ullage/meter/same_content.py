@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Final
 
 import msgspec
@@ -14,6 +14,8 @@ CACHE_MARKS: Final = frozenset({"cache_control", "cachePoint"})
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching;
 https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html)."""
 
+_encoder: Final = msgspec.json.Encoder(order="sorted")
+
 _HINTS: Final = tuple(mark.encode() for mark in CACHE_MARKS)
 
 
@@ -21,25 +23,14 @@ def same_content(one: Message, other: Message) -> bool:
     """Whether two messages have the same content, whatever their ids and cache marks."""
     if one is other or (one.id == other.id and one == other):
         return True
-    if one.role != other.role or len(one.parts) != len(other.parts):
-        return False
-    for own_part, other_part in zip(one.parts, other.parts, strict=True):
-        if bare_fields(own_part) != bare_fields(other_part):
-            return False
-    return True
+    return content_digest(one) == content_digest(other)
 
 
-def is_edited_in_place(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    """Whether most messages are where they were, and others of the same role in the place of the rest."""
-    if len(new) < len(old):
-        return False
-    edited = 0
-    for held, sent in zip(old, new, strict=False):
-        if held.role != sent.role:
-            return False
-        if not same_content(held, sent):
-            edited += 1
-    return 2 * edited <= len(old)
+def content_digest(message: Message) -> bytes:
+    """Names the content of a message: that of another one with the same content is the same."""
+    parts = [bare_fields(part) for part in message.parts]
+    data = _encoder.encode((message.role, parts))
+    return blake2b(data, digest_size=16).digest()
 
 
 def bare_fields(part: msgspec.Struct) -> dict[str, object]:

@@ -536,6 +536,13 @@ class State:
             and message.call == self.anchor.call
         )
 
+    @property
+    def is_answer_in_view(self) -> bool:
+        """Whether the answer of the last call is in view, or left it; if not, the next request may bring it."""
+        if self.output is not None or self.output_left or self.since.messages:
+            return True
+        return not self.anchor_call or not len(self.view)
+
     def scale_of(self, entry: Entry) -> float:
         """Reported tokens per estimated token of a message that the anchor covers: of its own step, else of all."""
         ratio = self.step_ratios.ratio(entry.order)

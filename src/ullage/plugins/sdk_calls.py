@@ -30,7 +30,6 @@ from ullage.context.compactor import Fitted
 from ullage.errors import Overflow, ProviderError
 from ullage.events import Outcome, Purpose
 from ullage.messages import Request
-from ullage.meter.lane_signs import read_mark
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
 from ullage.models.providers import provider_at
@@ -212,8 +211,7 @@ class SdkCalls:
         seen = SeenRequest(call=name, path=sent.path, headers=sent.headers, body=body)
         placed = self._lanes.place(seen)
         conversation, purpose = self._conversation_of(placed)
-        mark = read_mark(placed.mark)
-        length = 0 if mark is None else mark.length
+        length, digest, *_ = placed.place
         waiting = conversation.open
         if purpose == "main" and waiting is not None:
             if length > waiting.length:
@@ -224,14 +222,12 @@ class SdkCalls:
         request = self._read(sent, route, body, conversation, purpose)
         bare = msgspec.structs.replace(request, messages=())
         call = SdkCall(name, conversation, bare, body, purpose, length)
-        call.digest = "" if mark is None else mark.digest
+        call.digest = digest
         if purpose != "main":
             call.name = conversation.meter.before(bare, purpose=purpose).call
             return call
         if conversation.compactor is None:
-            is_compacted = placed.changed == "compacted"
-            reading = conversation.meter.before(request, replaced=is_compacted)
-            call.name = reading.call
+            call.name = conversation.meter.before(request).call
         else:
             call.is_fitted = True
         conversation.open = call
@@ -247,7 +243,7 @@ class SdkCalls:
             if placed.lane in self._twins and is_step:
                 self._follow(placed.lane)
             if placed.lane == self._followed and is_step:
-                if placed.changed != "new":
+                if not placed.is_new:
                     self._twins.clear()
                 return self._one, "main"
             if is_step and self._is_asked_twice(self._one, placed):
@@ -276,18 +272,14 @@ class SdkCalls:
 
         A stream that was left looks the same until Python has closed it.
         """
-        if placed.changed != "new" or one.open is None:
+        if one.open is None or len(self._twins) >= MOST_FOLLOWED:
             return False
-        mark = read_mark(placed.mark)
-        is_same = mark is not None and mark.digest == one.open.digest
-        return is_same and len(self._twins) < MOST_FOLLOWED
+        return placed.is_new and placed.place.digest == one.open.digest
 
     def _is_asked_again(self, one: Conversation, placed: Placed) -> bool:
         """Whether this is the followed conversation's last request again, of which no whole answer came."""
-        if placed.changed != "new" or one.open is not None:
-            return False
-        mark = read_mark(placed.mark)
-        return mark is not None and mark.digest == one.unanswered
+        is_over = placed.is_new and one.open is None
+        return is_over and placed.place.digest == one.unanswered
 
     def _read(
         self,

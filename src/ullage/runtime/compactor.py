@@ -341,7 +341,7 @@ class Compactor:
 
     def _write(self, events: Sequence[Event]) -> None:
         for event in events:
-            self._meter._emit(event)
+            self._meter.emit(event)
 
     async def _fit(
         self, body: Mapping[str, Any], wire: str, provider: str, *, is_held: bool
@@ -356,7 +356,7 @@ class Compactor:
         return fitted
 
     async def _recover(self, error: BaseException) -> Fitted | None:
-        fold, conversation = self._meter._fold, self._conversation
+        fold, conversation = self._meter.state, self._conversation
         problem = problem_of(
             error, wire=fold.wire, provider=fold.provider, model=fold.model
         )
@@ -381,7 +381,7 @@ class Compactor:
         self, call: str, events: Sequence[Event]
     ) -> Fitted | None:
         """The refused request without its reasoning; ``None`` where it had none."""
-        fold = self._meter._fold
+        fold = self._meter.state
         had_any = bool(fold.reasoning.tokens)
         self._write(events)
         if had_any:
@@ -427,7 +427,7 @@ class Compactor:
     async def _compact(self, trigger: CompactionTrigger, correction: float = 1.0) -> None:
         """Try strategies until one commits or none is left. A cancel leaves rows that say so, and nothing else."""
         conversation = self._conversation
-        name = f"compaction-{self._meter._fold.seq + 1}"
+        name = f"compaction-{self._meter.state.seq + 1}"
         situation = conversation.situation(trigger, name, correction)
         has_begun = False
         timed_out = ""
@@ -462,7 +462,7 @@ class Compactor:
 
     async def _ask(self, wanted: Ask) -> SummaryAnswer:
         """The answer of one call for a summary. Its usage is spend; what fails is a value for the strategy."""
-        call = f"summary-{self._meter._fold.seq + 1}"
+        call = f"summary-{self._meter.state.seq + 1}"
         size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
         self._write([CallStarted(call=call, purpose="summary", estimate=size)])
         ended = CallEnded(call=call, purpose="summary", outcome="cancelled")

@@ -78,7 +78,7 @@ class SummaryCaller:
         """The name of the model that summarises, without its provider's."""
         if self._summary_model:
             return read_name(self._summary_model, self._endpoints)[1]
-        return self._meter._fold.model
+        return self._meter.state.model
 
     async def sent_by_caller(
         self, summarise: Summariser, wanted: Ask, call: str
@@ -87,7 +87,7 @@ class SummaryCaller:
         held = self._meter.request()
         wire, provider = held.wire, held.provider
         request = request_for(wanted, held, self.model, wire=wire, provider=provider)
-        known = known_output(self._meter._fold, self.model, provider)
+        known = known_output(self._meter.state, self.model, provider)
         most = most_output(wanted, known, wire=wire, provider=provider)
         body = self._body(wanted, request, most, known)
         if inspect.iscoroutinefunction(summarise):
@@ -100,7 +100,7 @@ class SummaryCaller:
 
     async def sent_by_us(self, wanted: Ask, call: str) -> Answer:
         """The answer of our own client, which belongs to this event loop. Raises ``ProviderError``."""
-        fold = self._meter._fold
+        fold = self._meter.state
         endpoint, model = endpoint_for(
             self._summary_model or self._current_name(),
             base_url=self._base_url,
@@ -139,7 +139,7 @@ class SummaryCaller:
 
     def _current_name(self) -> str:
         """The conversation's model as the caller has named it, or as it is called now after a change."""
-        fold = self._meter._fold
+        fold = self._meter.state
         if self._named.endswith(fold.model) or not fold.provider:
             return self._named or fold.model
         return f"{fold.provider}:{fold.model}"

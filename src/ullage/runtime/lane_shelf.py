@@ -204,24 +204,18 @@ class LaneShelf:
         program, cwd = "", ""
         marks: list[str] = []
         names: list[str] = []
-        summary = ""
         for event in events:
             if isinstance(event, SessionStarted):
                 program, cwd = event.program, event.cwd
             elif isinstance(event, CallStarted) and event.mark:
                 marks.append(event.mark)
-                summary = ""
-            elif isinstance(event, CallStarted) and event.purpose == "summary":
-                summary = event.call
             elif isinstance(event, CallEnded) and event.continued_as:
                 names.append(event.continued_as)
         settings = self._settings_of(program, cwd)
         lane = MeteredLane.of_stored(name, origin, events, settings)
         if name not in self._known:
             self._known.add(name)
-            self._lanes.restore(
-                origin or name, name, program, marks, summary=summary, names=names
-            )
+            self._lanes.restore(origin or name, name, program, marks, names)
         self._hold(lane)
         return lane
 

@@ -10,7 +10,6 @@ import msgspec
 from ullage.codec.bodies import BodyReader
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import (
-    Amount,
     Calibrated,
     CallEnded,
     CallStarted,
@@ -203,28 +202,15 @@ class MeteredLane:
 
     # -- calls --
 
-    def before(
-        self,
-        request: Request,
-        call: str,
-        mark: str,
-        *,
-        is_compacted: bool,
-    ) -> Reading:
+    def before(self, request: Request, call: str, mark: str) -> Reading:
         """The reading of a request that is a step of this lane."""
         if self.remover is not None:
             request = self.remover.request(request)
-        return self._meter.before(
-            request,
-            call=call,
-            mark=mark,
-            replaced=is_compacted,
-        )
+        return self._meter.before(request, call=call, mark=mark)
 
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""
-        meter = self._meter
-        whole = meter._with_held(request, meter.messages)
+        whole = self._meter.with_held(request)
         is_unknown = len(whole.messages) == len(request.messages)
         if is_unknown:
             return request
@@ -242,20 +228,10 @@ class MeteredLane:
         stream: bool,
     ) -> None:
         """A call that is spend of this lane and no step of it."""
-        used = reading.used
-        estimate = Amount(
-            tokens=used.tokens,
-            low=used.low,
-            high=used.high,
+        started = CallStarted(
+            call=call, purpose=purpose, estimate=reading.used.amount, stream=stream
         )
-        self.emit(
-            CallStarted(
-                call=call,
-                purpose=purpose,
-                estimate=estimate,
-                stream=stream,
-            )
-        )
+        self.emit(started)
 
     def reading(self) -> Reading:
         """The window now."""

@@ -239,13 +239,7 @@ class CallMeter:
         if call in lane.started:
             estimate = lane.reading()
         elif placed.purpose in ("main", "child"):
-            is_compacted = placed.changed == "compacted"
-            estimate = lane.before(
-                request,
-                call,
-                placed.mark,
-                is_compacted=is_compacted,
-            )
+            estimate = lane.before(request, call, placed.mark)
         else:
             calibration = self._learnt.calibration()
             estimate = Meter(calibration=calibration).before(request)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ullage_programs.marks import SLASH_VERSION, ClientMarks, Marks, header, json_object
+from ullage_programs.marks import SLASH_VERSION, ClientMarks, Marks, json_object
 
 
 def _refined(headers: Mapping[str, str], marks: Marks) -> Marks:
-    """The subagent, the purpose and the window, which it says in JSON; ``agent`` is the thread."""
+    """The subagent and the purpose, which it says in JSON; ``agent`` is the thread."""
     purpose = marks.purpose
     kind = json_object(headers.get("x-codex-turn-metadata", "")).get("request_kind")
     if kind == "compaction":
@@ -19,7 +19,6 @@ def _refined(headers: Mapping[str, str], marks: Marks) -> Marks:
     return marks._replace(
         agent="" if marks.agent == marks.session else marks.agent,
         purpose=purpose,
-        window=header(headers, "x-codex-window-id").rpartition(":")[2],
     )
 
 
@@ -39,6 +38,6 @@ MARKS = ClientMarks(
     },
     asks_summary=("You are performing a CONTEXT CHECKPOINT COMPACTION.",),
     cwd=re.compile(r"<cwd>\s*([^<\n]+?)\s*</cwd>"),
-    also_read=("x-codex-turn-metadata", "x-codex-window-id"),
+    also_read=("x-codex-turn-metadata",),
     refined=_refined,
 )
