@@ -1,51 +1,26 @@
-"""All benchmarks, printed. docs/speed.md has figures of each.
+"""The benchmarks of docs/speed.md, one after the other; each alone: uv run python -m bench.NAME.
 
-uv run python -m bench
+uv run python -m bench [NAME...]
 """
 
 from __future__ import annotations
 
-import argparse
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
 
-from bench import compaction, context_command, loop, reading, startup
-from bench.results import Section
-
-SECTIONS: Mapping[str, Callable[[], Section]] = {
-    "reading": reading.section,
-    "startup": startup.section,
-    "context": context_command.section,
-}
-
-APART: Mapping[str, Callable[[], Section]] = {
-    "loop": loop.section,
-    "compaction": compaction.section,
-}
-"""Those that take minutes: run when they are named."""
+QUICK = ("reading", "startup", "context_command")
+"""The others, such as loop and compaction, take minutes: they are run when they are named."""
 
 
-def main() -> None:
-    """Run what was asked for, one after the other."""
-    known = {**SECTIONS, **APART}
-    names = ", ".join(known)
-    options = argparse.ArgumentParser(
-        prog="bench", description="Speed beside the peers', in ratios."
-    )
-    options.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help=f"which: {names} (default: {', '.join(SECTIONS)})",
-    )
-    chosen = options.parse_args()
-    unknown = [name for name in chosen.names if name not in known]
-    if unknown:
-        options.error(f"no bench {unknown[0]!r}: there are {names}")
-    for name in chosen.names or SECTIONS:
+def main() -> int:
+    """Run what was asked for; gives the first exit code that is not 0."""
+    codes = []
+    for name in sys.argv[1:] or QUICK:
         print(f"running {name} …", file=sys.stderr, flush=True)
-        print(known[name]().text(), flush=True)
+        done = subprocess.run([sys.executable, "-m", f"bench.{name}"], check=False)
+        codes.append(done.returncode)
+    return next(filter(None, codes), 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,16 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
-
 from bench.invented import Writer
 from bench.results import Table
 from ullage.events import CallStarted, EpochChanged, Event, ReasoningRefused
 from ullage.messages import ReasoningPart
 from ullage.meter.fold import Fold
 from ullage.meter.meter import Meter
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 MODEL = "claude-fable-5-2"
 WINDOW = 40_000

@@ -132,12 +132,13 @@ def cores(found: Rates, measured: Measured, limits: Limits) -> Cores:
     def needed(ms: float) -> int:
         return math.ceil(found.steps_s * ms / 1e3 / limits.planned)
 
-    return Cores(
-        needed(measured.driving_ms),
-        needed(measured.following_ms),
-        needed(measured.postgres_ms),
-        needed(measured.restate_ms),
+    times = (
+        measured.driving_ms,
+        measured.following_ms,
+        measured.postgres_ms,
+        measured.restate_ms,
     )
+    return Cores(*map(needed, times))
 
 
 def processes(needed: Cores) -> int:
@@ -153,44 +154,38 @@ def bottlenecks(
     needed = cores(found, measured, limits)
     tables = population.events / measured.events * measured.table_bytes
     connections = processes(needed) * limits.of_process
-    all_limits = [
-        Bottleneck(
-            "PostgreSQL: CPU",
-            needed.database / limits.database_cores,
-            True,
-            "more shards",
-        ),
-        Bottleneck(
-            "PostgreSQL: bytes of its log a second",
-            found.steps_s * measured.wal_bytes / limits.wal_bytes_s / limits.planned,
-            True,
+    log_s = found.steps_s / limits.planned
+    invocations = found.working / limits.invocations if measured.restate_ms else 0.0
+    of_database = (
+        ("CPU", needed.database / limits.database_cores, "more shards"),
+        (
+            "bytes of its log a second",
+            log_s * measured.wal_bytes / limits.wal_bytes_s,
             "a faster disk, then more shards",
         ),
-        Bottleneck(
-            "PostgreSQL: syncs of its log a second",
-            found.steps_s * measured.syncs / limits.syncs_s / limits.planned,
-            True,
+        (
+            "syncs of its log a second",
+            log_s * measured.syncs / limits.syncs_s,
             "a faster disk, then more shards",
         ),
-        Bottleneck(
-            "PostgreSQL: tables that four hours restore",
+        (
+            "tables that four hours restore",
             tables / limits.restorable_bytes,
-            True,
             "archive sooner (ullage store prune --archive), then more shards",
         ),
-        Bottleneck(
-            "PostgreSQL: connections",
+        (
+            "connections",
             connections / limits.connections,
-            True,
             "pgbouncer in transaction mode, with ?direct=",
         ),
-        Bottleneck(
-            "Restate: invocations at once",
-            found.working / limits.invocations if measured.restate_ms else 0.0,
-            False,
-            "concurrent-invocations-limit, then a Restate server for each shard",
-        ),
+    )
+    all_limits = [
+        Bottleneck(f"PostgreSQL: {name}", used, True, remedy)
+        for name, used, remedy in of_database
     ]
+    remedy = "concurrent-invocations-limit, then a Restate server for each shard"
+    name = "Restate: invocations at once"
+    all_limits.append(Bottleneck(name, invocations, False, remedy))
     return sorted(all_limits, key=lambda each: -each.used)
 
 
@@ -290,11 +285,7 @@ def main() -> None:
     """Print the calculation."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--measured", type=Path, help="figures of bench.many --json")
-    defaults = {
-        **Population()._asdict(),
-        **Limits()._asdict(),
-        **Prices()._asdict(),
-    }
+    defaults = {**Population()._asdict(), **Limits()._asdict(), **Prices()._asdict()}
     for name, value in defaults.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=float, default=float(value))

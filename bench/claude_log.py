@@ -23,6 +23,8 @@ COMPACTS_AT = 160_000
 FIXED_TOKENS = 19_000
 CHARACTERS_A_TOKEN = 3.3
 LARGEST_RESULT = 40_000
+ENVELOPE = {"isSidechain": False, "userType": "external", "cwd": "/home/anna/cellar"}
+ENVELOPE |= {"sessionId": SESSION, "version": "2.1.7", "gitBranch": "main"}
 
 
 class _Log:
@@ -38,22 +40,10 @@ class _Log:
     def line(self, kind: str, **fields: Any) -> Line:
         """A line with its envelope, placed after the one before."""
         digits = self.writer.hexadecimal(32)
-        uuid = "-".join(
-            (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-        )
-        made = {
-            "parentUuid": self.last,
-            "isSidechain": False,
-            "userType": "external",
-            "cwd": "/home/anna/cellar",
-            "sessionId": SESSION,
-            "version": "2.1.7",
-            "gitBranch": "main",
-            "type": kind,
-            **fields,
-            "uuid": uuid,
-            "timestamp": self._now(),
-        }
+        cuts = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+        uuid = "-".join(digits[start:end] for start, end in cuts)
+        made = {"parentUuid": self.last, **ENVELOPE, "type": kind, **fields}
+        made |= {"uuid": uuid, "timestamp": self._now()}
         self.last = uuid
         return made
 
@@ -74,16 +64,10 @@ def lines() -> Iterator[Line]:
     log = _Log()
     while True:
         yield from _turn(log)
-        yield {
-            "type": "file-history-snapshot",
-            "messageId": log.last,
-            "snapshot": {
-                "messageId": log.last,
-                "trackedFileBackups": {},
-                "timestamp": "2025-12-01T00:00:00.000Z",
-            },
-            "isSnapshotUpdate": False,
-        }
+        snapshot: Line = {"messageId": log.last, "trackedFileBackups": {}}
+        snapshot["timestamp"] = "2025-12-01T00:00:00.000Z"
+        line = {"type": "file-history-snapshot", "messageId": log.last}
+        yield {**line, "snapshot": snapshot, "isSnapshotUpdate": False}
         if log.tokens > COMPACTS_AT:
             yield from _compaction(log)
 
@@ -111,57 +95,35 @@ def _step(log: _Log) -> Iterator[Line]:
     thinking = writer.prose(writer.random.randint(60, 700))
     signature = writer.hexadecimal(2 * writer.random.randint(120, 500))
     path = f"/home/anna/cellar/{writer.path()}"
-    name, arguments = writer.random.choice(
-        (
-            ("Read", {"file_path": path}),
-            (
-                "Bash",
-                {
-                    "command": f"grep -rn {writer.words(1)[0]} {path} | head -50",
-                    "description": "Look for it",
-                },
-            ),
-            (
-                "Edit",
-                {
-                    "file_path": path,
-                    "old_string": writer.code(300),
-                    "new_string": writer.code(420),
-                },
-            ),
-            (
-                "Grep",
-                {"pattern": writer.words(1)[0], "path": path, "output_mode": "content"},
-            ),
-        )
+    command = f"grep -rn {writer.words(1)[0]} {path} | head -50"
+    edit = {"old_string": writer.code(300), "new_string": writer.code(420)}
+    search = {"pattern": writer.words(1)[0], "path": path, "output_mode": "content"}
+    calls: tuple[tuple[str, Line], ...] = (
+        ("Read", {"file_path": path}),
+        ("Bash", {"command": command, "description": "Look for it"}),
+        ("Edit", {"file_path": path, **edit}),
+        ("Grep", search),
     )
+    name, arguments = writer.random.choice(calls)
     call = f"toolu_{writer.hexadecimal(24)}"
-    blocks: list[Line] = [
-        {"type": "thinking", "thinking": thinking, "signature": signature}
-    ]
+    thought = {"type": "thinking", "thinking": thinking, "signature": signature}
+    blocks: list[Line] = [thought]
     if writer.random.random() < 0.4:
-        blocks.append(
-            {"type": "text", "text": writer.prose(writer.random.randint(40, 250))}
-        )
+        text = writer.prose(writer.random.randint(40, 250))
+        blocks.append({"type": "text", "text": text})
     blocks.append({"type": "tool_use", "id": call, "name": name, "input": arguments})
     yield from _answer(log, blocks, "tool_use")
-    size = min(
-        LARGEST_RESULT, max(40, round(2200 * writer.random.lognormvariate(0, 1.1)))
-    )
+    drawn = round(2200 * writer.random.lognormvariate(0, 1.1))
+    size = min(LARGEST_RESULT, max(40, drawn))
     result = writer.random.choice(kinds(writer))(size)
     log.add(result)
-    content = [
-        {"tool_use_id": call, "type": "tool_result", "content": result, "is_error": False}
-    ]
+    block = {"tool_use_id": call, "type": "tool_result", "content": result}
+    content = [{**block, "is_error": False}]
+    shown = {"stdout": result, "stderr": "", "interrupted": False, "isImage": False}
     yield log.line(
         "user",
         message={"role": "user", "content": content},
-        toolUseResult={
-            "stdout": result,
-            "stderr": "",
-            "interrupted": False,
-            "isImage": False,
-        },
+        toolUseResult=shown,
         sourceToolAssistantUUID=log.last,
     )
 

@@ -11,22 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ullage_simulators import running
-from ullage_simulators.drawn import Drawn
-from ullage_simulators.models import Model
-from ullage_simulators.scenario import Scenario, read
-from ullage_simulators.server import Exchange
-from ullage_simulators.tokenizer import tokens
-
 from bench.environments import (
     HARNESS_COMPACTION,
     LANGCHAIN_COMPACTION,
-    OUT,
     ClientFailed,
     NotInstalled,
     Peer,
@@ -34,7 +27,14 @@ from bench.environments import (
 )
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
-from bench.results import Section, Table, write_tables
+from bench.plugins.outcome import texts
+from bench.results import Table, show, write_tables
+from ullage_simulators import running
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.scenario import Scenario, read
+from ullage_simulators.server import Exchange
+from ullage_simulators.tokenizer import tokens
 
 TURNS = 300
 WINDOW = 32_000
@@ -74,20 +74,20 @@ class Client:
 
 
 CLIENTS = (
-    Client("ullage", None, "compaction_ullage.py"),
+    Client("ullage", None, "plugin_ullage.py"),
     Client(
         "pydantic-ai-harness, tiered",
         HARNESS_COMPACTION,
-        "compaction_harness.py",
+        "plugin_pydantic_ai.py",
         ("tiered",),
     ),
     Client(
         "pydantic-ai-harness, summary",
         HARNESS_COMPACTION,
-        "compaction_harness.py",
+        "plugin_pydantic_ai.py",
         ("summary",),
     ),
-    Client("langchain", LANGCHAIN_COMPACTION, "compaction_langchain.py"),
+    Client("langchain", LANGCHAIN_COMPACTION, "plugin_langchain.py", ("own",)),
 )
 
 
@@ -124,10 +124,11 @@ class Outcome:
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
 
-def plan(session: LongSession, window: int) -> dict[str, Any]:
+def plan(session: LongSession, window: int, folder: str) -> dict[str, Any]:
     """What the clients are told: what to say, and what their tool gives."""
-    said = {"turns": session.turns, "results": session.results, "system": session.system}
-    return {**said, "window": window, "trigger": TRIGGER}
+    steps = [{"said": said, "model": MODEL} for said in session.turns]
+    said = {"steps": steps, "results": session.results, "system": session.system}
+    return {**said, "window": window, "trigger": TRIGGER, "folder": folder}
 
 
 def scenario(session: LongSession, window: int) -> Scenario:
@@ -146,11 +147,13 @@ def run(
     client: Client, session: LongSession, window: int
 ) -> tuple[Outcome, dict[str, str]]:
     """Drive one client through the session. Raises ``ClientFailed``, ``NotInstalled``."""
-    told = OUT / "compaction.json"
-    told.parent.mkdir(exist_ok=True)
-    told.write_text(json.dumps(plan(session, window)))
     played = scenario(session, window)
-    with running(played, seed=SEED, wires=["openai"]) as server:
+    with (
+        running(played, seed=SEED, wires=["openai"]) as server,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        told = Path(folder) / "plan.json"
+        told.write_text(json.dumps(plan(session, window, folder)))
         arguments = (server.url("openai"), str(told), *client.arguments)
         found = measured_by(client.peer, client.script, *arguments)
         exchanges = [each for each in server.exchanges if each.number]
@@ -211,8 +214,8 @@ def unseen(exchanges: Sequence[Exchange], turns: Sequence[str]) -> int:
     kept += [
         each for each in exchanges if each.bill is not None and not is_summary(each)
     ][-1:]
-    texts = "\n".join(text for each in kept for text in _texts(each.body["messages"]))
-    return sum(said not in texts for said in turns if len(said) >= TELLING)
+    seen = "\n".join(text for each in kept for text in texts(each.body["messages"]))
+    return sum(said not in seen for said in turns if len(said) >= TELLING)
 
 
 def shortened(exchanges: Sequence[Exchange]) -> int:
@@ -232,14 +235,6 @@ def shortened(exchanges: Sequence[Exchange]) -> int:
     )
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
-
-
 def added(after: Exchange, drawn: Drawn) -> int:
     """True tokens of what came after the last answer: the newest results or the user's words."""
     size = 0
@@ -256,112 +251,63 @@ def added(after: Exchange, drawn: Drawn) -> int:
     return size
 
 
-def section(
-    name: str, sessions: Sequence[LongSession], window: int, title: str, about: str
-) -> Section:
+def driven(
+    name: str, sessions: Sequence[LongSession], window: int
+) -> tuple[list[Table], list[str]]:
     """Drive all clients through the sessions, one after the other. The figures are the sums."""
     found: dict[str, Outcome] = {}
     versions: dict[str, str] = {}
     notes: list[str] = []
     for client in CLIENTS:
-        found[client.name] = Outcome()
-        for number, session in enumerate(sessions, 1):
-            print(
-                f"{name} {number}/{len(sessions)}: {client.name} …",
-                file=sys.stderr,
-                flush=True,
-            )
-            try:
+        total = Outcome()
+        try:
+            for number, session in enumerate(sessions, 1):
+                place = f"{name} {number}/{len(sessions)}: {client.name} …"
+                print(place, file=sys.stderr, flush=True)
                 outcome, seen = run(client, session, window)
-            except (ClientFailed, NotInstalled) as why:
-                notes.append(f"{client.name} failed: {why}")
-                del found[client.name]
-                break
-            found[client.name].add(outcome)
-            versions |= seen
-            notes += [
-                f"{client.name}, a turn that failed: {problem}"
-                for problem in outcome.problems[:3]
-            ]
-    versions_said = ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))
-    sent, fired = _tables(found, KINDS[name])
-    return Section(
-        name=name,
-        title=title,
-        command="uv run python -m bench.compaction"
-        + (" --log SESSION" if name == "recorded" else ""),
-        about=f"{about} All compact at 80 % of the window ({TRIGGER * window:,.0f} tokens). Versions: {versions_said}.",
-        ratios=sent,
-        figures=(fired,),
-        notes=tuple(notes),
-    )
+                total.add(outcome)
+                versions |= seen
+        except (ClientFailed, NotInstalled) as why:
+            notes.append(f"{client.name} failed: {why}")
+            continue
+        found[client.name] = total
+        notes += [f"{client.name}, a failed turn: {each}" for each in total.problems[:3]]
+    notes.append(f"Versions: {', '.join(f'{k} {v}' for k, v in versions.items())}.")
+    return list(_tables(found, KINDS[name])), notes
+
+
+SENT = {
+    "model calls": "calls",
+    "tokens sent": "sent",
+    "not from the cache": "uncached",
+    "lost from the cache": "lost",
+    "refused": "refused",
+    "turns that failed": "failed_turns",
+}
+FIRED = {
+    "compactions": "compactions",
+    "fired below": "early",
+    "sent above": "late",
+    "summary calls": "summaries",
+    "their tokens": "summary_billed",
+    "turns lost unseen": "unseen",
+    "results cut": "shortened",
+    "billed": "billed",
+    "counted by it": "counted",
+}
+"""Columns, and the fields of ``Outcome`` that they show."""
 
 
 def _tables(found: dict[str, Outcome], kind: str) -> tuple[Table, Table]:
-    sent = Table(
-        f"{kind}: what was sent",
-        (
-            "",
-            "model calls",
-            "tokens sent",
-            "not from the cache",
-            "lost from the cache",
-            "refused",
-            "turns that failed",
-        ),
-        tuple(
-            (
-                name,
-                f"{one.calls:,}",
-                f"{one.sent:,}",
-                f"{one.uncached:,}",
-                f"{one.lost:,}",
-                f"{one.refused:,}",
-                f"{one.failed_turns:,}",
-            )
-            for name, one in found.items()
-        ),
-    )
-    fired = Table(
-        f"{kind}: when it fired, and what it cost",
-        (
-            "",
-            "compactions",
-            "fired below",
-            "sent above",
-            "summary calls",
-            "their tokens",
-            "turns lost unseen",
-            "results cut",
-            "billed",
-            "counted by it",
-        ),
-        tuple(
-            (
-                name,
-                f"{one.compactions:,}",
-                f"{one.early:,}",
-                f"{one.late:,}",
-                f"{one.summaries:,}",
-                f"{one.summary_billed:,}",
-                f"{one.unseen:,}",
-                f"{one.shortened:,}",
-                f"{one.billed:,}",
-                f"{one.counted:,}",
-            )
-            for name, one in found.items()
-        ),
-    )
-    return sent, fired
-
-
-INVENTED = """The sessions are invented: a person has logs read, two to four model calls a turn, with results as long \
-as recorded ones. The figures are sums over all of them, as it is luck where a session's last compaction falls."""
-
-RECORDED = """The session is a log's, word for word: what the person said, what the model answered and called, what \
-the tools gave. Reasoning, images and the log's own compactions are left out; its system prompt, which logs don't \
-hold, is invented. Each call goes to the one tool there is, with the recorded name and arguments. Turns are looked for \
-word for word: one that is cut to its ends because it alone fills the window counts as lost."""
+    made = []
+    titles = {"what was sent": SENT, "when it fired, and what it cost": FIRED}
+    for title, columns in titles.items():
+        rows = []
+        for name, one in found.items():
+            figures = (f"{getattr(one, field):,}" for field in columns.values())
+            rows.append((name, *figures))
+        made.append(Table(f"{kind}: {title}", ("", *columns), tuple(rows)))
+    return made[0], made[1]
 
 
 def main() -> None:
@@ -392,25 +338,13 @@ def main() -> None:
         help=f"its window in tokens (default {LOG_WINDOW:,})",
     )
     chosen = options.parse_args()
-    title = f"{len(SEEDS)} times {chosen.turns} invented turns on a window of {WINDOW:,} tokens"
-    made = [invented(chosen.turns, seed) for seed in SEEDS]
-    done = [section("invented", made, WINDOW, title, INVENTED)]
+    sessions = [invented(chosen.turns, seed) for seed in SEEDS]
+    tables, notes = driven("invented", sessions, WINDOW)
     if chosen.log:
-        session = recorded(chosen.log)
-        title = f"A recorded session of {len(session.answers)} model calls on a window of {chosen.log_window:,} tokens"
-        done.append(
-            section(
-                "recorded",
-                [session],
-                chosen.log_window,
-                title,
-                f"{RECORDED} Log: {chosen.log.name}.",
-            )
-        )
-    for each in done:
-        print(each.text())
+        more = driven("recorded", [recorded(chosen.log)], chosen.log_window)
+        tables, notes = tables + more[0], notes + more[1]
+    show(*tables, notes=notes)
     if chosen.write:
-        tables = [table for each in done for table in (each.ratios, *each.figures)]
         write_tables(chosen.write, tables)
 
 

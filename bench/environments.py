@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,67 +17,43 @@ from typing import Any
 CHECKOUT = Path(__file__).parents[1]
 OUT = Path(__file__).parent / "out"
 PEERS_FOLDER = Path(__file__).parent / "peers"
+OURS = ("ullage", "ullage-agent", "ullage-proxy", "ullage-simulators")
+"""The distributions that a peer's environment has beside the peer."""
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
 """litellm otherwise fetches a price list over the network while it is imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A package to compare with: what is installed, what counts a history in it, what a program imports."""
+    """A package to compare with; ``also`` is installed beside it.
+
+    ``has_ullage``: this checkout is, too, editable. ``overrides`` are requirements in the place of those that its
+    packages state: for one that the index doesn't have.
+    """
 
     name: str
     requirement: str
-    counter: str
-    script: str
-    module: str
     also: tuple[str, ...] = ()
-    """What is installed beside it."""
     has_ullage: bool = False
-    """Whether this checkout is installed beside it, editable."""
     overrides: tuple[str, ...] = ()
-    """Requirements in the place of those that its packages state: for one that the index doesn't have."""
 
 
-PEERS = (
-    Peer("litellm", "litellm==1.106.2", "token_counter", "litellm_count.py", "litellm"),
-    Peer(
-        "langchain-core",
-        "langchain-core==1.7.2",
-        "count_tokens_approximately",
-        "langchain_count.py",
-        "langchain_core.messages",
-    ),
-    Peer(
-        "pydantic-ai-harness",
-        "pydantic-ai-harness==0.62.0",
-        "estimate_context_tokens",
-        "harness_count.py",
-        "pydantic_ai",
-    ),
-)
+LITELLM = Peer("litellm", "litellm==1.106.2")
+LANGCHAIN_CORE = Peer("langchain-core", "langchain-core==1.7.2")
+HARNESS = Peer("pydantic-ai-harness", "pydantic-ai-harness==0.62.0")
+COUNTERS = {
+    LITELLM: ("litellm_count.py", "litellm"),
+    LANGCHAIN_CORE: ("langchain_count.py", "langchain_core.messages"),
+    HARNESS: ("harness_count.py", "pydantic_ai"),
+}
+"""Packages that count a history: the script that does it, and the module that a program imports."""
 
-
-PYDANTIC_AI_AGENT = Peer(
-    "pydantic-ai",
-    "pydantic-ai-slim[openai,anthropic]==2.68.0",
-    "",
-    "loop_pydantic_ai.py",
-    "",
-)
-OPENAI_AGENTS = Peer(
-    "openai-agents", "openai-agents==0.24.0", "", "loop_openai_agents.py", ""
-)
+PYDANTIC_AI = Peer("pydantic-ai", "pydantic-ai-slim[openai,anthropic]==2.68.0")
+OPENAI_AGENTS = Peer("openai-agents", "openai-agents==0.24.0")
 HARNESS_COMPACTION = Peer(
-    "pydantic-ai-harness",
-    "pydantic-ai-harness==0.62.0",
-    "",
-    "compaction_harness.py",
-    "",
-    also=("pydantic-ai-slim[openai]",),
+    HARNESS.name, HARNESS.requirement, also=("pydantic-ai-slim[openai]",)
 )
-LANGCHAIN_COMPACTION = Peer(
-    "langchain", "langchain[openai]==1.4.7", "", "compaction_langchain.py", ""
-)
+LANGCHAIN_COMPACTION = Peer("langchain", "langchain[openai]==1.4.7")
 
 
 class NotInstalled(Exception):
@@ -108,6 +85,16 @@ def measured_by(
     return found
 
 
+def attempted(title: str, work: Callable[[], str]) -> tuple[str, int]:
+    """A line for what ``work`` says, and a status: 0, 1 if it fails, 2 if a package can't be installed."""
+    try:
+        return f"pass: {title}: {work()}", 0
+    except NotInstalled as why:
+        return f"NOT RUN: {title}: it can't be installed here: {why}", 2
+    except (ClientFailed, subprocess.TimeoutExpired) as why:
+        return f"FAIL: {title}: {why}", 1
+
+
 def python_of(peer: Peer | None, *, out: Path = OUT, uv: str = "uv") -> Path:
     """The Python of the peer's environment, which is made if it isn't there; this one without a peer.
 
@@ -115,7 +102,8 @@ def python_of(peer: Peer | None, *, out: Path = OUT, uv: str = "uv") -> Path:
     """
     if peer is None:
         return Path(sys.executable)
-    ours = ["--editable", str(CHECKOUT)] if peer.has_ullage else []
+    ours = [f"--editable={CHECKOUT / 'packages' / name}" for name in OURS]
+    ours = ours if peer.has_ullage else []
     beside = ["ullage"] if peer.has_ullage else []
     name = "+".join([peer.requirement, *peer.also, *beside])
     place = out / "environments" / name.replace("==", "-")

@@ -58,7 +58,7 @@ CODE_WORDS = (
     "sensor",
     "log",
 )
-"""Words of which the wire benchmarks put together code."""
+"""Words of which a proxy's requests are put together."""
 
 _RARE_WORDS = 6_000
 

@@ -25,14 +25,7 @@ from typing import Final, NamedTuple
 import ullage
 from bench.invented import Writer
 from bench.languages import ARABIC, CHINESE, RUSSIAN, Grammar, sentences
-from bench.llama_cpp import (
-    VOCABULARIES,
-    NotPossible,
-    Server,
-    fetch,
-    make_model,
-    running,
-)
+from bench.llama_cpp import VOCABULARIES, NotPossible, Server, fetch, make_model, running
 
 MODEL: Final = "llama.cpp:cellar"
 SIZES: Final = (60, 200, 600, 1_500)

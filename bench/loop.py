@@ -9,33 +9,27 @@ that of the client's process alone. Ours stores every event in SQLite, reads its
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.environments import (
     OPENAI_AGENTS,
     OUT,
-    PYDANTIC_AI_AGENT,
+    PYDANTIC_AI,
     ClientFailed,
     NotInstalled,
     Peer,
     measured_by,
 )
 from bench.process import local_server
-from bench.results import Section, Table, ratio
-from bench.store import AT_ONCE, events
-from ullage.store.leases import new_owner
-from ullage.store.sqlite.store import SqliteStore
+from bench.results import Table, ms, ratio, show
 
 LAPS = 3
 STEPS = {10: 11, 100: 11, 1_000: 6}
@@ -62,7 +56,7 @@ CLIENTS = tuple(
     for wire in ("messages", "responses", "chat")
     for client in (
         Client(OURS, wire, None, wire),
-        Client("pydantic-ai", wire, PYDANTIC_AI_AGENT, wire),
+        Client("pydantic-ai", wire, PYDANTIC_AI, wire),
         *(
             Client(name, wire, OPENAI_AGENTS, way)
             for name, way in (
@@ -83,7 +77,8 @@ def server(steps: int, delay_s: float = 0.0) -> AbstractContextManager[str]:
 def run(client: Client, url: str, behind: int, steps: int) -> dict[str, Any]:
     """What a client takes; ``steps`` 0 are many streams at once. Raises ``ClientFailed``, ``NotInstalled``."""
     base = f"{url}/{'anthropic' if client.wire == 'messages' else 'openai'}/v1"
-    script = "loop_ullage.py" if client.peer is None else client.peer.script
+    name = client.name.partition(",")[0].replace("-", "_")
+    script = f"loop_{name}.py"
     return measured_by(client.peer, script, client.way, base, str(behind), str(steps))
 
 
@@ -143,35 +138,18 @@ def opening(runs: int = 5) -> list[dict[str, float]]:
     ]
 
 
-async def appended(count: int = 10 * AT_ONCE) -> tuple[float, float]:
-    """Seconds for one of many appends that wait at the same time: wall and CPU, the writing thread's among it."""
-    with TemporaryDirectory() as place:
-        store = SqliteStore(Path(place) / "sessions.db")
-        leases = []
-        for number in range(20):
-            await store.create(f"s{number}")
-            leases.append(await store.acquire(f"s{number}", new_owner(), ttl_s=3_600))
-        made, after = events(count), [0] * 20
-        start, began = time.perf_counter(), time.process_time()
-        for first in range(0, count, AT_ONCE):
-            waiting = []
-            for number, event in enumerate(made[first : first + AT_ONCE]):
-                waiting.append(
-                    store.append(leases[number % 20], [event], after=after[number % 20])
-                )
-                after[number % 20] += 1
-            await asyncio.gather(*waiting)
-        spent = (
-            (time.perf_counter() - start) / count,
-            (time.process_time() - began) / count,
-        )
-        await store.close()
-    return spent
-
-
-def section(laps: int = LAPS) -> Section:
-    """Measure everything."""
-    found, notes = loops(CLIENTS, laps)
+def main() -> None:
+    """Measure everything, and print."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--laps",
+        type=int,
+        default=LAPS,
+        help=f"how often each loop is measured (default {LAPS})",
+    )
+    found, notes = loops(CLIENTS, options.parse_args().laps)
     streaming = at_once(
         tuple(
             client
@@ -179,105 +157,42 @@ def section(laps: int = LAPS) -> Section:
             if client.wire != "chat" and client.name != "openai-agents"
         )
     )
-    opened = opening()
-    wall, cpu = asyncio.run(appended())
-    return _section(found, streaming, opened, (wall, cpu), notes, laps)
+    steps = steps_table(found)
+    show(steps, _streams_table(streaming), _opening_table(opening()), notes=notes)
 
 
-def _section(
-    found: Mapping[tuple[Client, int], list[dict[str, Any]]],
-    streaming: Mapping[Client, dict[str, Any]],
-    opened: list[dict[str, float]],
-    append: tuple[float, float],
-    notes: list[str],
-    laps: int,
-) -> Section:
+def steps_table(found: Mapping[tuple[Client, int], list[dict[str, Any]]]) -> Table:
+    """CPU and wall time of a step by client, and CPU against ours on the same wire."""
     cpu = {key: median(lap["cpu"] for lap in each) for key, each in found.items()}
     wall = {key: median(lap["wall"] for lap in each) for key, each in found.items()}
-    ours = {
-        (client.wire, behind): value
-        for (client, behind), value in cpu.items()
-        if client.name == OURS
-    }
-    clients = list(dict.fromkeys(client for client, _ in cpu))
-    ratios = tuple(
-        (
-            f"{client.wire}, {client.name}",
-            *(ratio(cpu[client, behind], ours[client.wire, behind]) for behind in STEPS),
-        )
-        for client in clients
-        if client.name != OURS and all((client, behind) in cpu for behind in STEPS)
-    )
-    absolute = tuple(
-        (
-            f"{client.wire}, {client.name}",
-            *(_cell(cpu, wall, client, behind) for behind in STEPS),
-        )
-        for client in clients
-    )
-    means = [
-        lap["mean"]
-        for (client, behind), each in found.items()
-        if client.name == OURS
-        for lap in each
-    ]
-    versions = {
-        f"{k} {v}"
-        for each in found.values()
-        for lap in each
-        for k, v in lap["versions"].items()
-    }
-    return Section(
-        name="loop",
-        title="A tool loop",
-        command="uv run python -m bench.loop",
-        about=(
-            "A step is one streamed model call with a tool call in it, and the tool. CPU of the client's process for a "
-            "step, the mean of 10 steps (5 with 1,000 behind), the median of "
-            f"{laps} laps. The peers are given the steps behind them as a history; ours has made them itself, each one "
-            "stored. The server sends the simulators' streams and leaves out their checks and their counting. Over all "
-            f"its steps, checkpoints among them, ours took {_ms(min(means))} to {_ms(max(means))} a step. "
-            f"Versions: {', '.join(sorted(versions))}."
-        ),
-        ratios=Table(
-            "CPU of a step, against Ullage on the same wire",
-            _columns("wire, client"),
-            ratios,
-        ),
-        figures=(
-            Table(
-                "CPU of a step (wall), on this machine",
-                _columns("wire, client"),
-                absolute,
-            ),
-            _streams_table(streaming),
-            _opening_table(opened, append),
-        ),
-        notes=tuple(notes),
-    )
-
-
-def _columns(first: str) -> tuple[str, ...]:
-    return (first, *(f"{behind:,} steps behind" for behind in STEPS))
-
-
-def _cell(
-    cpu: Mapping[Any, float], wall: Mapping[Any, float], client: Client, behind: int
-) -> str:
-    if (client, behind) not in cpu:
-        return "failed"
-    return f"{_ms(cpu[client, behind])} ({_ms(wall[client, behind])})"
+    ours = {}
+    for (client, behind), value in cpu.items():
+        if client.name == OURS:
+            ours[client.wire, behind] = value
+    rows = []
+    for client in dict.fromkeys(client for client, _ in cpu):
+        cells = []
+        for behind in STEPS:
+            if (client, behind) not in cpu:
+                cells.append("failed")
+                continue
+            times = ms(cpu[client, behind]), ms(wall[client, behind])
+            against = ratio(cpu[client, behind], ours[client.wire, behind])
+            cells.append(f"{times[0]} ({times[1]}), {against}")
+        rows.append((f"{client.wire}, {client.name}", *cells))
+    columns = ("wire, client", *(f"{behind:,} steps behind" for behind in STEPS))
+    return Table("CPU of a step (wall), × Ullage on the same wire", columns, tuple(rows))
 
 
 def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
     rows = tuple(
         (
             f"{client.wire}, {client.name}",
-            _ms(one["stall"]),
-            _ms(one["own"]),
-            _ms(one["cpu"] / 100),
-            _ms(one["own_opening"]),
-            _ms(one["idle"]),
+            ms(one["stall"]),
+            ms(one["own"]),
+            ms(one["cpu"] / 100),
+            ms(one["own_opening"]),
+            ms(one["idle"]),
         )
         for client, one in streaming.items()
     )
@@ -293,43 +208,14 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
     return Table(title, columns, rows)
 
 
-def _opening_table(opened: list[dict[str, float]], append: tuple[float, float]) -> Table:
+def _opening_table(opened: list[dict[str, float]]) -> Table:
+    middle = {name: ms(median(one[name] for one in opened)) for name in opened[0]}
     rows = (
-        (
-            "Agent.session on 100,000 messages, from a checkpoint: open",
-            _ms(median(one["open"] for one in opened)),
-            "",
-        ),
-        (
-            "… and its reading is there",
-            _ms(median(one["read"] for one in opened)),
-            _ms(median(one["cpu"] for one in opened)),
-        ),
-        (f"append of one event, {AT_ONCE:,} waiting", _us(append[0]), _us(append[1])),
+        ("open, from a checkpoint", middle["open"], ""),
+        ("… and its reading is there", middle["read"], middle["cpu"]),
     )
-    return Table("Opening and storing", ("what", "wall", "CPU"), rows)
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:,.1f} ms"
-
-
-def _us(seconds: float) -> str:
-    return f"{seconds * 1e6:,.0f} us"
-
-
-def main() -> None:
-    """Print the tables."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument(
-        "--laps",
-        type=int,
-        default=LAPS,
-        help=f"how often each loop is measured (default {LAPS})",
-    )
-    print(section(options.parse_args().laps).text())
+    title = "Agent.session on 100,000 messages"
+    return Table(title, ("what", "wall", "CPU"), rows)
 
 
 if __name__ == "__main__":

@@ -18,16 +18,16 @@ from typing import Any
 import msgspec
 
 from bench.history import chat_messages, events
-from ullage.agent.loop import Loop, apply
-from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted
 from ullage.messages import ToolCallPart, ToolResultPart
 from ullage.meter.meter import Meter
-from ullage.runtime.agent import Agent
-from ullage.runtime.opening import pack, written_by
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint
+from ullage.turns.loop import Loop, apply
+from ullage_agent.loop.memory import LoopMemory, remember
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.opening import pack, written_by
 
 SESSION = "long"
 MESSAGES = 100_000

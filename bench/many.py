@@ -47,10 +47,10 @@ from tests.machines import ServerProcess, WorkerProcess
 from tests.postgres import PostgresServer
 from tests.restate import new_restate
 from tests.store.sessions import said, step
-from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports
 from ullage.events import MessageAdded
-from ullage.runtime.restate_admin import register_workers
 from ullage.store.places import store_at
+from ullage_cluster.cli.local_restate import LOOPBACK, LocalRestate, free_ports
+from ullage_cluster.restate.admin import register_workers
 
 SERVERS: Final = 4
 WORKERS: Final = 2

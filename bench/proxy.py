@@ -30,8 +30,8 @@ from bench.invented import CODE_WORDS
 from bench.process import local_server
 from bench.results import Table, machine, write_tables
 
-LITELLM = Peer("LiteLLM proxy", "litellm[proxy]==1.106.2", "", "", "")
-MITMPROXY = Peer("mitmproxy", "mitmproxy==11.0.2", "", "", "")
+LITELLM = Peer("LiteLLM proxy", "litellm[proxy]==1.106.2")
+MITMPROXY = Peer("mitmproxy", "mitmproxy==11.0.2")
 """The newest version for Python 3.11."""
 
 HERE = Path(__file__).parent
@@ -166,14 +166,14 @@ def ullage(upstream: int) -> Iterator[ProxyUnderTest]:
     """Our relay with its metering, as ``ullage proxy`` starts them."""
     with tempfile.TemporaryDirectory() as directory:
         settings = {"store": str(Path(directory) / "proxy.db"), "local": ["anthropic"]}
-        metering = [sys.executable, "-P", "-m", "ullage.runtime.metering_process"]
+        metering = [sys.executable, "-P", "-m", "ullage_proxy.metering.metering_process"]
         options = {
             "port": 0,
             "upstreams": {"anthropic": f"http://127.0.0.1:{upstream}"},
             "metering": metering,
             "metering_settings": settings,
         }
-        command = [sys.executable, "-P", "-m", "ullage_relay", json.dumps(options)]
+        command = [sys.executable, "-P", "-m", "ullage_proxy.relay", json.dumps(options)]
         with program(command, HOME=directory) as process:
             assert process.stdout is not None
             port = json.loads(process.stdout.readline())["port"]

@@ -9,16 +9,36 @@ Standard library only. A request for one token (``max_tokens``) gets one piece o
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-
-from wire_server import messages, texts
 
 DELTAS = 200
 APART_S = 0.002
 ONE_TOKEN = re.compile(rb'"max_tokens": ?1[,}]')
 
-LONG = list(messages(texts(DELTAS)))
-SHORT = list(messages(texts(1)))
+
+def answer(pieces: int) -> list[bytes]:
+    """The events of an answer in so many pieces, as Anthropic Messages streams them."""
+    usage = {"input_tokens": 20, "output_tokens": pieces}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+    message |= {"model": "claude-haiku-4-5", "stop_reason": None, "usage": usage}
+    block = {"type": "text", "text": ""}
+    delta = {"type": "text_delta", "text": "ullage "}
+    piece = {"type": "content_block_delta", "index": 0, "delta": delta}
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
+    events = [
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *[piece] * pieces,
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": end, "usage": usage},
+        {"type": "message_stop"},
+    ]
+    return [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events]
+
+
+LONG = answer(DELTAS)
+SHORT = answer(1)
 HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
     b"transfer-encoding: chunked\r\n\r\n"

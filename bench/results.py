@@ -38,25 +38,20 @@ class Table:
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in lines)])
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What one bench has to say: ratios first, then what this machine measured."""
+def show(*tables: Table, notes: Iterable[str] = ()) -> None:
+    """Print what a bench found, and on which machine."""
+    shown = [*(table.text() for table in tables), *notes, f"Machine: {machine()}."]
+    print("\n\n".join(shown))
 
-    name: str
-    title: str
-    command: str
-    about: str
-    ratios: Table
-    figures: tuple[Table, ...]
-    notes: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """For a terminal."""
-        tables = [self.ratios, *self.figures]
-        said = [f"== {self.title}: {self.command}", self.about]
-        machine_said = f"Machine: {machine()}."
-        shown = [*(table.text() for table in tables), *self.notes, machine_said, ""]
-        return "\n\n".join([*said, *shown])
+def ms(seconds: float) -> str:
+    """Seconds, in milliseconds."""
+    return f"{seconds * 1e3:,.1f} ms"
+
+
+def us(seconds: float) -> str:
+    """Seconds, in microseconds."""
+    return f"{seconds * 1e6:,.0f} µs"
 
 
 def with_table(page: str, table: Table) -> str:

@@ -43,37 +43,22 @@ class Errors(NamedTuple):
 def lines_of_call(number: int, tokens: int) -> Iterator[bytes]:
     """The lines that Claude Code 2.1.330 writes for a tool call: answer, result, and the request once more."""
     text = f"def steep_{number}(minutes): return minutes * 60\n" * (RESULT_BYTES // 45)
-    use = {
-        "type": "tool_use",
-        "id": f"toolu_{number}",
-        "name": "Read",
-        "input": {"file_path": f"/home/ann/kettle/tea_{number}.py"},
-    }
-    usage = {
-        "input_tokens": 0,
-        "cache_read_input_tokens": tokens,
-        "cache_creation_input_tokens": 1_800,
-        "output_tokens": 60,
-    }
+    path = f"/home/ann/kettle/tea_{number}.py"
+    use: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read"}
+    use["input"] = {"file_path": path}
+    usage = {"input_tokens": 0, "cache_read_input_tokens": tokens}
+    usage |= {"cache_creation_input_tokens": 1_800, "output_tokens": 60}
     result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}
     common = {"isSidechain": False, "sessionId": "bench", "version": "2.1.330"}
     blob = {"role": "user", "content": [result]}
+    answer = {"id": f"msg_{number}", "content": [use], "usage": usage}
+    shown = {"type": "text", "file": {"content": text}}
+    after = f"r{number - 1}" if number else None
+    said = {"type": "assistant", "uuid": f"a{number}", "message": answer}
+    back = {"type": "user", "uuid": f"r{number}", "message": blob}
     entries: tuple[dict[str, Any], ...] = (
-        {
-            "parentUuid": f"r{number - 1}" if number else None,
-            **common,
-            "type": "assistant",
-            "uuid": f"a{number}",
-            "message": {"id": f"msg_{number}", "content": [use], "usage": usage},
-        },
-        {
-            "parentUuid": f"a{number}",
-            **common,
-            "type": "user",
-            "uuid": f"r{number}",
-            "message": {"role": "user", "content": [result]},
-            "toolUseResult": {"type": "text", "file": {"content": text}},
-        },
+        {"parentUuid": after, **common, **said},
+        {"parentUuid": f"a{number}", **common, **back, "toolUseResult": shown},
         {"type": "api-request-blob", "hash": f"{number:064}", "message": blob},
     )
     for entry in entries:
@@ -126,12 +111,7 @@ def measure_cpu(size_mb: float) -> tuple[str, ...]:
             with log.open("ab") as file:
                 file.writelines(lines_of_call(number, 100_000))
             warm.append(cpu_of_look(status, Path(place)))
-    return (
-        f"{size_mb:g} MB",
-        f"{first:.0f} ms",
-        spread(catching_up),
-        spread(warm),
-    )
+    return (f"{size_mb:g} MB", f"{first:.0f} ms", spread(catching_up), spread(warm))
 
 
 def settle(status: dict[str, object], home: Path, log: Path) -> None:
@@ -211,13 +191,7 @@ def main() -> None:
     print(Table("CPU of one look", columns, tuple(rows)).text())
     found = [row for row in map(error_row, chosen.logs) if row is not None]
     if found:
-        heads = (
-            "session",
-            "calls",
-            "line, median / worst",
-            "last input",
-            "calls worse",
-        )
+        heads = ("session", "calls", "line, median / worst", "last input", "calls worse")
         print(Table("Error of the next call", heads, tuple(found)).text())
 
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.results import Table, ratio
+from bench.results import Table, ratio, us
 from tests.postgres import PostgresServer
 from ullage.events import Event
 from ullage.store.places import store_at
@@ -126,10 +126,10 @@ def table(events: list[Event]) -> Table:
         rows.append(
             (
                 name,
-                _us(sqlite.client),
-                _us(postgres.client),
+                us(sqlite.client),
+                us(postgres.client),
                 ratio(postgres.client, sqlite.client),
-                _us(postgres.backend),
+                us(postgres.backend),
                 f"{1 / sqlite.wall:,.0f}",
                 f"{1 / postgres.wall:,.0f}",
             )
@@ -144,7 +144,3 @@ def table(events: list[Event]) -> Table:
         "a second, PostgreSQL",
     )
     return Table("Appends in PostgreSQL beside SQLite", columns, tuple(rows))
-
-
-def _us(seconds: float) -> str:
-    return f"{seconds * 1e6:,.0f} us"

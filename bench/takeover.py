@@ -18,15 +18,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from ullage_simulators import running
-
 from tests.machines import STORY, Machines, machines, worker
 from tests.restate import new_restate
 from tests.server.served import script
 from tests.sweeps.test_workers import check
-from ullage.cli.local_restate import free_ports
-from ullage.runtime.restate_admin import register_workers
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.cli.local_restate import free_ports
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_cluster.restate.admin import register_workers
+from ullage_simulators import running
 
 SESSIONS = tuple(f"s{number}" for number in range(6))
 GIVEN_UP_S = 60.0

@@ -17,22 +17,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.usage_logs import (
-    CLAUDE,
-    KnownLogs,
-    Sums,
-    answer,
-    known_logs,
-    text_of,
-)
-from bench.usage_logs import (
-    write as write_logs,
-)
+from bench.process import Cost, run_once
+from bench.results import Table, show, write_tables
+from bench.usage_logs import CLAUDE, KnownLogs, Sums, answer, known_logs, text_of
+from bench.usage_logs import write as write_logs
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench" / "RESULTS.md"
@@ -169,11 +161,10 @@ def billed(exchanges: Path) -> Sums:
 
 
 class Timed(NamedTuple):
-    """Seconds and the most memory of one run."""
+    """What one run cost."""
 
     name: str
-    seconds: float
-    peak_mb: float
+    cost: Cost
 
 
 def large_home(home: Path, megabytes: int) -> int:
@@ -210,62 +201,45 @@ def _call_lines(session: int, call: int) -> str:
     return text_of(said, back)
 
 
-def timed(name: str, command: Sequence[str], home: Path) -> Timed:
-    """One run; its memory is read from the process's own accounts."""
-    before = time.perf_counter()
-    process = subprocess.Popen(command, env=_environment(home), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - before
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{name} ended with {process.returncode}")
-    return Timed(name, seconds, usage.ru_maxrss / 1_000)
-
-
 def speed(program: Path | None, megabytes: int) -> tuple[int, list[Timed]]:
     """The same logs by each: the first look, and one more."""
+    commands = {"ullage usage, first time": _our_command()}
+    commands["ullage usage, again"] = _our_command()
+    if program:
+        command = [str(program), "daily", "--json", "--offline"]
+        commands |= {"ccusage daily": command, "ccusage daily, again": command}
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         size = large_home(home, megabytes)
-        runs = [
-            timed("ullage usage, first time", _our_command(), home),
-            timed("ullage usage, again", _our_command(), home),
-        ]
-        if program:
-            command = [str(program), "daily", "--json", "--offline"]
-            runs.append(timed("ccusage daily", command, home))
-            runs.append(timed("ccusage daily, again", command, home))
-        return size, runs
+        runs = []
+        for title, each in commands.items():
+            cost = run_once(each, environment=_environment(home))
+            runs.append(Timed(title, cost))
+    return size, runs
 
 
 # -- table --
 
 
-def table(cases: Sequence[Case]) -> list[str]:
-    """The cases as a table of Markdown."""
-    lines = [
-        "| log | truth | Ullage | ccusage |",
-        "|---|---:|---:|---:|",
-    ]
+COLUMNS = ("log", "truth", "Ullage", "ccusage")
+
+
+def table(cases: Sequence[Case]) -> Table:
+    """The cases."""
+    rows = []
     for case in cases:
-        beside = "not run"
-        if case.theirs is not None:
-            beside = _cell(case, case.theirs)
-        lines.append(
-            f"| {case.name} | {_sums(case.truth)} | {_cell(case, case.ours)} | {beside} |"
-        )
-    return lines
+        beside = "not run" if case.theirs is None else _cell(case, case.theirs)
+        rows.append((case.name, _sums(case.truth), _cell(case, case.ours), beside))
+    return Table("What was spent", COLUMNS, tuple(rows))
 
 
-def page_table(cases: Sequence[Case]) -> list[str]:
-    """The cases in which one of the two differs from the truth, and how many others there are."""
-    differing = [
-        case
-        for case in cases
-        if not (_is_equal(case, case.ours) and _is_equal(case, case.theirs))
-    ]
-    equal = len(cases) - len(differing)
-    return [*table(differing), "", f"Both are equal to the truth in {equal} more."]
+def differing(cases: Sequence[Case]) -> list[Case]:
+    """The cases in which one of the two differs from the truth: those of the page."""
+    found = []
+    for case in cases:
+        if not (_is_equal(case, case.ours) and _is_equal(case, case.theirs)):
+            found.append(case)
+    return found
 
 
 def _is_equal(case: Case, found: Answered | None) -> bool:
@@ -288,17 +262,15 @@ def _cell(case: Case, found: Answered) -> str:
     return _sums(found.sums)
 
 
-def speed_table(size: int, runs: Sequence[Timed]) -> list[str]:
-    """The times as a table of Markdown."""
-    lines = [
-        f"| {size / 1e6:,.0f} MB in logs of Claude Code | seconds | MB/s | peak memory |",
-        "|---|---:|---:|---:|",
-    ]
+def speed_table(size: int, runs: Sequence[Timed]) -> Table:
+    """The times."""
+    rows = []
     for run in runs:
-        rate = size / 1e6 / run.seconds
-        row = f"| {run.name} | {run.seconds:.2f} | {rate:,.0f} | {run.peak_mb:.0f} MB |"
-        lines.append(row)
-    return lines
+        rate = f"{size / 1e6 / run.cost.wall_s:,.0f}"
+        times = f"{run.cost.wall_s:.2f}", rate, f"{run.cost.peak_mb:.0f} MB"
+        rows.append((run.name, *times))
+    columns = ("logs of Claude Code", "seconds", "MB/s", "peak memory")
+    return Table("How long it takes", columns, tuple(rows))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -311,20 +283,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     cases = list(invented(options.ccusage))
     clients = list(real(options.kept, options.ccusage)) if options.kept else []
-    times: list[str] = []
+    both = [*cases, *clients]
+    times = []
     if options.megabytes:
-        times = ["", *speed_table(*speed(options.ccusage, options.megabytes))]
-    print("\n".join([*table([*cases, *clients]), *times]))
+        times.append(speed_table(*speed(options.ccusage, options.megabytes)))
+    notes = []
+    if options.ccusage:
+        equal = len(both) - len(differing(both))
+        notes.append(f"Both are equal to the truth in {equal}.")
+    show(table(both), *times, notes=notes)
     if options.write:
-        page = PAGE.read_text("utf-8")
-        head, mark, rest = page.partition(BEGIN)
-        tail = rest.partition(END)[2]
-        shown = [*page_table([*cases, *clients]), *times]
-        PAGE.write_text("\n".join([head + mark, "", *shown, "", END]) + tail, "utf-8")
+        write_tables(PAGE, [table(differing(both)), *times])
     return 0 if all(case.is_right for case in cases) else 1
 
-
-BEGIN, END = "<!-- bench.usage -->", "<!-- end of bench.usage -->"
 
 if __name__ == "__main__":
     sys.exit(main())

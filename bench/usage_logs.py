@@ -29,12 +29,11 @@ class Sums(NamedTuple):
 
 
 class KnownLogs(NamedTuple):
-    """Files by their place below a home directory, what they spent, and why the sum is that."""
+    """Files by their place below a home directory, and what they spent."""
 
     name: str
     files: dict[str, str]
     truth: Sums
-    why: str
     days: dict[str, int] | None = None
     """All tokens by day in Europe/Paris, where that is what is tried."""
 
@@ -165,7 +164,6 @@ def _copies() -> list[KnownLogs]:
                 f"{CLAUDE}/s-2.jsonl": text_of(*resumed),
             },
             three,
-            "same message and request",
         ),
         KnownLogs(
             "a subagent's own log",
@@ -174,7 +172,6 @@ def _copies() -> list[KnownLogs]:
                 f"{CLAUDE}/s-1/subagents/agent-a1.jsonl": text_of(child),
             },
             two,
-            "the subagent's call is spend",
         ),
         KnownLogs(
             "a side question that repeats its parent's message",
@@ -185,7 +182,6 @@ def _copies() -> list[KnownLogs]:
                 ),
             },
             two,
-            "the repeated message has another request id, and was billed once",
         ),
         KnownLogs(
             "a gateway numbers answers in each session, without request ids",
@@ -198,7 +194,6 @@ def _copies() -> list[KnownLogs]:
                 ),
             },
             Sums(21, 400, 5_999, 100, usd(21, 400, 5_999, 100)),
-            "two calls with the same id",
         ),
     ]
 
@@ -218,25 +213,21 @@ def _streams() -> list[KnownLogs]:
             "three lines of one answer while it streams",
             {f"{CLAUDE}/s-1.jsonl": text_of(begun, middle, ended)},
             one,
-            "the last line has the output",
         ),
         KnownLogs(
             "the lines of two answers in turn",
             {f"{CLAUDE}/s-1.jsonl": text_of(begun, other, ended)},
             two,
-            "the last line of each has its output",
         ),
         KnownLogs(
             "a notice of the program in the model's place",
             {f"{CLAUDE}/s-1.jsonl": text_of(ended, synthetic)},
             one,
-            "no call",
         ),
         KnownLogs(
             "two calls around midnight in Paris",
             {f"{CLAUDE}/s-1.jsonl": text_of(late, early)},
             two,
-            "a call on each day",
             days={"2026-11-20": 3_260, "2026-11-21": 3_260},
         ),
     ]
@@ -252,19 +243,16 @@ def _prices() -> list[KnownLogs]:
             "a prompt of 251,010 tokens",
             {f"{CLAUDE}/s-1.jsonl": text_of(long)},
             Sums(10, 1_000, 250_000, 500, usd(10, 1_000, 250_000, 500, dear=True)),
-            "above 200,000 the whole call has the higher price",
         ),
         KnownLogs(
             "cache writes for an hour and for five minutes",
             {f"{CLAUDE}/s-1.jsonl": text_of(kept)},
             Sums(10, 10_000, 3_000, 50, usd(10, 10_000, 3_000, 50, hour=6_000)),
-            "6,000 of them cost twice the input",
         ),
         KnownLogs(
             "a model of unknown price",
             {f"{CLAUDE}/s-1.jsonl": text_of(unknown)},
             Sums(10, 200, 3_000, 50, None),
-            "nothing is known of the cost",
         ),
     ]
 
@@ -294,13 +282,11 @@ def _codex() -> list[KnownLogs]:
             "Codex: a count that is sent again",
             {begin: text_of(*start)},
             Sums(1_200, 0, 900, 110, plain_usd),
-            "the same total is the same call",
         ),
         KnownLogs(
             "Codex: a fork with the calls of its origin, at the fork's time",
             {begin: text_of(*start), forked: text_of(*fork)},
             Sums(1_500, 0, 1_900, 180, forked_usd),
-            "three calls were billed",
         ),
     ]
 
@@ -319,13 +305,11 @@ def _odd() -> list[KnownLogs]:
                 + text_of(huge, negative)
             },
             Sums(20, 600, 9_000, 100, None),
-            "what can be true of each call",
         ),
         KnownLogs(
             "JSON with spaces",
             {f"{CLAUDE}/s-1.jsonl": spaced},
             Sums(10, 200, 3_000, 50, usd(10, 200, 3_000, 50)),
-            "other tools that rewrite logs write them so",
         ),
     ]
 

@@ -30,9 +30,9 @@ from bench.results import Table, machine
 from tests.postgres import PostgresServer
 from tests.store.sessions import content_bytes
 from ullage.events import Event
-from ullage.runtime.agent import Agent
 from ullage.store.places import store_at
 from ullage.store.store import Store
+from ullage_agent.runtime.agent import Agent
 
 STEPS = 60
 

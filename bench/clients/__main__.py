@@ -5,7 +5,6 @@ uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
 uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
-uv run python -m bench.clients --lanes                also which conversation a proxy gives each call
 uv run python -m bench.clients --write                also its table of bench/RESULTS.md
 """
 
@@ -15,8 +14,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import msgspec
 
 from bench.clients.client import Client
 from bench.clients.clients import CLIENTS
@@ -31,21 +28,13 @@ from bench.clients.installation import (
 )
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
-from bench.clients.table import (
-    accuracy_table,
-    details,
-    lanes_table,
-    line,
-    proxy_table,
-    summary,
-)
+from bench.clients.table import accuracy_table, line, proxy_table, refusal_table, summary
 from bench.clients.untrusted import CloneResult, clones_for, clones_table, tried
 from bench.results import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "bench" / "RESULTS.md"
 ATTACKS = ROOT / "tests" / "hostile" / "ATTACKS.md"
-OUT = ROOT / "bench" / "out" / "clients.json"
 
 NO_NPM = "npm does not answer, so no real client is run here; `make clients` runs all."
 
@@ -94,13 +83,8 @@ def _in_scenarios(options: argparse.Namespace) -> int:
             found = run(client, scenario, programs, keep, by_proxy=options.proxy)
             results.append(found)
             print(line(results[-1]), flush=True)
-    if options.lanes:
-        print(lanes_table(results))
-    print(details(results))
+    print(refusal_table(results).text())
     print(summary(results))
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    print(f"wrote {options.json}")
     if options.write and options.proxy:
         write_tables(PAGE, [proxy_table(results)])
     elif options.write:
@@ -180,18 +164,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=Path,
         metavar="DIR",
         help="leave the clients' home directories there, with their logs",
-    )
-    options.add_argument(
-        "--json",
-        type=Path,
-        default=OUT,
-        metavar="FILE",
-        help=f"default: {OUT.name} in bench/out",
-    )
-    options.add_argument(
-        "--lanes",
-        action="store_true",
-        help="print how many calls a proxy gives the conversation that they belong to",
     )
     options.add_argument("--write", action="store_true", help="write the tables")
     return options.parse_args(arguments)

@@ -10,17 +10,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from ullage_simulators.server import Exchange
-from ullage_simulators.simulators import simulators
 
 from bench.clients.client import Client, Lane
 from bench.clients.lanes import BilledRequest
-from bench.clients.rows import RowResult, row_results
 from ullage.errors import InputError
 from ullage.events import CallEnded
 from ullage.importers import FoundSession, ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Reading
+from ullage_simulators.server import Exchange
+from ullage_simulators.simulators import simulators
 
 LANES: tuple[Lane, ...] = ("main", "child", "summary", "other")
 LANE_OF_PURPOSE: Mapping[str, Lane] = {"child": "child", "summary": "summary"}
@@ -88,17 +86,9 @@ class ScenarioResult(Struct, frozen=True):
     unserved: tuple[str, ...] = ()
     lanes: tuple[LaneResult, ...] = ()
     estimates: tuple[Estimate, ...] = ()
-    rows: tuple[RowResult, ...] = ()
-    """The rows after the last call beside its request."""
     logs: int = 0
     unread_lines: int = 0
     reasons: tuple[str, ...] = ()
-    compactions: int = 0
-    """Compactions that Ullage reads in the log."""
-    placed: int = 0
-    """Calls of a model, and of these the ones that a proxy gives the conversation that they belong to."""
-    placed_rightly: int = 0
-    misplaced: tuple[str, ...] = ()
     skipped: str = ""
     problem: str = ""
     by_proxy: bool = False
@@ -117,7 +107,6 @@ class ScenarioResult(Struct, frozen=True):
             found.append("the client's log was not found or not read")
         if self.by_proxy and self.unread_lines:
             found.append(f"{self.unread_lines} lines of the ledger were not read")
-        found += self.misplaced
         for lane in self.lanes:
             may_lack = lane.lane == "other" and not self.by_proxy
             found += _lane_failures(lane, is_read=bool(self.logs), may_lack=may_lack)
@@ -129,8 +118,6 @@ class _Log(NamedTuple):
 
     imported: ImportedSession
     meter: Meter
-    reading: Reading | None
-    """After the last call of the conversation."""
 
 
 def _lane_failures(lane: LaneResult, *, is_read: bool, may_lack: bool) -> list[str]:
@@ -215,7 +202,6 @@ def compared(
     logs, problems = _logs(home, environment)
     read_by_lane: dict[Lane, list[int]] = {lane: [] for lane in LANES}
     estimates: list[Estimate] = []
-    compactions = 0
     for log in logs:
         for step in log.meter.steps:
             if step.actual is None:
@@ -231,7 +217,6 @@ def compared(
                     step.marks,
                 )
             )
-            compactions += "compaction" in step.marks
         for event in log.imported.events:
             if not isinstance(event, CallEnded) or event.purpose == "main":
                 continue
@@ -249,20 +234,17 @@ def compared(
                 reported.sort()
             found = lane_result(lane, mine, reported)
             lanes.append(replace(found, reason=unlogged.get(lane, "")))
-    main = [each for each in billed if each.lane == "main"]
     return ScenarioResult(
         client="",
         version="",
         scenario="",
         lanes=tuple(lanes),
         estimates=tuple(estimates),
-        rows=_rows(logs, main),
         logs=len(logs),
         unread_lines=sum(log.imported.skipped_lines for log in logs),
         reasons=tuple(
             f"{times} {reason}" for log in logs for reason, times in log.imported.reasons
         ),
-        compactions=compactions,
         problem="; ".join(problems),
     )
 
@@ -297,22 +279,9 @@ def _began(place: FoundSession) -> float:
 
 def _metered(imported: ImportedSession) -> _Log:
     meter = Meter()
-    reading: Reading | None = None
     for event in imported.events:
         meter.apply(event)
-        if isinstance(event, CallEnded) and event.purpose == "main":
-            reading = meter.reading()
-    return _Log(imported, meter, reading)
-
-
-def _rows(logs: Sequence[_Log], main: Sequence[BilledRequest]) -> tuple[RowResult, ...]:
-    """The rows after the last call's report, beside its request and answer; none where that call is not read."""
-    if not logs or not main:
-        return ()
-    reading = logs[-1].reading
-    if reading is None or reading.basis.last_input != main[-1].input:
-        return ()
-    return row_results(reading, main[-1])
+    return _Log(imported, meter)
 
 
 class ErrorFigures(NamedTuple):

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.clients.client import Client, Lane, ToolCall, Turn
 from ullage_simulators import Scenario as Script
 from ullage_simulators import read
-
-from bench.clients.client import Client, Lane, ToolCall, Turn
 
 FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
@@ -115,11 +114,6 @@ class ClientScenario(NamedTuple):
     lane: Lane = "main"
     only_by_proxy: bool = False
     """What a log can't tell, and the proxy's ledger has to."""
-
-    @property
-    def is_one_session(self) -> bool:
-        begun = sum(turn.first for turn in self.turns)
-        return begun == 1 and self.turns[0].deed != "twins"
 
 
 def _turns(*texts: str) -> tuple[Turn, ...]:

@@ -10,19 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.clients.scenarios import SEED
 from ullage_simulators import Scenario
 from ullage_simulators.server import App, Exchange, engine, listener, prepared
-
-from bench.clients.scenarios import SEED
-
-
-@dataclass(slots=True)
-class Transport:
-    """What an exchange has beside its body: the request's headers, the client's connection, the answer's bytes."""
-
-    headers: dict[str, str]
-    connection: str
-    answer: bytearray = field(default_factory=bytearray)
 
 
 @dataclass(slots=True)
@@ -44,8 +34,6 @@ class Simulators:
     """The headers of every request, whatever it was for."""
     unserved: list[str] = field(default_factory=list)
     """Requests for paths that no simulator has."""
-    transports: dict[int, Transport] = field(default_factory=dict)
-    """By the number of the exchange."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -68,15 +56,11 @@ class Simulators:
             return
         before = len(self.app.exchanges)
         sent = 0
-        transport = _transport(scope)
-        self.asked.append(transport.headers)
+        headers = scope["headers"]
+        self.asked.append({k.decode("latin-1"): v.decode("latin-1") for k, v in headers})
 
         async def watched(message: Any) -> None:
             nonlocal sent
-            transport.answer.extend(message.get("body", b""))
-            if message["type"] == "http.response.start" and self.app.exchanges:
-                # Nothing else runs between the end of an exchange and the start of its answer.
-                self.transports[self.app.exchanges[-1].number] = transport
             missing = message.get("status") in (404, 405)
             if missing and len(self.app.exchanges) == before:
                 self.unserved.append(f"{scope['method']} {scope['path']}")
@@ -101,13 +85,6 @@ class Simulators:
                 self.interrupted.add(exchanges[place].number)
                 return True
         return False
-
-
-def _transport(scope: Any) -> Transport:
-    headers = {}
-    for name, value in scope["headers"]:
-        headers[name.decode("latin-1")] = value.decode("latin-1")
-    return Transport(headers, str(scope.get("client", "")))
 
 
 @contextmanager

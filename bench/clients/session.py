@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from bench.clients.client import Client, Place, Turn
 from bench.clients.comparison import ScenarioResult, compared, refusals
-from bench.clients.lanes import BilledRequest, billed_requests
-from bench.clients.placing import PlacingResult, judged, placed_requests
+from bench.clients.lanes import billed_requests
 from bench.clients.proxying import proxying
 from bench.clients.scenarios import (
     LIST,
@@ -36,9 +35,6 @@ TURN_LIMIT_S = 120
 
 ENDS_IN_S = 10
 """How long an interrupted client may take to end before the next signal."""
-
-PARTS_OFF = 0.005
-"""Share of a bill by which the sum of its request's parts may differ: rounding, and framing of a text or two."""
 
 OUTPUT_LINES, OUTPUT_WIDTH = 15, 200
 
@@ -118,8 +114,7 @@ def _run(
     exchanges = simulators.exchanges
     if keep:
         _write_exchanges(home / "exchanges.jsonl", simulators)
-    drawn = simulators.app.truth().drawn
-    billed = billed_requests(client, exchanges, simulators.interrupted, drawn)
+    billed = billed_requests(client, exchanges, simulators.interrupted)
     if blank.by_proxy:
         environment = {"ULLAGE_DATA": str(data)}
         in_order = scenario.turns[0].deed != "twins"
@@ -133,10 +128,7 @@ def _run(
         ended_rightly = client.refused_rightly.get(last_rule, "")
     elif not any(each.lane == scenario.lane for each in billed):
         problem = f"the client made no request of the kind {scenario.lane!r}"
-    placing = PlacingResult(0, 0)
-    if scenario.is_one_session:
-        placing = judged(placed_requests(client, simulators))
-    problems = "; ".join(filter(None, [problem, result.problem, *_miscounted(billed)]))
+    problems = "; ".join(filter(None, [problem, result.problem]))
     return replace(
         result,
         client=blank.client,
@@ -147,32 +139,15 @@ def _run(
         refusals=refusals(client, exchanges),
         unserved=tuple(sorted(set(simulators.unserved))),
         problem=problems,
-        placed=placing.placed,
-        placed_rightly=placing.right,
-        misplaced=placing.wrong,
         ended_rightly=ended_rightly,
     )
 
 
-def _miscounted(billed: Iterable[BilledRequest]) -> Iterator[str]:
-    """Requests whose parts, as the bench tells them, are not what was billed: then rows are compared with nothing."""
-    for request in billed:
-        if abs(request.parts.total - request.input) > PARTS_OFF * request.input:
-            total = round(request.parts.total)
-            yield f"the parts of a request are {total} tokens and {request.input} were billed"
-
-
 def _write_exchanges(path: Path, simulators: Simulators) -> None:
-    """Each request with its headers, its bill or its refusal, and its answer, to look at."""
+    """Each request with its bill or its refusal, to look at; ``bench.usage`` reads the bills."""
     with path.open("wb") as file:
         for exchange in simulators.exchanges:
-            fields = msgspec.to_builtins(exchange)
-            transport = simulators.transports.get(exchange.number)
-            if transport is not None:
-                fields["headers"] = transport.headers
-                fields["connection"] = transport.connection
-                fields["answer"] = transport.answer.decode(errors="replace")
-            file.write(msgspec.json.encode(fields) + b"\n")
+            file.write(msgspec.json.encode(exchange) + b"\n")
 
 
 def environment_of(client: Client, place: Place, programs: Programs) -> dict[str, str]:

@@ -12,21 +12,9 @@ from bench.clients.comparison import (
     ScenarioResult,
     error_figures,
 )
-from bench.clients.rows import RowResult, worst
-from bench.clients.scenarios import SCENARIOS
 from bench.results import Table
 
 NOTHING = "none"
-
-ROW_COLUMNS = (
-    "system prompt",
-    "tools",
-    "text",
-    "not in the log",
-    "tool calls",
-    "tool results",
-    "reasoning",
-)
 
 
 def line(result: ScenarioResult) -> str:
@@ -45,9 +33,6 @@ def line(result: ScenarioResult) -> str:
         for each in result.estimates
         if each.kind != "later"
     ]
-    off = worst(result.rows)
-    if off is not None:
-        words.append(f"rows {_off(off)}")
     if result.unread_lines:
         words.append(f"{result.unread_lines} lines not read")
     if result.unserved:
@@ -64,31 +49,6 @@ def summary(results: Sequence[ScenarioResult]) -> str:
     failed = [f"{each.client} {each.scenario}" for each in ran if each.failures]
     ending = f"failed: {', '.join(failed)}" if failed else "none failed"
     return f"\n{len(ran)} scenarios ran, {len(results) - len(ran)} not run; {ending}."
-
-
-def details(results: Sequence[ScenarioResult]) -> str:
-    """What is printed and not kept on the page: rows, scenarios, refusals."""
-    tables = (row_table(results), scenario_table(results), refusal_table(results))
-    return "\n\n".join(table.text() for table in tables)
-
-
-def lanes_table(results: Sequence[ScenarioResult]) -> str:
-    """For each client, how many calls of each scenario a proxy places in the conversation that they belong to."""
-    names = [scenario.name for scenario in SCENARIOS]
-    lines = [f"| client | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]
-    for name, client in CLIENTS.items():
-        ran = {each.scenario: each for each in results if each.client == name}
-        if not ran:
-            continue
-        cells = []
-        for scenario in names:
-            each = ran.get(scenario)
-            if each is None or not each.placed:
-                cells.append("–")
-            else:
-                cells.append(f"{each.placed_rightly}/{each.placed}")
-        lines.append(f"| {client.title} {client.version} | {' | '.join(cells)} |")
-    return "\n".join(lines)
 
 
 def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
@@ -120,17 +80,6 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
         "inside interval",
     )
     return Table("Each client", columns, tuple(rows))
-
-
-def scenario_table(results: Sequence[ScenarioResult]) -> Table:
-    """For each scenario and client how many calls were compared, or why none was."""
-    clients = [name for name in CLIENTS if any(each.client == name for each in results)]
-    rows = []
-    for scenario in SCENARIOS:
-        cells = [_cell(results, name, scenario.name) for name in clients]
-        rows.append((scenario.name, *cells))
-    titles = tuple(CLIENTS[name].title for name in clients)
-    return Table("Scenarios", ("scenario", *titles), tuple(rows))
 
 
 def proxy_table(results: Sequence[ScenarioResult]) -> Table:
@@ -165,25 +114,6 @@ def _lane_sum(results: Sequence[ScenarioResult], name: str) -> str:
     return f"{sum(lane.equal for lane in lanes)} of {billed}"
 
 
-def row_table(results: Sequence[ScenarioResult]) -> Table:
-    """For each client how far its rows are from the request, by category and for the tool that is off most."""
-    rows = []
-    for name, client in CLIENTS.items():
-        mine = [each for each in results if each.client == name]
-        found = [row for each in mine for row in each.rows]
-        if not found:
-            continue
-        cells = []
-        for category in ROW_COLUMNS:
-            of_category = [row for row in found if row.name == category]
-            cells.append(_furthest(row for row in of_category if not row.is_tool))
-        tool = worst(row for row in found if row.is_tool)
-        cells.append("–" if tool is None else f"{tool.off_percent:+.1f} % ({tool.name})")
-        rows.append((client.title, *cells))
-    columns = ("client", *ROW_COLUMNS, "single tool")
-    return Table("Rows beside the request", columns, tuple(rows))
-
-
 def refusal_table(results: Sequence[ScenarioResult]) -> Table:
     """Each rule that refused a request of a client."""
     times: dict[tuple[str, ...], int] = {}
@@ -208,26 +138,6 @@ def refusal_table(results: Sequence[ScenarioResult]) -> Table:
 
 def _lane(lane: LaneResult) -> str:
     return f"{lane.lane} {lane.equal}/{lane.billed}"
-
-
-def _cell(results: Sequence[ScenarioResult], client: str, scenario: str) -> str:
-    for result in results:
-        if (result.client, result.scenario) != (client, scenario):
-            continue
-        if result.skipped:
-            return f"not run: {result.skipped}"
-        words = [_lane(lane) for lane in result.lanes if lane.lane != "other"]
-        words += _reasons(result.lanes)
-        if result.failures:
-            words.append("**failed**")
-        if result.ended_rightly:
-            words.append("ended early")
-        return ", ".join(words) or "no call"
-    return "not run"
-
-
-def _reasons(lanes: Iterable[LaneResult]) -> list[str]:
-    return [f"{lane.lane}: {lane.reason}" for lane in lanes if lane.reason]
 
 
 def _inputs(results: Sequence[ScenarioResult]) -> str:
@@ -266,13 +176,3 @@ def _inside(estimates: Sequence[Estimate]) -> str:
         return NOTHING
     inside = sum(each.is_inside for each in estimates)
     return f"{inside} of {len(estimates)}"
-
-
-def _furthest(rows: Iterable[RowResult]) -> str:
-    """The difference that is largest; a dash where the client has no such row."""
-    off = worst(rows)
-    return "–" if off is None else f"{off.off_percent:+.1f} %"
-
-
-def _off(row: RowResult) -> str:
-    return f"{row.off_percent:+.1f} % ({row.name})"

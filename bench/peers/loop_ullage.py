@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loop_timing import Way, read_log, report
 
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 
 MODELS = {
     "messages": "anthropic:claude-opus-4-6",

@@ -1,6 +1,6 @@
 """Agents of frameworks without a plug-in, on OpenAI's Chat: ``ullage.attach`` follows the SDK client that they use.
 
-The third argument is ``agno``, ``smolagents`` or ``strands``. With ``by-hand`` the messages of smolagents go
+The mode is ``agno``, ``smolagents`` or ``strands``. With ``by-hand`` the messages of smolagents go
 through ``Compactor.fit`` and the plain SDK, without ``attach``.
 """
 
@@ -12,13 +12,15 @@ from typing import Any, ClassVar
 
 import openai
 from plugin_session import (
+    MODE,
     MOST_STEPS,
+    OURS,
     SYSTEM,
-    TRIGGER,
     URL,
-    WINDOW,
+    Program,
     Step,
     drive,
+    spent,
     use,
 )
 
@@ -27,14 +29,12 @@ import ullage
 WHERE: dict[str, Any] = {"base_url": URL, "api_key": "none", "max_retries": 0}
 
 
-class Attached:
+class Attached(Program):
     """``compactor`` counts all calls of the client, summaries included."""
 
-    packages: tuple[str, ...] = ()
-
     def __init__(self) -> None:
-        self.history: Any = None
-        self.compactor = ullage.Compactor(wire="chat", window=WINDOW, trigger=TRIGGER)
+        super().__init__()
+        self.compactor = ullage.Compactor(wire="chat", **{**OURS, "store": None})
         self.agent: Any = None
 
     def made(self, model: str) -> Any:
@@ -48,12 +48,8 @@ class Attached:
             self.agent = self.made(step.model)
         await self.said(step.said)
 
-    def lose(self, step: Step) -> None:
-        raise NotImplementedError
-
     def counted(self) -> tuple[int, int]:
-        spent = self.compactor.reading().spend.all
-        return spent.input or 0, spent.output or 0
+        return spent(self.compactor.reading())
 
     async def close(self) -> None:
         await self.compactor.aclose()
@@ -182,4 +178,4 @@ class Smolagents(Attached):
 
 
 PROGRAMS = {"agno": Agno, "smolagents": Smolagents, "strands": Strands}
-drive(PROGRAMS[sys.argv[3]]())
+drive(PROGRAMS[MODE]())

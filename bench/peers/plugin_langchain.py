@@ -1,13 +1,95 @@
-"""langchain's agent with Ullage's middleware."""
+"""langchain's agent with Ullage's middleware, or (``own``) with its SummarizationMiddleware.
+
+That one is as documented: a share of the window, 20 messages kept.
+"""
 
 from __future__ import annotations
 
-from plugin_session import FOLDER, TRIGGER, WINDOW, drive
-from plugin_with_langchain import LangChain
+from typing import Any
 
-from ullage.plugins.langchain import UllageMiddleware
+from langchain.agents import create_agent  # type: ignore[import-not-found,unused-ignore]
+from langchain_core.callbacks import UsageMetadataCallbackHandler  # type: ignore[import-not-found,unused-ignore]
+from langchain_core.messages import AIMessage, HumanMessage  # type: ignore[import-not-found,unused-ignore]
+from langchain_openai import ChatOpenAI  # type: ignore[import-not-found,unused-ignore]
+from plugin_session import (
+    LOST_ARGUMENTS,
+    MODE,
+    MOST_STEPS,
+    OURS,
+    SYSTEM,
+    TRIGGER,
+    URL,
+    WINDOW,
+    Program,
+    Step,
+    drive,
+    spent,
+    use,
+)
 
-MIDDLEWARE = UllageMiddleware(window=WINDOW, trigger=TRIGGER, store=FOLDER / "ullage.db")
+
+def chat(model: str) -> ChatOpenAI:
+    """The chat model, which knows its window as langchain's own models do."""
+    where: dict[str, Any] = {"base_url": URL, "api_key": "none", "max_retries": 0}
+    profile = {"max_input_tokens": WINDOW}
+    return ChatOpenAI(model=model, stream_usage=True, profile=profile, **where)
+
+
+class LangChain(Program):
+    """Keeps the messages itself, as the middleware of langchain is to work without a checkpointer as well."""
+
+    packages = ("langchain", "langchain-openai")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agents: dict[str, Any] = {}
+        self.used = UsageMetadataCallbackHandler()
+
+    def middleware(self, model: str) -> Any:
+        from langchain.agents.middleware import SummarizationMiddleware  # type: ignore[import-not-found,unused-ignore]
+
+        trigger = ("fraction", TRIGGER)
+        return SummarizationMiddleware(
+            chat(model), trigger=trigger, keep=("messages", 20)
+        )
+
+    def agent(self, model: str) -> Any:
+        if model not in self.agents:
+            given = {"system_prompt": SYSTEM, "middleware": [self.middleware(model)]}
+            self.agents[model] = create_agent(chat(model), [use], **given)
+        return self.agents[model]
+
+    async def turn(self, step: Step) -> None:
+        self.history.append(HumanMessage(step.said))
+        config: dict[str, Any] = {
+            "callbacks": [self.used],
+            "recursion_limit": 3 * MOST_STEPS,
+            "configurable": {"thread_id": "bench"},
+        }
+        agent = self.agent(step.model)
+        given = {"messages": list(self.history)}
+        if not step.streams:
+            self.history = (await agent.ainvoke(given, config))["messages"]
+            return
+        pieces = 0
+        stream = agent.astream(given, config, stream_mode=["messages", "values"])
+        async for mode, piece in stream:
+            if mode == "values":
+                self.history = piece["messages"]
+                continue
+            pieces += 1
+            if pieces == step.stop_after:
+                await stream.aclose()
+                return
+
+    def lose(self, step: Step) -> None:
+        call = {"name": "use", "args": LOST_ARGUMENTS, "id": step.lost_call}
+        self.history += [HumanMessage(step.said), AIMessage("", tool_calls=[call])]
+
+    def counted(self) -> tuple[int, int]:
+        used = self.used.usage_metadata.values()
+        given = sum(one["input_tokens"] for one in used)
+        return given, sum(one["output_tokens"] for one in used)
 
 
 class WithUllage(LangChain):
@@ -15,12 +97,20 @@ class WithUllage(LangChain):
 
     counts_all = True
 
+    def __init__(self) -> None:
+        from ullage.plugins.langchain import UllageMiddleware
+
+        super().__init__()
+        self.plugin = UllageMiddleware(**OURS)
+
+    def middleware(self, model: str) -> Any:
+        return self.plugin
+
     def counted(self) -> tuple[int, int]:
-        spent = MIDDLEWARE.reading("bench").spend.all
-        return spent.input or 0, spent.output or 0
+        return spent(self.plugin.reading("bench"))
 
     async def close(self) -> None:
-        await MIDDLEWARE.aclose()
+        await self.plugin.aclose()
 
 
-drive(WithUllage([MIDDLEWARE]))
+drive(LangChain() if MODE == "own" else WithUllage())

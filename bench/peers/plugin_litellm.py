@@ -1,7 +1,7 @@
 """A loop over litellm's functions with Ullage's callback, on OpenAI's Chat.
 
-The third argument is ``acompletion``, ``completion``, or ``proxy``: there the callback is in a proxy of litellm's, and
-the loop calls that with OpenAI's SDK.
+The mode is ``acompletion``, ``completion``, ``proxy`` (the callback is in a proxy of litellm's, and the loop calls that
+with OpenAI's SDK), or ``trim``: litellm's own ``trim_messages`` before each request.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from plugin_session import (
+    ABOUT,
     FOLDER,
     LOST_ARGUMENTS,
+    MODE,
+    SCHEMA,
     SYSTEM,
     TRIGGER,
     URL,
     WINDOW,
+    Program,
     Step,
     drive,
     use,
@@ -34,18 +38,7 @@ WHERE = {"api_base": URL, "api_key": "none", "num_retries": 0, "max_retries": 0}
 MARK = {"metadata": {"session_id": "bench"}}
 COUNTS = FOLDER / "counts"
 """Written by the callback, a line for each call: in a proxy it is in another process."""
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "use",
-        "description": "Do what ``call`` says.",
-        "parameters": {
-            "type": "object",
-            "properties": {"number": {"type": "integer"}, "call": {"type": "string"}},
-            "required": ["number", "call"],
-        },
-    },
-}
+TOOL = {"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}
 CALLBACK = """
 from pathlib import Path
 from ullage.events import CallEnded
@@ -76,14 +69,11 @@ def callback() -> str:
     )
 
 
-class LiteLLM:
+class LiteLLM(Program):
     """Keeps the messages itself; ``complete`` makes one call."""
 
     packages: tuple[str, ...] = ("litellm",)
     counts_all = True
-
-    def __init__(self) -> None:
-        self.history: list[Any] = []
 
     async def complete(self, body: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -135,19 +125,25 @@ class LiteLLM:
         ]
 
     def counted(self) -> tuple[int, int]:
-        if not COUNTS.exists():
-            return 0, 0
-        lines = [line.split() for line in COUNTS.read_text().splitlines()]
-        return sum(int(line[0]) for line in lines), sum(int(line[1]) for line in lines)
-
-    async def close(self) -> None:
-        return None
+        for line in COUNTS.read_text().splitlines() if COUNTS.exists() else ():
+            sent, received = line.split()
+            self.add(int(sent), int(received))
+        return self.counts[0], self.counts[1]
 
 
-class Sdk(LiteLLM):
+class Logged(LiteLLM):
+    """Leaves litellm the time to report a call."""
+
+    async def turn(self, step: Step) -> None:
+        await super().turn(step)
+        if not step.stop_after:
+            await logged()
+
+
+class Sdk(Logged):
     """``acompletion`` and ``completion``."""
 
-    def __init__(self, function: str) -> None:
+    def __init__(self) -> None:
         import litellm
 
         super().__init__()
@@ -155,27 +151,21 @@ class Sdk(LiteLLM):
         exec(callback(), made)
         litellm.callbacks = [made["ullage"]]
         self.logger = made["ullage"]
-        self.function = function
-        self.call: Callable[..., Any] = getattr(litellm, function)
+        self.call: Callable[..., Any] = getattr(litellm, MODE)
 
     def chunks(self, stream: Any) -> AsyncIterator[Any]:
-        return each(stream) if self.function == "completion" else aiter(stream)
+        return each(stream) if MODE == "completion" else aiter(stream)
 
     async def complete(self, body: dict[str, Any]) -> Any:
         arguments = {**body, **WHERE, **MARK, "model": f"openai/{body['model']}"}
         answer = self.call(**arguments)
-        return answer if self.function == "completion" else await answer
-
-    async def turn(self, step: Step) -> None:
-        await super().turn(step)
-        if not step.stop_after:
-            await logged()
+        return answer if MODE == "completion" else await answer
 
     async def close(self) -> None:
         await self.logger.aclose()
 
 
-class Proxy(LiteLLM):
+class Proxy(Logged):
     """OpenAI's SDK and litellm's proxy, as a process of its own."""
 
     packages = ("litellm", "openai")
@@ -219,15 +209,31 @@ class Proxy(LiteLLM):
             default_headers=headers,
         )
 
-    async def turn(self, step: Step) -> None:
-        await super().turn(step)
-        if not step.stop_after:
-            await logged()
-
     async def close(self) -> None:
         if self.started is not None:
             self.started.terminate()
             await asyncio.to_thread(self.started.wait)
+
+
+class Trimmed(LiteLLM):
+    """Counts what the answers report."""
+
+    counts_all = False
+
+    async def complete(self, body: dict[str, Any]) -> Any:
+        import litellm
+
+        most = round(TRIGGER * WINDOW)
+        messages = litellm.utils.trim_messages(body["messages"], max_tokens=most)
+        model = f"openai/{body['model']}"
+        answer = await litellm.acompletion(
+            **{**body, **WHERE, "model": model, "messages": messages}
+        )
+        self.add(answer.usage.prompt_tokens, answer.usage.completion_tokens)
+        return answer
+
+    def counted(self) -> tuple[int, int]:
+        return self.counts[0], self.counts[1]
 
 
 def answers(url: str) -> bool:
@@ -295,5 +301,5 @@ def kept(message: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-if __name__ == "__main__":
-    drive(Proxy() if sys.argv[3] == "proxy" else Sdk(sys.argv[3]))
+PROGRAMS: dict[str, Callable[[], Program]] = {"proxy": Proxy, "trim": Trimmed}
+drive(PROGRAMS.get(MODE, Sdk)())

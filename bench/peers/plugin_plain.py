@@ -1,61 +1,52 @@
-"""The plain SDK with ``Compactor``: a loop as its user would write it, on Chat, Responses or generateContent.
+"""The plain SDK with ``Compactor``: a loop as its user would write it, on ``chat``, ``responses`` or ``gemini``.
 
-The third argument is ``chat``, ``responses`` or ``gemini``. The other peers are compared with this one.
+The other peers are compared with this one.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 from plugin_session import (
-    FOLDER,
+    ABOUT,
     LOST_ARGUMENTS,
+    MODE,
+    OURS,
+    SCHEMA,
     SYSTEM,
-    TRIGGER,
     URL,
-    WINDOW,
+    Program,
     Step,
     drive,
+    spent,
     use,
 )
 
 from ullage import Compactor
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"number": {"type": "integer"}, "call": {"type": "string"}},
-    "required": ["number", "call"],
-}
 LOST = "[No result was recorded for this call. Whether it ran is unknown.]"
-ABOUT = {"name": "use", "description": "Do what ``call`` says."}
+LOST_JSON = json.dumps(LOST_ARGUMENTS)
 
 
-class Loop:
+class Loop(Program):
     """What the wires have in common: the body goes through the compactor, its calls are carried out."""
 
-    packages: tuple[str, ...] = ()
     counts_all = True
     wire = ""
 
     def __init__(self) -> None:
-        self.history: list[Any] = []
-        self.compactor = Compactor(
-            wire=self.wire,
-            window=WINDOW,
-            trigger=TRIGGER,
-            summarise=self.send,
-            store=FOLDER / "ullage.db",
-            session="bench",
-        )
+        super().__init__()
+        given: dict[str, Any] = {"summarise": self.send, "session": "bench", **OURS}
+        self.compactor = Compactor(wire=self.wire, **given)
 
     async def turn(self, step: Step) -> None:
         self.history.append(self.said(step.said))
         while True:
             fitted = await self.compactor.fit(self.body(step.model))
+            ask = self.streamed if step.streams else self.whole
             try:
-                answer = await self.answered(dict(fitted.body), step)
+                answer = await ask(dict(fitted.body), step.stop_after)
             except Exception:
                 self.compactor.after(None, outcome="failed")
                 raise
@@ -70,17 +61,17 @@ class Loop:
             self.history += self.results(calls)
 
     def counted(self) -> tuple[int, int]:
-        spent = self.compactor.reading().spend.all
-        return spent.input or 0, spent.output or 0
+        return spent(self.compactor.reading())
 
     async def close(self) -> None:
         await self.compactor.aclose()
 
     def lose(self, step: Step) -> None:
         """A loop of one's own has to give every call a result, or the provider refuses the next request."""
-        self.history.append(self.said(step.said))
-        self.history.append(self.called(step.lost_call))
-        self.history.append(self.result(step.lost_call, LOST))
+        self.history += [self.said(step.said), *self.lost(step.lost_call)]
+
+    async def whole(self, body: dict[str, Any], stop_after: int) -> Any:
+        return await self.send(body)
 
     def said(self, text: str) -> Any:
         return {"role": "user", "content": text}
@@ -88,13 +79,10 @@ class Loop:
     def body(self, model: str) -> dict[str, Any]:
         raise NotImplementedError
 
-    def called(self, call: str) -> Any:
+    def lost(self, call: str) -> list[Any]:
         raise NotImplementedError
 
     def results(self, calls: list[Any]) -> list[Any]:
-        raise NotImplementedError
-
-    def result(self, call: str, text: str) -> Any:
         raise NotImplementedError
 
     def read(self, answer: Any) -> tuple[Any, list[Any], list[Any]]:
@@ -103,131 +91,105 @@ class Loop:
     async def send(self, body: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    async def answered(self, body: dict[str, Any], step: Step) -> Any:
-        return await self.send(body)
+    async def streamed(self, body: dict[str, Any], stop_after: int) -> Any:
+        raise NotImplementedError
 
 
-class Chat(Loop):
+class OpenAI(Loop):
     packages = ("openai",)
-    wire = "chat"
 
     def __init__(self) -> None:
         from openai import AsyncOpenAI
 
         self.client = AsyncOpenAI(base_url=URL, api_key="none", max_retries=0)
         super().__init__()
+
+
+async def is_read(stream: Any, stop_after: int) -> bool:
+    """Whether a stream was read to its end, and not left."""
+    pieces = 0
+    async for _ in stream:
+        pieces += 1
+        if pieces == stop_after:
+            return False
+    return True
+
+
+class Chat(OpenAI):
+    wire = "chat"
 
     def body(self, model: str) -> dict[str, Any]:
         tool = {"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}
         messages = [{"role": "system", "content": SYSTEM}, *self.history]
         return {"model": model, "messages": messages, "tools": [tool]}
 
-    def called(self, call: str) -> Any:
-        function = {"name": "use", "arguments": json.dumps(LOST_ARGUMENTS)}
+    def lost(self, call: str) -> list[Any]:
+        function = {"name": "use", "arguments": LOST_JSON}
         calls = [{"id": call, "type": "function", "function": function}]
-        return {"role": "assistant", "content": None, "tool_calls": calls}
+        called = {"role": "assistant", "content": None, "tool_calls": calls}
+        return [called, {"role": "tool", "tool_call_id": call, "content": LOST}]
 
     async def send(self, body: dict[str, Any]) -> Any:
         return await self.client.chat.completions.create(**body)
 
-    async def answered(self, body: dict[str, Any], step: Step) -> Any:
-        if not step.streams:
-            return await self.send(body)
-        pieces = 0
-        async with self.client.chat.completions.stream(
-            **body, stream_options={"include_usage": True}
-        ) as stream:
-            async for _ in stream:
-                pieces += 1
-                if pieces == step.stop_after:
-                    return None
-            return await stream.get_final_completion()
+    async def streamed(self, body: dict[str, Any], stop_after: int) -> Any:
+        usage: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        async with self.client.chat.completions.stream(**body, **usage) as stream:
+            is_whole = await is_read(stream, stop_after)
+            return await stream.get_final_completion() if is_whole else None
 
     def read(self, answer: Any) -> tuple[Any, list[Any], list[Any]]:
         message = answer.choices[0].message
-        calls = message.tool_calls or []
         item: dict[str, Any] = {"role": "assistant", "content": message.content}
-        if calls:
-            item["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {
-                        "name": call.function.name,
-                        "arguments": call.function.arguments,
-                    },
-                }
-                for call in calls
-            ]
-        return answer.usage, [item], calls
+        if message.tool_calls:
+            item["tool_calls"] = []
+        for call in message.tool_calls or []:
+            name, arguments = call.function.name, call.function.arguments
+            function = {"name": name, "arguments": arguments}
+            made = {"id": call.id, "type": "function", "function": function}
+            item["tool_calls"].append(made)
+        return answer.usage, [item], message.tool_calls or []
 
     def results(self, calls: list[Any]) -> list[Any]:
         made = []
         for call in calls:
             result = use(**json.loads(call.function.arguments))
-            made.append(self.result(call.id, result))
+            made.append({"role": "tool", "tool_call_id": call.id, "content": result})
         return made
 
-    def result(self, call: str, text: str) -> Any:
-        return {"role": "tool", "tool_call_id": call, "content": text}
 
-
-class Responses(Loop):
-    packages = ("openai",)
+class Responses(OpenAI):
     wire = "responses"
-
-    def __init__(self) -> None:
-        from openai import AsyncOpenAI
-
-        self.client = AsyncOpenAI(base_url=URL, api_key="none", max_retries=0)
-        super().__init__()
 
     def body(self, model: str) -> dict[str, Any]:
         tool = {"type": "function", **ABOUT, "parameters": SCHEMA, "strict": False}
-        return {
-            "model": model,
-            "instructions": SYSTEM,
-            "input": list(self.history),
-            "tools": [tool],
-            "store": False,
-        }
+        body = {"model": model, "instructions": SYSTEM, "input": list(self.history)}
+        return {**body, "tools": [tool], "store": False}
 
-    def called(self, call: str) -> Any:
-        arguments = json.dumps(LOST_ARGUMENTS)
-        return {
-            "type": "function_call",
-            "call_id": call,
-            "name": "use",
-            "arguments": arguments,
-        }
+    def lost(self, call: str) -> list[Any]:
+        called = {"type": "function_call", "call_id": call, "name": "use"}
+        return [{**called, "arguments": LOST_JSON}, self.result(call, LOST)]
 
     async def send(self, body: dict[str, Any]) -> Any:
         return await self.client.responses.create(**body)
 
-    async def answered(self, body: dict[str, Any], step: Step) -> Any:
-        if not step.streams:
-            return await self.send(body)
-        pieces = 0
+    async def streamed(self, body: dict[str, Any], stop_after: int) -> Any:
         async with self.client.responses.stream(**body) as stream:
-            async for _ in stream:
-                pieces += 1
-                if pieces == step.stop_after:
-                    return None
-            return await stream.get_final_response()
+            is_whole = await is_read(stream, stop_after)
+            return await stream.get_final_response() if is_whole else None
 
     def read(self, answer: Any) -> tuple[Any, list[Any], list[Any]]:
+        left = {"parsed_arguments"}
         items = [
-            item.model_dump(exclude_none=True, exclude={"parsed_arguments"})
-            for item in answer.output
+            each.model_dump(exclude_none=True, exclude=left) for each in answer.output
         ]
-        calls = [item for item in answer.output if item.type == "function_call"]
+        calls = [each for each in answer.output if each.type == "function_call"]
         return answer.usage, items, calls
 
     def results(self, calls: list[Any]) -> list[Any]:
         made = []
         for call in calls:
-            result = use(**json.loads(call.arguments))
-            made.append(self.result(call.call_id, result))
+            made.append(self.result(call.call_id, use(**json.loads(call.arguments))))
         return made
 
     def result(self, call: str, text: str) -> Any:
@@ -250,16 +212,15 @@ class Gemini(Loop):
 
     def body(self, model: str) -> dict[str, Any]:
         tool = {"functionDeclarations": [{**ABOUT, "parametersJsonSchema": SCHEMA}]}
-        return {
-            "model": model,
-            "systemInstruction": {"parts": [{"text": SYSTEM}]},
-            "contents": list(self.history),
-            "tools": [tool],
-        }
+        system = {"parts": [{"text": SYSTEM}]}
+        body = {"model": model, "systemInstruction": system, "tools": [tool]}
+        return {**body, "contents": list(self.history)}
 
-    def called(self, call: str) -> Any:
+    def lost(self, call: str) -> list[Any]:
         part = {"functionCall": {"id": call, "name": "use", "args": LOST_ARGUMENTS}}
-        return {"role": "model", "parts": [part]}
+        given = {"id": call, "name": "use", "response": {"result": LOST}}
+        answered = {"role": "user", "parts": [{"functionResponse": given}]}
+        return [{"role": "model", "parts": [part]}, answered]
 
     def arguments(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body as this SDK takes it: everything beside model and contents is ``config``."""
@@ -272,15 +233,13 @@ class Gemini(Loop):
     async def send(self, body: dict[str, Any]) -> Any:
         return await self.client.aio.models.generate_content(**self.arguments(body))
 
-    async def answered(self, body: dict[str, Any], step: Step) -> Any:
-        if not step.streams:
-            return await self.send(body)
+    async def streamed(self, body: dict[str, Any], stop_after: int) -> Any:
         pieces: list[Any] = []
-        arguments = self.arguments(body)
-        stream = await self.client.aio.models.generate_content_stream(**arguments)
+        models = self.client.aio.models
+        stream = await models.generate_content_stream(**self.arguments(body))
         async for piece in stream:
             pieces.append(piece)
-            if len(pieces) == step.stop_after:
+            if len(pieces) == stop_after:
                 await stream.aclose()
                 return None
         last = pieces[-1]
@@ -303,10 +262,6 @@ class Gemini(Loop):
             parts.append({"functionResponse": given})
         return [{"role": "user", "parts": parts}]
 
-    def result(self, call: str, text: str) -> Any:
-        given = {"id": call, "name": "use", "response": {"result": text}}
-        return {"role": "user", "parts": [{"functionResponse": given}]}
-
 
 WIRES = {"chat": Chat, "responses": Responses, "gemini": Gemini}
-drive(WIRES[sys.argv[3]]())
+drive(WIRES[MODE]())

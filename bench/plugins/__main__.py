@@ -6,7 +6,7 @@ uv run python -m bench.plugins --only attach          ullage.attach with old and
 uv run python -m bench.plugins --only pages           the snippets of docs/frameworks that need an environment
 uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
 uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
-uv run python -m bench.plugins --write bench/RESULTS.md    then also its table, and RESULTS.md
+uv run python -m bench.plugins --write bench/RESULTS.md    then also its table
 uv run python -m bench.plugins --kept --write bench/RESULTS.md    these alone
 
 Environments are made with uv under bench/out/, from the configured package index. Each session is kept as it ends, in
@@ -25,14 +25,10 @@ from pathlib import Path
 from bench.environments import ClientFailed, NotInstalled
 from bench.plugins import attached, pages
 from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
-from bench.plugins.framework import frameworks
-from bench.plugins.matrix import Choice, missing, planned
-from bench.plugins.scenarios import MIXED, SCENARIOS, WINDOWS
-from bench.plugins.table import line, results, row, summary
+from bench.plugins.frameworks import FRAMEWORKS
+from bench.plugins.matrix import missing, planned
+from bench.plugins.table import line, row, summary
 from bench.results import write_tables
-
-RESULTS = Path(__file__).with_name("RESULTS.md")
-"""Each session, a section for each framework."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,14 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         beside = attached.run_all(quick=options.quick)
         status = max(
             _tell(attached.NAME, beside, options),
-            _tell(pages.NAME, pages.run_pages(frameworks()), options),
+            _tell(pages.NAME, pages.run_pages(FRAMEWORKS), options),
             _run(options),
         )
     if options.write:
-        cells = kept()
-        write_tables(options.write, [summary(frameworks(), cells)])
-        RESULTS.write_text(results(frameworks(), cells), encoding="utf-8")
-        print(f"wrote {options.write} and {RESULTS}", file=sys.stderr)
+        write_tables(options.write, [summary(FRAMEWORKS, kept())])
+        print(f"wrote {options.write}", file=sys.stderr)
     return status
 
 
@@ -70,17 +64,10 @@ def _tell(name: str, runs: Iterator[tuple[str, int]], options: argparse.Namespac
 
 def _run(options: argparse.Namespace) -> int:
     """The chosen cells that are not kept, one by one; with --quick none is kept."""
-    known = frameworks()
+    known = FRAMEWORKS
     if options.only:
         known = {name: known[name] for name in options.only if name in known}
-    choice = Choice(
-        scenarios=options.scenario or (),
-        windows=options.window or (),
-        seeds=options.seed or (),
-        kind=options.kind,
-        quick=options.quick,
-    )
-    plans = planned(known, choice)
+    plans = planned(known, quick=options.quick)
     is_fresh = options.again or options.quick
     cells: Cells = {} if options.quick else kept()
     statuses = [0]
@@ -120,22 +107,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument(
         "--only",
         action="append",
-        choices=[*frameworks(), attached.NAME, pages.NAME],
+        choices=[*FRAMEWORKS, attached.NAME, pages.NAME],
         help="only this framework",
     )
-    options.add_argument(
-        "--scenario",
-        action="append",
-        choices=[each.name for each in (*SCENARIOS, MIXED)],
-        help="only this one",
-    )
-    options.add_argument(
-        "--kind",
-        choices=["plain", "plug-in", "own"],
-        help="only the plain SDK, plug-ins, or frameworks' own compactions",
-    )
-    options.add_argument("--window", action="append", type=int, choices=WINDOWS)
-    options.add_argument("--seed", action="append", type=int, metavar="N")
     options.add_argument(
         "--quick", action="store_true", help="newest versions, one window, one seed"
     )
@@ -146,10 +120,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--kept", action="store_true", help="run nothing: what is kept, for --write"
     )
     options.add_argument(
-        "--write",
-        type=Path,
-        metavar="PAGE",
-        help="also write the table of this page, and RESULTS.md",
+        "--write", type=Path, metavar="PAGE", help="also write the table of this page"
     )
     return options.parse_args(arguments)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
+from bench.environments import ClientFailed, Peer, attempted, measured_by
 from ullage_simulators import running
-
-from bench.environments import ClientFailed, NotInstalled, Peer, measured_by
 
 NAME = "attach"
 SCRIPT = "attach_sdks.py"
@@ -31,7 +30,7 @@ class AttachedSdk:
     def peer(self) -> Peer:
         """Its environment, which holds this checkout as well."""
         requirement = f"{self.package}=={self.version}"
-        return Peer(self.package, requirement, "", SCRIPT, "", has_ullage=True)
+        return Peer(self.package, requirement, has_ullage=True)
 
 
 SDKS = (
@@ -77,29 +76,17 @@ def run_sdk(sdk: AttachedSdk, *, seed: int = 15) -> AttachedRun:
 
 
 def run_all(*, quick: bool) -> Iterator[tuple[str, int]]:
-    """A line for each SDK, and its status: 0, 1 if counts differ or it fails, 2 if it can't be installed.
-
-    With ``quick`` the newest versions alone.
-    """
+    """A line for each SDK, and its status, as ``attempted``. With ``quick`` the newest versions alone."""
     for sdk in SDKS:
-        if quick and not sdk.is_quick:
-            continue
-        title = f"{NAME}, {sdk.package} {sdk.version}"
-        try:
-            found = run_sdk(sdk)
-        except NotInstalled as why:
-            yield f"NOT RUN: {title}: it can't be installed here: {why}", 2
-        except (ClientFailed, subprocess.TimeoutExpired) as why:
-            yield f"FAIL: {title}: its script failed: {why}", 1
-        else:
-            yield _line(title, found)
+        if sdk.is_quick or not quick:
+            title = f"{NAME}, {sdk.package} {sdk.version}"
+            yield attempted(title, partial(_said, sdk))
 
 
-def _line(title: str, found: AttachedRun) -> tuple[str, int]:
+def _said(sdk: AttachedSdk) -> str:
+    found = run_sdk(sdk)
     failures = found.failures()
     if failures:
-        return f"FAIL: {title}: {'; '.join(failures)}", 1
-    ways, calls = len(found.counted), len(found.billed)
-    total = sum(found.billed)
-    said = f"{ways} ways, {calls} calls, input {total:,} counted and billed"
-    return f"pass: {title}: {said}", 0
+        raise ClientFailed("; ".join(failures))
+    ways, calls, total = len(found.counted), len(found.billed), sum(found.billed)
+    return f"{ways} ways, {calls} calls, input {total:,} counted and billed"

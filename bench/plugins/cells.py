@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import msgspec
-from ullage_simulators import running
 
 from bench.environments import OUT, measured_by
 from bench.plugins.framework import Contender, Framework
 from bench.plugins.outcome import PluginOutcome, outcome
 from bench.plugins.scenarios import PluginScenario, script
+from ullage_simulators import running
 
 RESULTS = OUT / "plugins.jsonl"
 TIMEOUT_S = 900

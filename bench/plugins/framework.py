@@ -1,10 +1,8 @@
-"""What the harness knows of a framework: one file for each in ``frameworks/``, whose name is that of --only."""
+"""What the harness knows of a framework, and of its rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Literal
 
 from bench.environments import Peer
@@ -45,16 +43,7 @@ class Contender:
             return None
         first, *others = self.requirements
         has_ullage = self.kind != "own"
-        return Peer(
-            self.title,
-            first,
-            "",
-            self.script,
-            "",
-            tuple(others),
-            has_ullage=has_ullage,
-            overrides=self.overrides,
-        )
+        return Peer(self.title, first, tuple(others), has_ullage, self.overrides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,38 +61,16 @@ class Framework:
     like: str = "gpt-4.1"
     models: tuple[str, str] = MODELS
     summaries: tuple[str, ...] = ()
-    about: str = ""
     is_brief: bool = False
 
 
-PLAIN_CHAT = Contender(
-    "openai SDK (Chat) with Compactor",
-    "plugin_plain.py",
-    "plain",
-    arguments=("chat",),
-    is_quick=True,
-)
-PLAIN_RESPONSES = Contender(
-    "openai SDK (Responses) with Compactor",
-    "plugin_plain.py",
-    "plain",
-    arguments=("responses",),
-    is_quick=True,
-)
-PLAIN_GEMINI = Contender(
-    "google-genai SDK with Compactor",
-    "plugin_plain.py",
-    "plain",
-    arguments=("gemini",),
-    is_quick=True,
-)
+def plain(title: str, mode: str) -> Contender:
+    """A plain SDK with ``Compactor``, in the development environment."""
+    title = f"{title} with Compactor"
+    script = "plugin_plain.py"
+    return Contender(title, script, "plain", arguments=(mode,), is_quick=True)
 
 
-def frameworks() -> dict[str, Framework]:
-    """All of them by name, in the order of their names."""
-    package = import_module("bench.plugins.frameworks")
-    names = sorted(each.name for each in iter_modules(package.__path__))
-    return {
-        name: import_module(f"bench.plugins.frameworks.{name}").FRAMEWORK
-        for name in names
-    }
+PLAIN_CHAT = plain("openai SDK (Chat)", "chat")
+PLAIN_RESPONSES = plain("openai SDK (Responses)", "responses")
+PLAIN_GEMINI = plain("google-genai SDK", "gemini")

@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import product
 
 from bench.plugins.cells import Cells, Planned
-from bench.plugins.framework import Contender, Framework, Kind
+from bench.plugins.framework import Framework, Kind
 from bench.plugins.scenarios import MIXED, SCENARIOS, SEEDS, WINDOWS, PluginScenario
 
 LONG = SCENARIOS[0]
 KINDS: tuple[Kind, ...] = ("plain", "plug-in", "own")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What is run: without a part of it, all of it. ``quick``: the newest versions, one window, one seed."""
+def planned(frameworks: dict[str, Framework], *, quick: bool = False) -> list[Planned]:
+    """The cells, what matters most first; a plain SDK's once for all frameworks of its wire.
 
-    scenarios: Sequence[str] = ()
-    windows: Sequence[int] = ()
-    seeds: Sequence[int] = ()
-    kind: Kind | None = None
-    quick: bool = False
-
-    def takes(self, contender: Contender) -> bool:
-        """Whether a row is run at all."""
-        if self.quick and not contender.is_quick:
-            return False
-        return self.kind in (None, contender.kind)
-
-
-EVERYTHING = Choice()
-
-
-def planned(frameworks: dict[str, Framework], choice: Choice) -> list[Planned]:
-    """The cells that are chosen, what matters most first; a plain SDK's once for all frameworks of its wire."""
+    ``quick``: the newest versions, one window, one seed.
+    """
     found: dict[object, Planned] = {}
     for name, framework in frameworks.items():
         for contender in framework.contenders:
-            if not choice.takes(contender):
+            if quick and not contender.is_quick:
                 continue
-            for scenario in _scenarios(framework, contender, choice):
-                for cell in _cells(name, framework, contender, scenario, choice):
+            is_brief = contender.kind == "own" or framework.is_brief
+            for scenario in (MIXED,) if quick else SCENARIOS[: 1 if is_brief else None]:
+                for window, seed in _sizes(framework, scenario, quick=quick):
+                    place = (contender, scenario, window, seed)
+                    cell = Planned(name, framework, *place)
                     found.setdefault(cell.place, cell)
     return sorted(found.values(), key=_rank)
+
+
+def _sizes(
+    framework: Framework, scenario: PluginScenario, *, quick: bool
+) -> Iterator[tuple[int, int]]:
+    """Windows and seeds. A framework's own compaction plays the long session alone: nobody promises the others."""
+    one = quick or framework.is_brief
+    return product(
+        WINDOWS[:1] if one else WINDOWS, SEEDS if scenario is LONG else SEEDS[:1]
+    )
 
 
 def missing(plans: Iterable[Planned], cells: Cells) -> list[Planned]:
@@ -53,37 +49,6 @@ def missing(plans: Iterable[Planned], cells: Cells) -> list[Planned]:
         cell = cells.get(each.place)
         if cell is None or cell.not_run:
             found.append(each)
-    return found
-
-
-def _scenarios(
-    framework: Framework, contender: Contender, choice: Choice
-) -> list[PluginScenario]:
-    """A framework's own compaction plays the long session alone: nobody promises that it survives the others."""
-    offered: tuple[PluginScenario, ...] = (*SCENARIOS, MIXED)
-    chosen = choice.scenarios or [each.name for each in SCENARIOS]
-    if choice.quick and not choice.scenarios:
-        chosen = [MIXED.name]
-    if contender.kind == "own" or framework.is_brief:
-        offered = (LONG,)
-    return [each for each in offered if each.name in chosen]
-
-
-def _cells(
-    name: str,
-    framework: Framework,
-    contender: Contender,
-    scenario: PluginScenario,
-    choice: Choice,
-) -> list[Planned]:
-    one = choice.quick or framework.is_brief
-    windows = choice.windows or (WINDOWS[:1] if one else WINDOWS)
-    many = scenario is LONG and not choice.quick
-    seeds = choice.seeds or (SEEDS if many else SEEDS[:1])
-    found: list[Planned] = []
-    for window in windows:
-        for seed in seeds:
-            found.append(Planned(name, framework, contender, scenario, window, seed))
     return found
 
 

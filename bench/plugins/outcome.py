@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ullage_simulators.server import Exchange
-
 from bench.plugins.framework import Framework
 from bench.plugins.scenarios import ASKED_FOR_SUMMARY, TRIGGER, Played, Step
+from ullage_simulators.server import Exchange
 
 UNCACHED_TARGET = 1.05
 """Times the uncached tokens of the plain SDK with ``Compactor``, in the same scenario."""

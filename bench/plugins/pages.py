@@ -10,13 +10,13 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from ullage_simulators import read, running
-
-from bench.environments import CHECKOUT, QUIET, ClientFailed, NotInstalled, python_of
+from bench.environments import CHECKOUT, QUIET, ClientFailed, attempted, python_of
 from bench.plugins.framework import Contender, Framework
+from ullage_simulators import read, running
 
 NAME: Final = "pages"
 FOLDER: Final = CHECKOUT / "docs" / "frameworks"
@@ -45,8 +45,8 @@ def newest(framework: Framework) -> Contender:
     return (quick or rows)[-1]
 
 
-def run_program(program: str, name: str, framework: Framework) -> int:
-    """How many calls of a page's program were billed.
+def run_program(program: str, name: str, framework: Framework) -> str:
+    """How many calls of a page's program were billed, in words.
 
     Raises ``ClientFailed``, ``NotInstalled``, ``subprocess.TimeoutExpired``.
     """
@@ -72,24 +72,17 @@ def run_program(program: str, name: str, framework: Framework) -> int:
     if done.returncode or not billed:
         last = (done.stderr.strip().splitlines() or ["no call was billed"])[-1]
         raise ClientFailed(last[:300])
-    return billed
+    return f"{billed} calls billed"
 
 
 def run_pages(
     known: dict[str, Framework], folder: Path = FOLDER
 ) -> Iterator[tuple[str, int]]:
-    """A line for each page with a marked block, and its status: 0, 1 if it fails, 2 if it can't be installed."""
+    """A line for each page with a marked block, and its status, as ``attempted``."""
     for name, framework in known.items():
         page = page_of(name, folder)
         program = snippet(page.read_text("utf-8")) if page.exists() else ""
         if not program:
             continue
         title = f"{NAME}, {page.name}, {newest(framework).title}"
-        try:
-            billed = run_program(program, name, framework)
-        except NotInstalled as why:
-            yield f"NOT RUN: {title}: it can't be installed here: {why}", 2
-        except (ClientFailed, subprocess.TimeoutExpired) as why:
-            yield f"FAIL: {title}: {why}", 1
-        else:
-            yield f"pass: {title}: {billed} calls billed", 0
+        yield attempted(title, partial(run_program, program, name, framework))

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ullage_simulators.scenario import Scenario, read
-
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented
 from bench.plugins.framework import Framework
+from ullage_simulators.scenario import Scenario, read
 
 TRIGGER = 0.8
 SHORT = {9_000: 30, 24_000: 50}
@@ -65,7 +64,6 @@ class Played:
             "results": self.session.results,
             "window": self.window,
             "trigger": TRIGGER,
-            "turns": [],
             "steps": steps,
             "folder": folder,
         }

@@ -1,32 +1,17 @@
-"""The cells as lines of a terminal, and as the tables of the page and of RESULTS.md."""
+"""The cells as lines of a terminal, and as the table of RESULTS.md."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bench.plugins.cells import PLAIN, Cells, Planned
 from bench.plugins.framework import Contender, Framework
-from bench.plugins.matrix import EVERYTHING, LONG, missing, planned
+from bench.plugins.matrix import LONG, planned
 from bench.plugins.outcome import PluginOutcome
-from bench.plugins.scenarios import SCENARIOS, SEEDS, WINDOWS
+from bench.plugins.scenarios import SCENARIOS, WINDOWS
 from bench.results import Table
 
-COLUMNS = (
-    "",
-    "window",
-    "seeds",
-    "refused",
-    "failed turns",
-    "billed",
-    "counted",
-    "uncached",
-    "against plain",
-    "summaries",
-    "turns lost unseen",
-    "targets",
-)
 SUMMARY = (
     "",
     "sessions",
@@ -68,14 +53,6 @@ class Row:
             return ""
         return f"{self.outcome.above_plain(self.plain):+.1%}"
 
-    def said(self) -> str:
-        """Whether the targets are met."""
-        if self.not_run:
-            return f"not run: {self.not_run}"
-        if self.contender.kind == "own":
-            return "none"
-        return ", ".join(self.missed()) or "pass"
-
 
 def row(plans: Sequence[Planned], cells: Cells) -> Row:
     """The row of cells that differ in their seeds, as far as they are kept."""
@@ -115,7 +92,7 @@ def line(found: Row) -> str:
 
 def _rows(name: str, framework: Framework, cells: Cells) -> Iterator[Row]:
     """All rows of a framework that have a cell, in the order of the page."""
-    plans = planned({name: framework}, EVERYTHING)
+    plans = planned({name: framework})
     for scenario in SCENARIOS:
         for window in WINDOWS:
             for contender in framework.contenders:
@@ -129,102 +106,6 @@ def _rows(name: str, framework: Framework, cells: Cells) -> Iterator[Row]:
                     found = row(same, cells)
                     if found.seeds or found.not_run:
                         yield found
-
-
-def long_table(framework: Framework, rows: Sequence[Row]) -> Table:
-    """The long session, a row for each contender and window."""
-    made: list[tuple[str, ...]] = []
-    for each in rows:
-        if each.scenario == LONG.name:
-            made.append(_figures(each))
-    return Table(f"{framework.title}, {LONG.name}", COLUMNS, tuple(made))
-
-
-def _figures(found: Row) -> tuple[str, ...]:
-    counts = found.outcome
-    figures = (
-        counts.refused,
-        counts.failed_turns,
-        counts.billed,
-        counts.counted,
-        counts.uncached,
-    )
-    seeds = f"{len(found.seeds)} of {len(SEEDS)}"
-    return (
-        found.contender.title,
-        f"{found.window:,}",
-        seeds,
-        *(f"{figure:,}" for figure in figures),
-        found.against(),
-        f"{counts.summaries:,}",
-        f"{counts.unseen:,}",
-        found.said(),
-    )
-
-
-def other_table(framework: Framework, rows: Sequence[Row]) -> Table | None:
-    """The other scenarios, a column for each version of the plug-in; ``None`` if none was run."""
-    titles: list[str] = []
-    for contender in framework.contenders:
-        if contender.kind == "plug-in":
-            titles.append(contender.title)
-    places: dict[tuple[str, int], dict[str, str]] = {}
-    for each in rows:
-        if each.scenario == LONG.name or each.contender.kind != "plug-in":
-            continue
-        said = each.said()
-        if each.against():
-            said = f"{said}, {each.against()}"
-        places.setdefault((each.scenario, each.window), {})[each.contender.title] = said
-    made: list[tuple[str, ...]] = []
-    for (scenario, window), said_by in places.items():
-        said_of = (said_by.get(title, "not run") for title in titles)
-        made.append((f"{scenario}, {window:,}", *said_of))
-    title = f"{framework.title}, other scenarios, seed {SEEDS[0]}"
-    return Table(title, ("", *titles), tuple(made)) if made else None
-
-
-def section(name: str, framework: Framework, cells: Cells) -> str:
-    """A framework's section of the page."""
-    rows = list(_rows(name, framework, cells))
-    parts = [
-        f"## {framework.title}",
-        f"    uv run python -m bench.plugins --only {name}",
-        " ".join(framework.about.split()),
-        _missing(name, framework, cells),
-        long_table(framework, rows).markdown(),
-    ]
-    others = other_table(framework, rows)
-    if others:
-        parts.append(others.markdown())
-    problems: dict[str, int] = {}
-    for each in rows:
-        for problem in each.problems:
-            said = f"{each.contender.title}, {each.scenario}: {_plain(problem)}"
-            problems[said] = problems.get(said, 0) + 1
-    parts.append("\n".join(f"* {said} ({n} ×)" for said, n in problems.items()))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _missing(name: str, framework: Framework, cells: Cells) -> str:
-    """Which cells are missing, in words."""
-    plans = planned({name: framework}, EVERYTHING)
-    lacking: dict[str, list[str]] = {}
-    for each in missing(plans, cells):
-        place = f"{each.contender.title}, {each.scenario.name}, {each.window:,}"
-        lacking.setdefault(place, []).append(str(each.seed))
-    if not lacking:
-        return f"All {len(plans)} sessions of this section were run."
-    said: list[str] = []
-    for place, seeds in lacking.items():
-        said.append(f"{place} (seed {', '.join(seeds)})")
-    return f"Not run: {'; '.join(said)}."
-
-
-def _plain(problem: str) -> str:
-    """Without what differs from turn to turn, so that like failures are counted together."""
-    flat = re.sub(r"\s+", " ", problem).replace("|", "/")
-    return re.sub(r"\d{4,}", "…", flat)[:180]
 
 
 def summary(frameworks: dict[str, Framework], cells: Cells) -> Table:
@@ -290,11 +171,3 @@ def _add(total: Row, found: Row) -> None:
         total.plain = None
     else:
         total.plain.add(found.plain)
-
-
-def results(frameworks: dict[str, Framework], cells: Cells) -> str:
-    """Every framework's section."""
-    parts = ["# Plug-ins in frameworks: each session"]
-    for name, framework in frameworks.items():
-        parts.append(section(name, framework, cells))
-    return "\n\n".join(parts) + "\n"

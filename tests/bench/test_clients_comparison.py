@@ -1,8 +1,6 @@
 from pathlib import Path
 
 from msgspec.structs import replace
-from ullage_simulators.server import Exchange
-from ullage_simulators.wire import Bill
 
 from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
@@ -17,16 +15,14 @@ from bench.clients.comparison import (
     refusals,
 )
 from bench.clients.lanes import BilledRequest
-from bench.clients.parts import CATEGORIES, BilledParts
+from ullage_simulators.server import Exchange
 
 CODEX = CLIENTS["codex"]
 GEMINI = CLIENTS["gemini-cli"]
 
 
 def billed(*inputs: int, lane: Lane = "main", shown: bool = True) -> list[BilledRequest]:
-    parts = BilledParts(dict.fromkeys(CATEGORIES, 1.0), {})
-    bills = [Bill(1, "openai", "model", each, 0, 0, 3, 0, 0, 0) for each in inputs]
-    return [BilledRequest(lane, bill, parts, shown) for bill in bills]
+    return [BilledRequest(lane, each, shown) for each in inputs]
 
 
 def test_inputs_are_equal_if_they_are_the_bills_in_order() -> None:
@@ -174,7 +170,7 @@ def test_a_reason_is_a_failure_once_all_calls_are_read() -> None:
 
 def test_a_home_directory_without_a_log_has_no_readings(tmp_path: Path) -> None:
     found = compared(tmp_path, {}, billed(10), {})
-    assert (found.logs, found.estimates, found.rows) == (0, (), ())
+    assert (found.logs, found.estimates) == (0, ())
     assert found.lanes[0].unread == (10,)
 
 
@@ -198,7 +194,6 @@ def test_a_log_is_read_beside_the_bills(tmp_path: Path) -> None:
     assert found.logs == 1
     assert found.lanes == (lane_result("main", billed(12), [12]),)
     assert [each.billed for each in found.estimates] == [12]
-    assert "tool results" in {row.name for row in found.rows}
 
 
 def test_a_ledger_with_a_line_that_is_not_read_is_a_failure_and_a_log_is_none() -> None:

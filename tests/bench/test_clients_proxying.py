@@ -2,11 +2,10 @@ import json
 import urllib.request
 from pathlib import Path
 
-from ullage_simulators import read
-
 from bench.clients.comparison import compared
 from bench.clients.proxying import proxying
 from bench.clients.serving import serving
+from ullage_simulators import read
 
 
 def test_a_call_through_the_proxy_is_in_the_ledger_with_its_bill(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from ullage_simulators.prompt import ScriptContext
 
 from bench.clients.client import Client, Place, Turn
 from bench.clients.clients import CLIENTS
@@ -16,6 +15,7 @@ from bench.clients.scenarios import (
     reason_against,
     script,
 )
+from ullage_simulators.prompt import ScriptContext
 
 EACH = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 
@@ -82,11 +82,6 @@ def test_the_project_has_large_files_that_differ(tmp_path: Path) -> None:
     texts = {(tmp_path / name).read_text("utf-8") for name in LARGE_FILES.values()}
     assert len(texts) == len(LARGE_FILES)
     assert all(len(text) > 25_000 for text in texts)
-
-
-def test_scenarios_that_begin_anew_or_at_once_are_several_sessions() -> None:
-    several = [each.name for each in SCENARIOS if not each.is_one_session]
-    assert several == ["two at once", "killed"]
 
 
 @EACH

@@ -1,18 +1,5 @@
-from msgspec.structs import replace
-
 from bench.clients.comparison import Estimate, LaneResult, Refusal, ScenarioResult
-from bench.clients.rows import RowResult
-from bench.clients.table import (
-    accuracy_table,
-    details,
-    lanes_table,
-    line,
-    proxy_table,
-    refusal_table,
-    row_table,
-    scenario_table,
-    summary,
-)
+from bench.clients.table import accuracy_table, line, proxy_table, refusal_table, summary
 from bench.results import with_table
 from scripts.house.pages import ROOT
 
@@ -26,11 +13,6 @@ GOOD = ScenarioResult(
         Estimate(70, 60, 110, 100, first=True),
         Estimate(201, 190, 210, 200),
         Estimate(150, 140, 160, 200, after=("compaction",)),
-    ),
-    rows=(
-        RowResult("tools", 100, 104, -2.0),
-        RowResult("text", 10, 9, 0.5),
-        RowResult("shell", 30, 34, -1.25, is_tool=True),
     ),
     logs=1,
 )
@@ -47,23 +29,13 @@ SKIPPED = ScenarioResult("codex", "0.169.0", "compact", skipped="it takes no com
 def test_a_line_tells_what_was_compared() -> None:
     assert line(GOOD) == (
         "Codex        tools                 2 requests, 0 refused; main 2/2, summary 0/1; error 0.50 %, worst 0.5 %; "
-        "first -30.0 %; after compaction -25.0 %; rows -2.0 % (tools)"
+        "first -30.0 %; after compaction -25.0 %"
     )
 
 
 def test_a_line_names_each_failure_and_each_reason_of_skipping() -> None:
     assert "\n    refused: param_unknown: Unknown parameter." in line(REFUSED)
     assert line(SKIPPED).endswith("not run: it takes no commands")
-
-
-def test_calls_in_the_right_conversation_are_counted_for_each_scenario() -> None:
-    wrong = ("request 2, summary: taken for main",)
-    tools = replace(GOOD, placed=3, placed_rightly=2, misplaced=wrong)
-    header, _, row = lanes_table([tools, SKIPPED]).splitlines()
-    cells = dict(zip(header.split(" | "), row.split(" | "), strict=True))
-    assert cells["tools"] == "2/3"
-    assert cells["compact"] == "–"
-    assert wrong[0] in line(tools)
 
 
 def test_the_summary_names_what_failed() -> None:
@@ -84,36 +56,6 @@ def test_a_client_has_one_row() -> None:
         "none",
         "2 of 3",
     )
-
-
-def test_rows_scenarios_and_refusals_are_printed() -> None:
-    printed = details([GOOD, REFUSED, SKIPPED])
-    for text in ("-1.2 % (shell)", "not run: it takes no commands", "`param_unknown`"):
-        assert text in printed
-
-
-def test_a_scenario_that_was_not_run_says_why() -> None:
-    table = scenario_table([GOOD, SKIPPED])
-    cells = {row[0]: row[1] for row in table.rows}
-    assert cells["tools"] == "main 2/2, summary 0/1"
-    assert cells["compact"] == "not run: it takes no commands"
-
-
-def test_a_lane_that_a_log_lacks_says_why() -> None:
-    lane = LaneResult("child", 3, 0, (), (9, 9, 9), "they are not in its log")
-    subagent = ScenarioResult("codex", "0.169.0", "subagent", 3, lanes=(lane,), logs=1)
-    cells = {row[0]: row[1] for row in scenario_table([subagent]).rows}
-    assert cells["subagent"] == "child 0/3, child: they are not in its log"
-
-
-def test_rows_are_shown_by_category_and_the_tool_that_is_off_most() -> None:
-    table = row_table([GOOD, REFUSED, SKIPPED])
-    (row,) = table.rows
-    cells = dict(zip(table.columns, row, strict=True))
-    assert cells["tools"] == "-2.0 %"
-    assert cells["text"] == "+0.5 %"
-    assert cells["not in the log"] == "–"
-    assert cells["single tool"] == "-1.2 % (shell)"
 
 
 def test_each_refused_rule_is_listed_once_with_what_is_known_of_it() -> None:

@@ -5,10 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators.drawn import draw
-from ullage_simulators.prompt import ScriptContext
-from ullage_simulators.server import Exchange
-from ullage_simulators.wire import Bill
 
 from bench.compaction import (
     CLIENTS,
@@ -28,6 +24,10 @@ from bench.compaction import (
 from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
 from bench.results import with_table
 from scripts.house.pages import ROOT
+from ullage_simulators.drawn import draw
+from ullage_simulators.prompt import ScriptContext
+from ullage_simulators.server import Exchange
+from ullage_simulators.wire import Bill
 
 WINDOW = 10_000
 PLAYED = scenario(invented(5), WINDOW)

@@ -2,17 +2,8 @@
 
 import pytest
 
-from bench.loop import CLIENTS, HERE, OURS, Client, run, server
+from bench.loop import CLIENTS, OURS, Client, run, server
 from bench.loop_server import END, STORY, TELL, answer
-
-
-def test_every_client_has_its_script() -> None:
-    assert all(
-        (HERE / "peers" / client.peer.script).exists()
-        for client in CLIENTS
-        if client.peer is not None
-    )
-    assert (HERE / "peers" / "loop_ullage.py").exists()
 
 
 def test_each_wire_is_measured_with_ours_beside_it() -> None:

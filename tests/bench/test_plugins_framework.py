@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.environments import PEERS_FOLDER
-from bench.plugins.framework import PLAIN_CHAT, Contender, frameworks
-
-FRAMEWORKS = frameworks()
+from bench.plugins.framework import PLAIN_CHAT, Contender
+from bench.plugins.frameworks import FRAMEWORKS
 
 
 @pytest.mark.parametrize("name", list(FRAMEWORKS))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bench.plugins.cells import Cell
 from bench.plugins.framework import PLAIN_CHAT, Contender, Framework
-from bench.plugins.matrix import EVERYTHING, LONG, Choice, missing, planned
+from bench.plugins.matrix import LONG, missing, planned
 from bench.plugins.scenarios import MIXED, SCENARIOS, SEEDS, WINDOWS
 
 NEWEST = Contender("newest", "cask.py", requirements=("cask==2",), is_quick=True)
@@ -16,7 +16,7 @@ EVERY = len(WINDOWS) * (len(SEEDS) + len(SCENARIOS) - 1)
 
 
 def test_a_plain_sdk_is_run_once_for_all_frameworks_of_its_wire() -> None:
-    plans = planned({"cask": CASK, "lid": LID}, EVERYTHING)
+    plans = planned({"cask": CASK, "lid": LID})
     plain = [each for each in plans if each.contender is PLAIN_CHAT]
     assert len(plain) == EVERY
     assert len(plans) == 4 * EVERY + len(WINDOWS) * len(SEEDS)
@@ -24,7 +24,7 @@ def test_a_plain_sdk_is_run_once_for_all_frameworks_of_its_wire() -> None:
 
 
 def test_the_newest_versions_and_what_they_are_compared_with_come_first() -> None:
-    plans = planned({"cask": CASK}, EVERYTHING)
+    plans = planned({"cask": CASK})
     long = [each for each in plans if each.scenario is LONG]
     assert plans[: len(long)] == long
     titles = [each.contender.title for each in long if each.seed == SEEDS[0]]
@@ -34,7 +34,7 @@ def test_the_newest_versions_and_what_they_are_compared_with_come_first() -> Non
 
 
 def test_a_quick_run_is_one_mixed_session_of_the_newest_version() -> None:
-    plans = planned({"cask": CASK}, Choice(quick=True))
+    plans = planned({"cask": CASK}, quick=True)
     assert [each.contender for each in plans] == [PLAIN_CHAT, NEWEST]
     for each in plans:
         assert (each.scenario, each.window, each.seed) == (MIXED, WINDOWS[0], SEEDS[0])
@@ -42,22 +42,14 @@ def test_a_quick_run_is_one_mixed_session_of_the_newest_version() -> None:
 
 def test_a_brief_framework_plays_the_long_session_on_the_smallest_window() -> None:
     brief = replace(LID, is_brief=True)
-    plans = planned({"lid": brief}, EVERYTHING)
+    plans = planned({"lid": brief})
     for each in plans:
         assert (each.scenario, each.window) == (LONG, WINDOWS[0])
     assert len(plans) == 2 * len(SEEDS)
 
 
-def test_a_choice_is_kept_to() -> None:
-    choice = Choice(scenarios=["restart"], windows=[24_000], seeds=[5], kind="plug-in")
-    plans = planned({"lid": LID}, choice)
-    assert [(each.scenario.name, each.window, each.seed) for each in plans] == [
-        ("restart", 24_000, 5)
-    ]
-
-
 def test_a_later_run_goes_on_with_what_is_not_kept_or_could_not_be_run() -> None:
-    plans = planned({"lid": LID}, EVERYTHING)[:3]
+    plans = planned({"lid": LID})[:3]
     places = [each.place for each in plans]
     cells = {
         places[0]: Cell(place=places[0]),

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from ullage_simulators.server import Exchange
-from ullage_simulators.wire import Bill
 
 from bench.long_sessions import LongSession
 from bench.plugins.framework import PLAIN_CHAT, Framework
 from bench.plugins.outcome import PluginOutcome, outcome
 from bench.plugins.scenarios import ASKED_FOR_SUMMARY, Played, Step
+from ullage_simulators.server import Exchange
+from ullage_simulators.wire import Bill
 
 FRAMEWORK = Framework("Cask", (PLAIN_CHAT,), summaries=("Sum up the cask",))
 TURNS = ["Look at the first valve.", "Look at the second valve."]

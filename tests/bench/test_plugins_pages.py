@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.plugins.framework import Contender, Framework, frameworks
+from bench.plugins.framework import Contender, Framework
+from bench.plugins.frameworks import FRAMEWORKS
 from bench.plugins.pages import newest, page_of, run_pages, snippet
 
 HERE = Framework("Cask", (Contender("the development environment", "none.py"),))
@@ -27,7 +28,7 @@ def test_only_marked_blocks_are_the_program() -> None:
 
 
 def test_every_framework_has_a_page_and_a_version_to_run_it_in() -> None:
-    for name, framework in frameworks().items():
+    for name, framework in FRAMEWORKS.items():
         if name != "openai_agents_chat":
             assert page_of(name).exists()
         assert newest(framework).kind == "plug-in"
@@ -43,10 +44,7 @@ def test_every_framework_has_a_page_and_a_version_to_run_it_in() -> None:
     ids=["a call", "no call", "an error"],
 )
 def test_a_page_passes_only_if_its_program_ends_well_and_calls_the_simulator(
-    program: str,
-    status: int,
-    words: str,
-    tmp_path: Path,
+    program: str, status: int, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "cask.md").write_text(f"```python bench\n{program}\n```\n")
     ((said, found),) = run_pages({"cask": HERE, "no_page": HERE}, tmp_path)

@@ -1,7 +1,6 @@
 """Scenarios of the plug-in bench: what the person does, and what the model answers."""
 
 import pytest
-from ullage_simulators.prompt import ScriptContext
 
 from bench.plugins.framework import MODELS, PLAIN_CHAT, Framework
 from bench.plugins.scenarios import (
@@ -14,6 +13,7 @@ from bench.plugins.scenarios import (
     PluginScenario,
     script,
 )
+from ullage_simulators.prompt import ScriptContext
 
 FRAMEWORK = Framework("Cask", (PLAIN_CHAT,), summaries=("Sum up the cask",))
 BY_NAME = {each.name: each for each in (*SCENARIOS, MIXED)}

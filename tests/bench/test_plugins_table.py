@@ -4,16 +4,10 @@ from dataclasses import replace
 
 from bench.plugins.cells import Cell, Cells, Planned
 from bench.plugins.framework import PLAIN_CHAT, Contender, Framework
-from bench.plugins.matrix import EVERYTHING, LONG, planned
+from bench.plugins.matrix import LONG
 from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SEEDS
-from bench.plugins.table import (
-    line,
-    results,
-    row,
-    section,
-    summary,
-)
+from bench.plugins.table import line, row, summary
 from bench.results import with_table
 from scripts.house.pages import ROOT
 
@@ -76,41 +70,10 @@ def test_a_line_says_pass_or_fail_or_why_there_is_nothing() -> None:
     assert line(row([one], lacking)).endswith("no disk")
 
 
-def test_a_section_says_which_sessions_are_missing() -> None:
-    plans = planned(FRAMEWORKS, EVERYTHING)
-    whole = kept(*((each, counts()) for each in plans))
-    said = f"All {len(plans)} sessions of this section were run."
-    assert said in section("cask", FRAMEWORK, whole)
-    del whole[plan(OWN, 6).place]
-    missing = "Not run: Cask's own, long session, 9,000 (seed 6)."
-    assert missing in section("cask", FRAMEWORK, whole)
-
-
-def test_other_scenarios_have_a_column_for_each_plug_in() -> None:
-    plans = planned(FRAMEWORKS, EVERYTHING)
-    whole = kept(*((each, counts()) for each in plans))
-    made = section("cask", FRAMEWORK, whole)
-    assert "|  | Ullage in Cask |" in made
-    assert "| restart, 9,000 | pass, +0.0% |" in made
-
-
 def test_the_summary_has_a_line_for_each_framework_that_was_run() -> None:
     assert summary(FRAMEWORKS, {}).rows == ()
     made = summary(FRAMEWORKS, kept((plan(PLUG_IN), counts(refused=2)))).markdown()
     assert "| Cask 1 | 1 | 2 | 0 | 0 |" in made
-
-
-def test_like_failures_are_counted_together() -> None:
-    one = plan(OWN)
-    problems = ["resulted in 10084 tokens", "resulted in 9018 tokens"]
-    cells = {one.place: Cell(place=one.place, outcome=counts(), problems=problems)}
-    assert "* Cask's own, long session: resulted in … tokens (2 ×)" in section(
-        "cask", FRAMEWORK, cells
-    )
-
-
-def test_the_results_have_a_section_for_each_framework() -> None:
-    assert "\n\n## Cask\n\n" in results(FRAMEWORKS, {})
 
 
 def test_the_page_has_a_place_for_the_summary() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.results import Section, Table, ratio, with_table
+from bench.results import Table, ratio, with_table
 
 TABLE = Table("Casks", ("cask", "litres"), (("oak", "225"), ("steel", "1,000")))
 
@@ -19,32 +19,6 @@ def test_a_table_replaces_the_one_of_its_title_and_nothing_else() -> None:
     assert written == f"Casks are counted:\n\n{TABLE.markdown()}\n\n{other}\n"
     with pytest.raises(ValueError, match="no table with the title 'Staves'"):
         with_table(written, Table("Staves", ("stave",), ()))
-
-
-def test_a_section_shows_its_command_and_its_ratios_before_figures() -> None:
-    figures = Table("Figures", ("cask",), (("fir",),))
-    section = Section(
-        "casks",
-        "Casks",
-        "fill casks",
-        "About casks.",
-        TABLE,
-        (figures,),
-        ("One leaked.",),
-    )
-    said = section.text()
-    places = [
-        said.index(piece)
-        for piece in (
-            "fill casks",
-            "About casks.",
-            "oak",
-            "fir",
-            "One leaked.",
-            "Machine",
-        )
-    ]
-    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
