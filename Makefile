@@ -28,7 +28,7 @@ fast:  ## tests of the functional core, in seconds; fewer random examples
 
 coverage:  ## how much of each package of the functional core its own tests run, and the lines they leave out
 	@for package in tokens codec meter context agent; do \
-	  uv run --with coverage coverage run --branch --source=src/ullage/$$package -m pytest -q -n 0 tests/$$package && \
+	  uv run --with coverage coverage run --branch --source=packages/ullage/src/ullage/$$package -m pytest -q -n 0 tests/$$package && \
 	  uv run --with coverage coverage report --skip-covered --show-missing --fail-under=95 || exit 1; done
 
 fix:  ## format, and mend what the linter can

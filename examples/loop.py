@@ -9,9 +9,9 @@ from typing import Any
 
 import openai
 import rich
-from ullage_simulators import running
 
 import ullage
+from ullage_simulators import running
 
 TASK = "Note the level of each cask, and why it changed. " * 30
 

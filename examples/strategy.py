@@ -11,11 +11,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ullage_simulators import running
-
 import ullage
 from ullage.compaction import Candidate, Declined, Proposal, Situation, must_stay
 from ullage.events import CompactionCommitted, DroppedMessage
+from ullage_simulators import running
 
 
 @dataclass(frozen=True)

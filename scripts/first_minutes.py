@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 
 import httpx2
 
-from ullage.tools.launcher import readable
+from ullage_agent.tools.launcher import readable
 
 ROOT: Final = Path(__file__).parents[1]
 LONGEST_S: Final = 300
@@ -117,7 +117,7 @@ def approve_a_call(
             _approve(client)
     finally:
         process.terminate()
-        process.wait(LONGEST_S)
+        process.communicate(timeout=LONGEST_S)
 
 
 def _approve(client: httpx2.Client) -> None:

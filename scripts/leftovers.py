@@ -102,7 +102,7 @@ def all_findings() -> Iterator[str]:
         except UnicodeDecodeError:
             continue
         found = [*machine_paths(text, places_here()), *homes(text)]
-        if path.suffix == ".py" and name.startswith("src/"):
+        if path.suffix == ".py" and name.startswith("packages/") and "/src/" in name:
             found += leftovers(text)
         yield from (f"{name}:{each.line}: {each.what}" for each in found)
 

@@ -1,4 +1,4 @@
-"""Write src/ullage/models/catalogue.json from the installed genai-prices, as ``ullage models --refresh`` would.
+"""Write ``catalogue.json`` of ``ullage/models`` from the installed genai-prices, as ``ullage models --refresh`` would.
 
     uv run --with genai-prices==0.2.3 python -m scripts.make_catalogue
 

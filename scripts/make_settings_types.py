@@ -1,4 +1,4 @@
-"""Writes src/ullage/runtime/settings_types.py: the settings as keyword arguments, for type checkers.
+"""Writes ``settings_types.py`` of ``ullage_agent/runtime``: the settings as keyword arguments, for type checkers.
 
     uv run python -m scripts.make_settings_types
 
@@ -12,9 +12,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage.runtime.settings import KEYS, Settings
+from ullage_agent.runtime.settings import KEYS, Settings
 
-TARGET = Path(__file__).parents[1] / "src" / "ullage" / "runtime" / "settings_types.py"
+TARGET = (
+    Path(__file__).parents[1]
+    / "packages/ullage-agent/src/ullage_agent/runtime/settings_types.py"
+)
 
 OWN_PARAMETERS = ("model", "system", "tools", "instructions")
 """Settings that ``Agent`` has parameters of its own for."""

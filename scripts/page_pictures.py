@@ -12,11 +12,11 @@ from typing import Final, Literal
 
 from playwright.async_api import Browser, async_playwright
 
-from ullage.runtime.agent import Agent
-from ullage.server.app import application
-from ullage.server.guard import LOOPBACK
-from ullage.server.live import LiveSessions
-from ullage.server.serving import HttpServer, listener, url_of
+from ullage_agent.runtime.agent import Agent
+from ullage_server.app import application
+from ullage_server.guard import LOOPBACK
+from ullage_server.live import LiveSessions
+from ullage_server.serving import HttpServer, listener, url_of
 
 IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")

@@ -16,7 +16,7 @@ import msgspec
 from litestar.handlers import HTTPRouteHandler
 
 from ullage.models.providers import TABLE, Provider
-from ullage.server.app import HANDLERS
+from ullage_server.app import HANDLERS
 
 SESSION = "/v1/sessions/{session}"
 """Written as ``…`` in the table."""

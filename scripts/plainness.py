@@ -2,7 +2,7 @@
 
     uv run python -m scripts.plainness
 
-Counts the Python files of the packages (``src/`` and ``packages/*/src/``). A type name is a top-level class or a
+Counts the Python files of the packages (``packages/*/src/``). A type name is a top-level class or a
 capitalised alias; it has several meanings if more than one file defines it. Docstrings, comments and generated files
 are not lines of code. How many tokens there may be in all is ``scripts/budget.py``.
 """
@@ -58,9 +58,7 @@ def package_sources() -> dict[str, str]:
     sources = {}
     for path in committed():
         place = path.relative_to(ROOT)
-        in_package = place.parts[0] == "src" or (
-            place.parts[0] == "packages" and "src" in place.parts[:-1]
-        )
+        in_package = place.parts[0] == "packages" and "src" in place.parts[:-1]
         if path.suffix == ".py" and in_package:
             sources[place.as_posix()] = path.read_text("utf-8")
     return sources

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from scripts.repository import ROOT
 
-PROJECTS = ("pyproject.toml", "packages/ullage-simulators/pyproject.toml")
 CITATION = "CITATION.cff"
 CHANGELOG = "CHANGELOG.md"
 
@@ -20,8 +19,9 @@ CHANGELOG = "CHANGELOG.md"
 def versions(root: Path = ROOT) -> dict[str, str]:
     """The version that each file names, by the file."""
     found = {}
-    for name in PROJECTS:
-        found[name] = tomllib.loads((root / name).read_text())["project"]["version"]
+    for path in sorted(root.glob("packages/*/pyproject.toml")):
+        project = tomllib.loads(path.read_text())["project"]
+        found[path.relative_to(root).as_posix()] = project["version"]
     cited = re.search(r"^version: (.+)$", (root / CITATION).read_text(), re.MULTILINE)
     found[CITATION] = cited[1] if cited else "no version"
     return found

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+
+from ullage_agent.chat.app import ChatApp
+from ullage_agent.chat.panels import Panel
+from ullage_agent.chat.start import environment_for
+from ullage_agent.cli.simulated import Simulated
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hosting import Host
 from ullage_simulators import running
 from ullage_simulators.scenario import read
-
-from ullage.cli.chat.app import ChatApp
-from ullage.cli.chat.panels import Panel
-from ullage.cli.chat.start import environment_for
-from ullage.cli.simulated import Simulated
-from ullage.runtime.agent import Agent
-from ullage.runtime.hosting import Host
 
 ROOT = Path(__file__).parents[1]
 SIZE = (100, 36)

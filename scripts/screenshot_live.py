@@ -47,12 +47,12 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.meter import Meter
-from ullage.runtime.agent import Agent
-from ullage.runtime.running import RunningList
-from ullage.server.live import LiveSessions
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage.watching.running import RunningList
+from ullage_agent.runtime.agent import Agent
 from ullage_programs.settings import PROXY_FILE
+from ullage_server.live import LiveSessions
 
 SHOP: Final = ("cart", "checkout", "prices", "orders", "stock", "mail", "search", "users")
 TOOLS: Final = ("Read", "Edit", "Bash", "Grep", "Glob", "Task", "WebFetch")

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import Browser, Page
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from scripts.page_pictures import (
     SCHEMES,
@@ -26,7 +24,9 @@ from scripts.page_pictures import (
     run,
     served,
 )
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 MODEL: Final = "small"
 WINDOW: Final = 24_000

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
-from ullage_simulators import read, running
 
 from scripts.tmux_pane import TmuxPane
+from ullage_simulators import read, running
 
 ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 100, 31

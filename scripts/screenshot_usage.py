@@ -22,7 +22,7 @@ from ullage.display.styles import rich_text
 from ullage.meter.distinct_calls import DistinctCalls, PlacedCall
 from ullage.meter.spent_calls import CallsOfLog, PriceList, SpentCall
 from ullage.meter.usage_table import usage_table
-from ullage.runtime.past_calls import PastCalls
+from ullage.watching.past_calls import PastCalls
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 110

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from scripts.sdk_types import unknown_names
 
 ROOT: Final = Path(__file__).parents[1]
-CODEC: Final = ROOT / "src" / "ullage" / "codec"
+CODEC: Final = ROOT / "packages/ullage/src/ullage/codec"
 LISTED: Final = Path(__file__).with_name("sdk_names.toml")
 
 

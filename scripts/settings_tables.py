@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ullage.codec.rules import FieldTree
 from ullage.codec.wires import WIRES
-from ullage.runtime.authority import ANYONE, PROJECT_KEYS, Authority
-from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
+from ullage_agent.runtime.authority import ANYONE, PROJECT_KEYS, Authority
+from ullage_agent.runtime.settings import KEYS, Meaning, Settings, meaning_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
 

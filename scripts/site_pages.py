@@ -21,13 +21,17 @@ PROJECT = {
     "ROADMAP.md": "project/roadmap.md",
     "SECURITY.md": "project/security.md",
     "bench/RESULTS.md": "project/benchmarks.md",
-    "bench/plugins/RESULTS.md": "project/benchmarks-plugins.md",
     "deploy/README.md": "project/deploy.md",
     "examples/README.md": "project/examples.md",
     "examples/coding-agent/README.md": "project/example-coding-agent.md",
     "examples/notebook/README.md": "project/example-notebook.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
+    "packages/ullage/README.md": "project/ullage.md",
+    "packages/ullage-agent/README.md": "project/ullage-agent.md",
+    "packages/ullage-cluster/README.md": "project/ullage-cluster.md",
+    "packages/ullage-proxy/README.md": "project/ullage-proxy.md",
+    "packages/ullage-server/README.md": "project/ullage-server.md",
     "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
     "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
     "tests/hostile/ATTACKS.md": "project/attacks.md",
@@ -38,7 +42,7 @@ PLAIN = (
     "deploy/haproxy.cfg",
     "examples/loop.py",
     "examples/strategy.py",
-    "src/ullage/events.py",
+    "packages/ullage/src/ullage/events.py",
 )
 """Files that pages link to and that the site has as they are, below ``project/``."""
 
@@ -143,9 +147,9 @@ def reference() -> str:
 
 def public_names() -> list[str]:
     """``ullage.__all__``, without importing it."""
-    tree = ast.parse((ROOT / "src/ullage/__init__.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / "packages/ullage/src/ullage/__init__.py").read_text("utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names: list[str] = ast.literal_eval(node.value)
             return names
-    raise LookupError("src/ullage/__init__.py has no __all__")
+    raise LookupError("packages/ullage/src/ullage/__init__.py has no __all__")

@@ -77,25 +77,24 @@ def main() -> int:
 
 
 def check_content(built: Path) -> None:
-    """The wheel holds every file of the packages, and the source distribution too."""
-    wheel = next(built.glob("ullage-*.whl"))
-    source = next(built.glob("ullage-*.tar.gz"))
-    wanted = set(
-        subprocess.run(
-            ["git", "ls-files", "src"], cwd=ROOT, check=True, stdout=-1, text=True
-        ).stdout.split()
-    )
-    with zipfile.ZipFile(wheel) as archive:
-        in_wheel = {f"src/{name}" for name in archive.namelist()}
-    with tarfile.open(source) as archive:
-        in_source = {name.partition("/")[2] for name in archive.getnames()}
-    for kind, names in (("wheel", in_wheel), ("source distribution", in_source)):
-        if missing := wanted - names:
-            sys.exit(f"The {kind} lacks {sorted(missing)}.")
-    megabytes = (wheel.stat().st_size / 1e6, source.stat().st_size / 1e6)
-    print(
-        f"{len(wanted)} files; wheel {megabytes[0]:.1f} MB, source {megabytes[1]:.1f} MB"
-    )
+    """Each wheel holds every file of its distribution, and its source distribution too."""
+    for folder in sorted((ROOT / "packages").iterdir()):
+        name = folder.name.replace("-", "_")
+        (wheel,) = built.glob(f"{name}-[0-9]*.whl")
+        (source,) = built.glob(f"{name}-[0-9]*.tar.gz")
+        listed = subprocess.run(
+            ["git", "ls-files", "src"], cwd=folder, check=True, stdout=-1, text=True
+        )
+        wanted = set(listed.stdout.split())
+        with zipfile.ZipFile(wheel) as archive:
+            in_wheel = {f"src/{each}" for each in archive.namelist()}
+        with tarfile.open(source) as archive:
+            in_source = {each.partition("/")[2] for each in archive.getnames()}
+        for kind, names in (("wheel", in_wheel), ("source distribution", in_source)):
+            if missing := wanted - names:
+                sys.exit(f"The {kind} of {folder.name} lacks {sorted(missing)}.")
+        size = f"wheel {wheel.stat().st_size / 1e3:.0f} kB, source {source.stat().st_size / 1e3:.0f} kB"
+        print(f"{folder.name}: {len(wanted)} files; {size}")
 
 
 def try_uvx(trial: Trial) -> None:
@@ -113,7 +112,7 @@ def try_tool(trial: Trial) -> None:
     _expect("ullage", trial.run("ullage --version"))
     _expect("compacts", trial.run(f"ullage context {SESSION}"))
     hint = trial.run("ullage demo --fast", exit_code=2)
-    command = hint.rpartition("Install them: ")[2].strip()
+    command = hint.rpartition("Install it: ")[2].strip()
     _expect("uv tool install 'ullage[bpe,simulators]'", command)
     trial.run(command)
     trial.run("ullage demo --fast")
@@ -122,7 +121,7 @@ def try_tool(trial: Trial) -> None:
 def try_pip(trial: Trial, built: Path) -> None:
     """The source distribution is enough to build and run it, also with the server."""
     trial.run("uv venv --quiet --seed env")
-    source = next(built.glob("ullage-*.tar.gz"))
+    source = next(built.glob("ullage-[0-9]*.tar.gz"))
     trial.run(f"env/bin/pip install --quiet --find-links {built} '{source}[server]'")
     _expect("compacts", trial.run(f"env/bin/ullage context {SESSION}"))
     _expect("usage", trial.run("env/bin/ullage serve --help"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.runtime.agent import Agent
 from ullage.store.store import Store
+from ullage_agent.runtime.agent import Agent
 
 KEY: Final = {"ANTHROPIC_API_KEY": "x"}
 

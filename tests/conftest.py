@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import ullage_simulators
 from hypothesis import HealthCheck, settings
 
 import ullage
+import ullage_simulators
 from tests import again, guard, marks, programs
 from tests.postgres import database_url  # noqa: F401 - a fixture for all
 from tests.programs import not_here

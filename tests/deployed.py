@@ -23,7 +23,7 @@ from tests.postgres import new_server
 from tests.programs import needed
 from tests.restate import new_restate
 from tests.server.served import WAIT_S, Api, patiently
-from ullage.cli.local_restate import free_ports
+from ullage_cluster.cli.local_restate import free_ports
 
 DEPLOY: Final = Path(__file__).parents[1] / "deploy"
 

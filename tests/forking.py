@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -90,9 +91,17 @@ def run_ullage(
 
 def load() -> None:
     """Import the command and all of its subcommands."""
-    package = import_module("ullage.cli")
-    for module in pkgutil.iter_modules(package.__path__, "ullage.cli."):
-        import_module(module.name)
+    for name in (
+        "ullage",
+        "ullage_agent",
+        "ullage_proxy",
+        "ullage_server",
+        "ullage_cluster",
+    ):
+        with suppress(ModuleNotFoundError):
+            package = import_module(f"{name}.cli")
+            for module in pkgutil.iter_modules(package.__path__, f"{name}.cli."):
+                import_module(module.name)
     gc.collect()
     gc.freeze()
 

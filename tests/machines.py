@@ -16,8 +16,8 @@ from typing import ClassVar, NamedTuple
 from tests.postgres import database
 from tests.server.served import MODEL, WAIT_S, Process, first_line, patiently, process
 from ullage.events import CallStarted, Event
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.store import SessionRow
+from ullage_cluster.postgres.store import PostgresStore
 
 STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
 """An answer of 156 words, that the simulator gives piece by piece."""
@@ -78,12 +78,12 @@ class Program:
 
 
 class WorkerProcess(Program):
-    """``ullage worker`` in a process of its own, for everybody who reaches it."""
+    """``ullage admin worker`` in a process of its own, for everybody who reaches it."""
 
     def __init__(
         self, provider: str, store: str, folder: Path, *options: str, **variables: str
     ) -> None:
-        command = ["worker", "--store", store, "--model", MODEL, "--no-token"]
+        command = ["admin", "worker", "--store", store, "--model", MODEL, "--no-token"]
         command += ["--base-url", provider, *options]
         super().__init__(command, folder, "drives sessions", **variables)
 

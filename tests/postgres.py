@@ -24,7 +24,7 @@ import asyncpg
 import pytest
 
 from ullage.loop_thread import LoopThread
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
 
 NOBODY = 65534
 

@@ -29,19 +29,19 @@ STARTERS: Final = frozenset(
 """What does so of other modules."""
 
 OURS: Final = (
-    "ullage.cli.chat.attaching",
-    "ullage.cli.cluster",
+    "ullage_agent.chat.attaching",
+    "ullage_cluster.cli.cluster",
     "ullage.cli.foreground",
-    "ullage.cli.local_",
-    "ullage.cli.relaying",
+    "ullage_cluster.cli.local_",
+    "ullage_proxy.cli.relaying",
     "ullage.cli.wrapping.codex",
-    "ullage.runtime.metering_process",
-    "ullage.tools.builtin",
-    "ullage.tools.files.search",
-    "ullage.tools.mcp",
-    "ullage.tools.processes",
-    "ullage.tools.sandbox",
-    "ullage.tools.shell",
+    "ullage_proxy.metering.metering_process",
+    "ullage_agent.tools.builtin",
+    "ullage_agent.tools.files.search",
+    "ullage_agent.tools.mcp",
+    "ullage_agent.tools.processes",
+    "ullage_agent.tools.sandbox",
+    "ullage_agent.tools.shell",
     "ullage_programs.line.compose",
 )
 """Our modules whose functions and classes start programs, and single functions; names, or their beginnings."""

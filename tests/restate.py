@@ -8,8 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from ullage.cli.local_restate import LocalRestate, restate_program
 from ullage.directories import cache_directory
+from ullage_cluster.cli.local_restate import LocalRestate, restate_program
 
 CACHE = cache_directory()
 """The user's, as it was before the tests got homes of their own."""

@@ -67,7 +67,7 @@ def test_only_an_environment_in_the_cache_is_temporary(tmp_path: Path) -> None:
 def test_a_clone_and_a_project_of_uv(tmp_path: Path) -> None:
     (tmp_path / "uv.lock").touch()
     installed = tmp_path / ".venv" / "lib" / "ullage"
-    assert commands(tmp_path / ".venv", tmp_path / "src" / "ullage") == (
+    assert commands(tmp_path / ".venv", tmp_path / "packages/ullage/src/ullage") == (
         "uv run --extra server ullage",
         "uv run --with genai-prices ullage",
     )

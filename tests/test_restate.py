@@ -10,7 +10,7 @@ import pytest
 
 from tests.postgres import WAIT_S
 from tests.restate import CACHE
-from ullage.runtime.restate_client import answers
+from ullage_cluster.restate.client import answers
 
 pytestmark = pytest.mark.slow
 

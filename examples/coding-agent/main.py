@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ullage_simulators import load, running
-
 import ullage
 from ullage import events
+from ullage_simulators import load, running
 
 HERE = Path(__file__).parent
 TASK = "A test of this project fails. Find out why and mend it."

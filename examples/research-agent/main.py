@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ullage_simulators import load, running
-
 import ullage
+from ullage_simulators import load, running
 
 HERE = Path(__file__).parent
 MODEL = "anthropic:claude-haiku-4-5"

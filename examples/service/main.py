@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ullage_simulators import load, running
-
 import ullage
+from ullage_simulators import load, running
 
 HERE = Path(__file__).parent
 

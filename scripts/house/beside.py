@@ -1,40 +1,47 @@
-"""The packages beside ``ullage`` start quickly or stand alone: each imports only what is on its list."""
+"""What starts quickly or stands alone: each imports only what is on its list."""
 
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from scripts.house.layers import MAY_IMPORT, cycle, imports, package_of
-from scripts.house.source import SRC, Source, read
+from scripts.house.layers import FLOORS, imports, package_of
+from scripts.house.source import Source, of_all_packages
 
-FOLDERS = {
-    "ullage_programs": SRC / "ullage_programs",
-    "ullage_relay": SRC / "ullage_relay",
-    "ullage_simulators": SRC.parent / "packages/ullage-simulators/src/ullage_simulators",
-}
-
-MODULES: dict[str, frozenset[str]] = {
-    # a status line starts with each message of its program; ``json`` loads ``re`` itself
-    "ullage_programs": frozenset(
+OURS: dict[str, frozenset[str]] = {
+    # the folders of other programs, with the status lines that these start
+    "ullage_programs/": frozenset({"ullage_programs"}),
+    # a process of its own: beside h11 it loads these files of ``ullage``, which load nothing
+    "ullage_proxy/relay/": frozenset(
         {
-            "__future__",
-            "collections",
-            "functools",
-            "importlib",
-            "io",
-            "json",
-            "os",
-            "re",
-            "stat",
-            "sys",
-            "typing",
+            "ullage_proxy",
+            "h11",
+            "ullage.bounds",
+            "ullage.guessing",
+            "ullage.hosts",
+            "ullage.upstreams",
         }
     ),
-    "ullage_relay": sys.stdlib_module_names | {"h11"},
-    "ullage_simulators": sys.stdlib_module_names | {"starlette", "uvicorn"},
+    # it would share the mistakes of what it tests
+    "ullage_simulators/": frozenset({"ullage_simulators", "starlette", "uvicorn"}),
 }
-"""The modules that each package may import besides its own."""
+"""The packages and modules that files of each folder may import beside the standard library."""
+
+QUICK = frozenset(
+    {
+        "__future__",
+        "collections",
+        "functools",
+        "importlib",
+        "io",
+        "json",
+        "os",
+        "re",
+        "stat",
+        "sys",
+        "typing",
+    }
+)
+"""What a status line may load of the standard library: it starts with each message of its program."""
 
 MORE = {
     # only where the user has an earlier status line
@@ -43,62 +50,48 @@ MORE = {
     # only of a program whose settings are TOML
     "ullage_programs/settings.py": {"tomllib"},
 }
-"""Files that may import more."""
+"""Files that may import more of it."""
 
 READERS = re.compile(r"ullage_programs/\w+/log\w*\.py")
-"""Files of a program's folder that read its log with the types of ``ullage``, and nothing that starts loads them."""
+"""Files of a program's folder that read its log with the types of ``ullage``; nothing that starts loads them."""
 
-READ_WITH = MAY_IMPORT["importers"] | {"importers"}
-"""The packages of ``ullage`` that they may import."""
-
-
-def faults_of(package: str, files: Sequence[Source]) -> Iterator[str]:
-    """What the files of one package import that they may not, and the first circle of imports."""
-    for source in files:
-        name = f"{package}/{source.name}"
-        if READERS.fullmatch(name):
-            yield from _faults_of_a_reader(name, source)
-            continue
-        allowed = MODULES[package] | {package} | MORE.get(name, set())
-        for found in imports(source.nodes):
-            if found.module.partition(".")[0] not in allowed:
-                yield f"{name}:{found.line}: may not import {found.module}"
-    circle = cycle({source.name: source.nodes for source in files}, package)
-    if circle:
-        yield f"these import each other in a circle: {' -> '.join(circle)}"
+READ_WITH = frozenset(
+    f"ullage/{name}"
+    for floor in FLOORS["ullage"][
+        : 1 + [("importers" in f) for f in FLOORS["ullage"]].index(True)
+    ]
+    for name in floor
+)
+"""The packages of ``ullage`` that they may import: ``importers`` and what is below it."""
 
 
-def _faults_of_a_reader(name: str, source: Source) -> Iterator[str]:
-    """What a reader of a log imports that ``importers`` may not."""
-    packages = {"ullage_programs", "msgspec"} | sys.stdlib_module_names
-    for found in imports(source.nodes):
-        top, *below = found.module.split(".")
-        is_core = top == "ullage" and below and package_of(below[0]) in READ_WITH
-        if not is_core and top not in packages:
-            yield f"{name}:{found.line}: may not import {found.module}"
+def faults_of(folder: str, files: Sequence[Source]) -> Iterator[str]:
+    """What the files of one folder import that they may not."""
+    found = [source for source in files if source.name.startswith(folder)]
+    if not found:
+        yield f"{folder} has no Python file: name its place in OURS"
+    for source in found:
+        reads = bool(READERS.fullmatch(source.name))
+        for each in imports(source.nodes):
+            if not _may(folder, source.name, each.module, reads=reads):
+                yield f"{source.name}:{each.line}: may not import {each.module}"
 
 
-def faults_of_the_runtime(files: Sequence[Source]) -> Iterator[str]:
-    """What the runtime imports of the relay besides its frames."""
-    for source in files:
-        if source.name.startswith("runtime/"):
-            for found in imports(source.nodes):
-                if (
-                    found.module.startswith("ullage_relay")
-                    and found.module != "ullage_relay.frames"
-                ):
-                    yield f"{source.name}:{found.line}: may import ullage_relay.frames alone"
+def _may(folder: str, file: str, module: str, *, reads: bool) -> bool:
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        is_quick = folder != "ullage_programs/" or reads
+        return is_quick or top in QUICK | MORE.get(file, set())
+    if reads and (
+        top == "msgspec" or package_of("/".join(module.split(".")[:2])) in READ_WITH
+    ):
+        return True
+    return top in OURS[folder] or any(
+        f"{module}.".startswith(f"{each}.") for each in OURS[folder]
+    )
 
 
 def faults(files: Sequence[Source]) -> Iterator[str]:
-    """What the packages beside ``ullage`` import, and what its runtime imports of them."""
-    for package, folder in FOLDERS.items():
-        yield from faults_of(package, _found(folder))
-    yield from faults_of_the_runtime(files)
-
-
-def _found(folder: Path) -> tuple[Source, ...]:
-    found = read(folder)
-    if not found:
-        raise SystemExit(f"{folder} has no Python file: name its place in FOLDERS.")
-    return found
+    """What any of them imports that it may not."""
+    for folder in OURS:
+        yield from faults_of(folder, of_all_packages())

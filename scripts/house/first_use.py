@@ -10,14 +10,17 @@ from collections.abc import Iterator, Sequence
 from scripts.house.source import Source
 
 LATE = {
-    ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
-    ("tools/typed_values.py", "convert"): "of a user's types, one at a time",
     (
-        "tools/result_budget.py",
+        "ullage/encoding.py",
+        "Decoder",
+    ): "of parts of words, which are known with the words",
+    ("ullage_agent/tools/typed_values.py", "convert"): "of a user's types, one at a time",
+    (
+        "ullage_agent/tools/result_budget.py",
         "convert",
     ): "of a class that a decoder was made of where it is imported",
     (
-        "checkpoint/checkpoint.py",
+        "ullage/checkpoint/checkpoint.py",
         "decode",
     ): "of a class that a decoder was made of where it is imported",
 }

@@ -1,92 +1,67 @@
-"""The layers of the package as tables, and the check of a file against them. The map is in CONTRIBUTING.md."""
+"""The floors of the house as tables, and the check of a file against them. The map is in CONTRIBUTING.md.
+
+Three rules: a distribution imports what its ``pyproject.toml`` names, inside ``ullage`` and ``ullage-agent`` imports
+point down, and the functional core does no I/O.
+"""
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from scripts.house.source import Source
+from scripts.house.source import PACKAGES, Source
 
 TYPES = frozenset(
     {
-        "errors",
-        "extensible",
-        "messages",
-        "usage",
-        "events",
-        "event_words",
+        "bounds",
         "encoding",
         "envelope",
-        "bounds",
-        "directories",
+        "errors",
+        "event_words",
+        "events",
+        "extensible",
+        "messages",
         "similar",
+        "usage",
     }
 )
-PUBLIC = frozenset({"__init__", "compaction"})
-"""Files that only give names to users; nothing in the package imports them."""
+"""Files of ``ullage`` that are its floor ``types``."""
 
-CORE = frozenset(
-    {
-        "display",
-        "models",
-        "tokens",
-        "reasoning",
-        "meter",
-        "context",
-        "codec",
-        "agent",
-        "checkpoint",
-        "advice",
-    }
-)
-SHELL = frozenset({"wire", "tools", "store", "importers"})
-PURE = {"types"} | CORE
-
-MAY_IMPORT: dict[str, frozenset[str]] = {
-    "types": frozenset(),
-    "display": frozenset(),
-    "models": frozenset({"types"}),
-    "tokens": frozenset({"types", "models"}),
-    "reasoning": frozenset({"types", "models"}),
-    "codec": frozenset({"types", "models", "reasoning"}),
-    "meter": frozenset({"types", "display", "models", "tokens", "reasoning", "codec"}),
-    "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
-    "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
-    "advice": frozenset(
-        {"types", "models", "tokens", "reasoning", "codec", "meter", "context"}
+FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "ullage": (
+        ("types", "directories", "guessing", "hosts", "upstreams"),
+        ("installation", "display", "models", "tasks", "threads", "masking"),
+        ("tokens", "reasoning", "turns", "loop_thread"),
+        ("codec",),
+        ("user_file",),
+        ("meter",),
+        ("context", "checkpoint", "importers"),
+        ("advice", "store", "wire"),
+        ("metering", "watching"),
+        ("compactor",),
+        ("plugins", "compaction"),
+        ("cli",),
+        ("__main__",),
     ),
-    "agent": frozenset({"types", *(CORE - {"agent"})}),
-    "installation": frozenset(),
-    "tasks": frozenset(),
-    "loop_thread": frozenset({"types", "tasks"}),
-    "wire": frozenset({"types", "installation", "tasks", *CORE}),
-    "tools": frozenset({"types", "installation", "tasks", "loop_thread", *CORE}),
-    "store": frozenset({"types", "installation", "tasks", "loop_thread", *CORE}),
-    "importers": frozenset({"types", *CORE}),
-    "runtime": frozenset(
-        {"types", "installation", "tasks", "loop_thread", *CORE, *SHELL}
-    ),
-    "server": frozenset({"types", "installation", "tasks", "runtime", *CORE, *SHELL}),
-    "cli": frozenset(
-        {
-            "types",
-            "installation",
-            "tasks",
-            "loop_thread",
-            "runtime",
-            "server",
-            *CORE,
-            *SHELL,
-        }
-    ),
-    "plugins": frozenset(
-        {"types", "installation", "tasks", "runtime", "server", *CORE, *SHELL}
-    ),
-    "the public names": frozenset(
-        {"types", "runtime", "store", "tools", "server", "plugins", *CORE}
-    ),
+    "ullage_agent": (("loop",), ("tools",), ("runtime",), ("cli",), ("chat",)),
 }
-"""Each package, and the packages that it may import besides itself. ``the public names`` are ``PUBLIC``."""
+"""The packages of a distribution from the ground up. Each may import those of lower floors, and no neighbour."""
+
+PURE = frozenset(
+    {
+        *(f"ullage/{name}" for name in ("types", "display", "models")),
+        *(f"ullage/{name}" for name in ("tokens", "reasoning", "turns", "codec")),
+        *(f"ullage/{name}" for name in ("meter", "context", "checkpoint", "advice")),
+        "ullage_agent/loop",
+    }
+)
+"""The functional core."""
+
+PURE_PACKAGES = frozenset({"msgspec", "rich"})
+"""What the core may import of others: both only make values of values."""
 
 PURE_STDLIB = frozenset(
     {
@@ -97,109 +72,50 @@ PURE_STDLIB = frozenset(
         "zlib",
     }
 )  # fmt: skip
-"""Modules of the standard library that the types and the core may import: none of them does I/O."""
+"""Modules of the standard library that the core may import: none of them does I/O."""
 
-PACKAGES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
-    **dict.fromkeys(
-        ("advice", "importers", "meter"), frozenset({"msgspec", "ullage_programs"})
-    ),
-    "loop_thread": frozenset({"uvloop"}),  # where it is installed
-    # asyncpg for a URL of PostgreSQL; of the programs how a file is replaced
-    "store": frozenset({"msgspec", "asyncpg", "ullage_programs"}),
-    "display": frozenset({"rich"}),  # loaded when a reading is printed with it
-    "wire": frozenset(
-        {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
-    ),  # the bridge loads pydantic_ai when it is asked for
-    # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches; typing_extensions is read by
-    # type checkers alone, which bring it
-    "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2", "typing_extensions"}),
-    "the public names": frozenset(),
-    # opentelemetry by ``telemetry.py`` alone, when it is asked for; of the relay the frames; typing_extensions by type
-    # checkers alone, which bring it
-    # httpx2, restate and hypercorn by the dispatch through Restate, the last two when a worker serves it
-    "runtime": frozenset(
-        {
-            "msgspec",
-            "opentelemetry",
-            "typing_extensions",
-            "ullage_programs",
-            "ullage_relay",
-            "httpx2",
-            "restate",
-            "hypercorn",
-        }
-    ),
-    # opentelemetry by ``traces.py`` alone, where there is a collector; of the relay how a Host is read
-    "server": frozenset(
-        {
-            "msgspec",
-            "litestar",
-            "uvicorn",
-            "h11",
-            "prometheus_client",
-            "opentelemetry",
-            "ullage_relay",
-        }
-    ),
-    # each framework in the file that is for it; of the relay a limit
-    "plugins": frozenset(
-        {
-            "msgspec",
-            "ullage_relay",
-            "agents",
-            "google",
-            "litellm",
-            "langchain",
-            "langchain_core",
-            "openai",
-            "opentelemetry",
-            "pydantic",
-            "pydantic_ai",
-        }
-    ),
-    "cli": frozenset(
-        {
-            "msgspec",
-            "rich",
-            "textual",
-            "tomlkit",
-            "ullage_simulators",
-            "ullage_programs",
-            "ullage_relay",
-            "genai_prices",
-            "opentelemetry",  # ``exporting.py`` alone, where there is a collector
-            "mcp",  # ``mcp_server.py`` alone, when it is started
-        }
-    ),
-}
-"""The third-party packages that a package may import. A new one is also a line in docs/why/dependencies.md."""
-
-EXCEPTIONS: dict[str, frozenset[str]] = {
-    "meter/meter.py": frozenset(
-        {"logging"}
-    ),  # the two lines on estimate and actual, and the warning of the rows
-    "directories.py": frozenset(
-        {"os", "sys", "pathlib"}
-    ),  # the user's places, of which nothing is read
-    "models/catalogue.py": frozenset(
-        {"logging", "pathlib"}
-    ),  # reads the catalogue, once in a process
-    "tokens/bpe.py": frozenset(
-        {"importlib", "pathlib"}
-    ),  # finds and loads one compiled module without its package
+EXCEPTIONS: Mapping[str, frozenset[str]] = {
+    # the two lines on estimate and actual, and the warning of the rows
+    "ullage/meter/meter.py": frozenset({"logging"}),
+    # reads the catalogue, once in a process
+    "ullage/models/catalogue.py": frozenset({"logging", "pathlib"}),
+    # finds and loads one compiled module without its package
+    "ullage/tokens/bpe.py": frozenset({"importlib", "pathlib"}),
 }
 """Files of the core that may import more of the standard library.
 
 A log record is an allowed effect, since no decision can depend on it (docs/why/index.md).
 """
 
+LOADED = frozenset({"ullage/__init__.py"})
+"""Files that name what other distributions hold, for type checkers; ``installation.part`` loads it."""
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "google-adk": ("google",),
+    "google-re2": ("re2",),
+    "langchain": ("langchain", "langchain_core", "pydantic"),
+    "mcp": ("mcp", "anyio"),
+    "openai-agents": ("agents", "openai"),
+    "opentelemetry-api": ("opentelemetry",),
+    "opentelemetry-exporter-otlp-proto-http": ("opentelemetry",),
+    "opentelemetry-sdk": ("opentelemetry",),
+    "pydantic-ai-slim": ("pydantic_ai", "pydantic", "opentelemetry"),
+    "restate-sdk": ("restate",),
+}
+"""What a package is imported as, where that is not its own name; with what it brings and shows in its own types."""
+
+FOR_TYPES = frozenset({"typing_extensions"})
+"""Read by type checkers alone, which bring it."""
+
+MEANT = frozenset({"genai_prices", "uvloop"})
+"""What ``ullage`` uses where it is installed: prices, for ``ullage models --refresh``; a quicker event loop."""
+
 DOES_IO = frozenset(
     {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"}
 )
 """Built-in functions that the core does not call. ``hash`` differs between processes."""
 
-LOADED_BEFORE = frozenset({"meter", "checkpoint"})
+LOADED_BEFORE = frozenset({"ullage/meter", "ullage/checkpoint"})
 """Packages that are given events and messages, and never a function that reads them: the caller loads them before, in
 whatever way its store offers."""
 
@@ -219,14 +135,64 @@ class Import(NamedTuple):
     line: int
 
 
+class Distribution(NamedTuple):
+    """A folder of ``packages``: the packages it holds, and what its files may import."""
+
+    holds: frozenset[str]
+    may_import: frozenset[str]
+
+
+@cache
+def distributions() -> Mapping[str, Distribution]:
+    """Every distribution by its name, as its ``pyproject.toml`` describes it."""
+    found = {}
+    for file in sorted(PACKAGES.glob("*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        extras = project.get("optional-dependencies", {}).values()
+        needed = [*project["dependencies"], *(each for extra in extras for each in extra)]
+        names = {re.split(r"[<>=\[;!~ ]", each)[0] for each in needed}
+        holds = frozenset(
+            path.name for path in (file.parent / "src").iterdir() if path.is_dir()
+        )
+        third = {
+            module
+            for name in names
+            if not name.startswith("ullage")
+            for module in MODULES.get(name, (name.replace("-", "_"),))
+        }
+        below = {
+            re.split(r"[<>=\[]", each)[0]
+            for each in (
+                project["dependencies"] if project["name"] == "ullage" else needed
+            )
+            if each.startswith("ullage")
+        }
+        found[project["name"]] = Distribution(holds, frozenset(third | below))
+    return found
+
+
+@cache
+def allowed(package: str) -> frozenset[str]:
+    """The packages that files of a top-level package may import, those of lower distributions among them."""
+    name = next(
+        (name for name, each in distributions().items() if package in each.holds), ""
+    )
+    return _reached(name) if name else frozenset()
+
+
+def _reached(name: str) -> frozenset[str]:
+    distribution = distributions()[name]
+    lower = [each for each in distribution.may_import if each in distributions()]
+    return distribution.holds | distribution.may_import.union(*map(_reached, lower))
+
+
 def package_of(file: str) -> str:
-    """The package a file belongs to, from its path below ``src/ullage``."""
-    first = file.split("/", maxsplit=1)[0].removesuffix(".py")
-    if first in PUBLIC:
-        return "the public names"
-    if first == "__main__":
-        return "cli"
-    return "types" if first in TYPES else first
+    """The package that a file belongs to, as in ``ullage/meter`` or ``ullage/types``."""
+    top, *below = file.removesuffix(".py").split("/")
+    first = below[0] if below else ""
+    if top == "ullage" and first in TYPES:
+        return "ullage/types"
+    return f"{top}/{first}" if first and first != "__init__" else top
 
 
 def imports(nodes: Iterable[ast.AST]) -> Iterator[Import]:
@@ -256,14 +222,18 @@ def faults(files: Sequence[Source]) -> Iterator[str]:
 def violations(source: Source) -> Iterator[Violation]:
     """What one file does against the rules."""
     file, package = source.name, package_of(source.name)
-    if package not in MAY_IMPORT:
+    top = file.partition("/")[0]
+    if not allowed(top):
+        yield Violation(file, 1, f"the package {top} is of no distribution")
+        return
+    if top in FLOORS and "/" in package and _floor(package) is None:
         yield Violation(
             file,
             1,
-            f"the package {package!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md",
+            f"the package {package!r} is not on the map: add it to FLOORS and CONTRIBUTING.md",
         )
         return
-    for found in imports(source.nodes):
+    for found in () if file in LOADED else imports(source.nodes):
         what = _objection(file, package, found)
         if what:
             yield Violation(file, found.line, what)
@@ -273,29 +243,43 @@ def violations(source: Source) -> Iterator[Violation]:
         yield from _functions_that_read(source)
 
 
+def _floor(package: str) -> int | None:
+    top, _, name = package.partition("/")
+    floors = FLOORS.get(top, ())
+    return next((n for n, names in enumerate(floors) if name in names), None)
+
+
 def _objection(file: str, package: str, found: Import) -> str:
-    top, *below = found.module.split(".")
+    top = found.module.partition(".")[0]
+    own = file.partition("/")[0]
     if found.module.startswith("."):
         return "a relative import"
-    if top == "ullage":
-        target = package_of(below[0]) if below else "the public names"
-        if target not in MAY_IMPORT:
-            return f"{found.module}: imports a public name; take it from the file that defines it"
-        return (
-            ""
-            if target == package or target in MAY_IMPORT[package]
-            else f"{package} may not import {target}"
-        )
     if top in sys.stdlib_module_names:
-        allowed = (
-            package not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
-        )
-        return "" if allowed else f"{package} is in the core and may not import {top}"
+        may = package not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
+        return "" if may else f"{package} is in the core and may not import {top}"
+    if top.startswith("ullage"):
+        return _objection_to_ours(own, package, found.module)
+    if package in PURE and top not in PURE_PACKAGES:
+        return f"{package} is in the core and may not import {top}"
+    known = allowed(own) | FOR_TYPES | (MEANT if own == "ullage" else frozenset())
     return (
-        ""
-        if top in PACKAGES[package]
-        else f"{package} may not import the third-party package {top}"
+        "" if top in known else f"{own} does not depend on the third-party package {top}"
     )
+
+
+def _objection_to_ours(own: str, package: str, module: str) -> str:
+    top, *below = module.split(".")
+    if top not in allowed(own):
+        return f"{own} does not depend on {top}"
+    target = package_of("/".join([top, *below[:1]]))
+    if top == "ullage" and (not below or _floor(target) is None):
+        return f"{module}: imports a public name; take it from the file that defines it"
+    if top != own or target == package:
+        return ""
+    here, there = _floor(package), _floor(target)
+    if here is None or there is None or there < here:
+        return ""
+    return f"{package} may not import {target}"
 
 
 def _impure_calls(source: Source) -> Iterator[Violation]:
@@ -326,9 +310,9 @@ def _functions_that_read(source: Source) -> Iterator[Violation]:
                 yield Violation(source.name, node.lineno, f"{name} waits for something")
 
 
-def cycle(files: Mapping[str, Iterable[ast.AST]], package: str = "ullage") -> list[str]:
+def cycle(files: Mapping[str, Iterable[ast.AST]]) -> list[str]:
     """One circle of imports between files by their nodes, as module names; empty when there is none."""
-    modules = {_module(file, package): file for file in files if file != "__init__.py"}
+    modules = {_module(file): file for file in files if file != "ullage/__init__.py"}
     graph = {
         module: sorted({*_targets(files[file])} & modules.keys() - {module})
         for module, file in modules.items()
@@ -360,10 +344,5 @@ def _targets(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from (f"{module}.{name.name}" for name in names)
 
 
-def _module(file: str, package: str) -> str:
-    return ".".join(
-        [
-            package,
-            *file.removesuffix(".py").removesuffix("__init__").strip("/").split("/"),
-        ]
-    ).rstrip(".")
+def _module(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

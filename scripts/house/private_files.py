@@ -8,14 +8,14 @@ from scripts.house.source import Source, unneeded
 
 ELSEWHERE = {
     "ullage/cli/__init__.py": "the null device",
-    "ullage/cli/chat/commands.py": "/export: a document with the name that the user gave it",
-    "ullage/cli/cluster.py": "in a new directory that is the user's alone",
-    "ullage/cli/local_postgres.py": "the log of a database in a new directory",
-    "ullage/cli/local_restate.py": "an empty lock, settings and a log in the cluster's directory",
-    "ullage/cli/relaying.py": "in the directory of one run, which is the user's alone",
-    "ullage/cli/simulated.py": "the files that the demonstration reads, in a directory of its own",
-    "ullage/cli/wrap.py": "in the directory of one run, which is the user's alone",
-    "ullage/server/requests.py": "in the directory of one upload, which is the user's alone",
+    "ullage_agent/chat/commands.py": "/export: a document with the name that the user gave it",
+    "ullage_cluster/cli/cluster.py": "in a new directory that is the user's alone",
+    "ullage_cluster/cli/local_postgres.py": "the log of a database in a new directory",
+    "ullage_cluster/cli/local_restate.py": "an empty lock, settings and a log in the cluster's directory",
+    "ullage_proxy/cli/relaying.py": "in the directory of one run, which is the user's alone",
+    "ullage_agent/cli/simulated.py": "the files that the demonstration reads, in a directory of its own",
+    "ullage_proxy/cli/wrap.py": "in the directory of one run, which is the user's alone",
+    "ullage_server/requests.py": "in the directory of one upload, which is the user's alone",
 }
 """Places that make files in other ways, and why that may be."""
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from scripts.house.pages import ROOT
 
+SOURCES = sorted((ROOT / "packages").glob("*/src"))
 ROOTS = (
     ROOT,
-    ROOT / "src",
-    ROOT / "src" / "ullage",
-    ROOT / "src" / "ullage" / "server" / "page",
+    *SOURCES,
+    *(ROOT / "packages").glob("*/src/*"),
+    *(ROOT / "packages").glob("*/"),
 )
 PATH = re.compile(r"`([\w/.*]+(?:\.(?:py|md|js|json|jsonl|sql|toml)|/))`")
 NAMED = re.compile(r"`([A-Z_]{4,}|\w+\.\w+)` (?:of|in) `([\w/]+\.(?:py|js))`")
@@ -20,7 +21,7 @@ def meant(path: str) -> list[Path]:
     """The files and directories that a recipe may mean by this path; a bare name is looked for everywhere."""
     is_bare = "/" not in path.rstrip("/")
     if is_bare:
-        folders = (ROOT / "src", ROOT / "tests", ROOT / "scripts")
+        folders = (ROOT / "packages", ROOT / "tests", ROOT / "scripts")
         found = [found for folder in folders for found in folder.rglob(path)]
         return found or [*ROOT.glob(path)]
     return [found for root in ROOTS for found in root.glob(path)]

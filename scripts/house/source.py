@@ -1,4 +1,4 @@
-"""The Python files of the packages in ``src``, each read and parsed once for all rules."""
+"""The Python files of the distributions in ``packages``, each read and parsed once for all rules."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-SRC = Path(__file__).parents[2] / "src"
+PACKAGES = Path(__file__).parents[2] / "packages"
 
 
 class Source(NamedTuple):
@@ -31,16 +31,18 @@ def read(folder: Path) -> tuple[Source, ...]:
 
 @cache
 def of_all_packages() -> tuple[Source, ...]:
-    """Every file below ``src``."""
-    return read(SRC)
+    """Every file of every distribution, by its module's path, as in ``ullage/meter/fold.py``."""
+    return tuple(
+        source for folder in sorted(PACKAGES.glob("*/src")) for source in read(folder)
+    )
 
 
 def of_ullage() -> tuple[Source, ...]:
-    """Every file of the package ``ullage``, by its path in it."""
+    """The same without the simulators, which share no rule of ours and no mistake."""
     return tuple(
-        source._replace(name=source.name.removeprefix("ullage/"))
+        source
         for source in of_all_packages()
-        if source.name.startswith("ullage/")
+        if not source.name.startswith("ullage_simulators/")
     )
 
 

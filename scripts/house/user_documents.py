@@ -46,7 +46,7 @@ def inner_imports(source: str) -> Iterator[str]:
     """Imports of modules of this repository that are not public."""
     for found in imports(ast.walk(ast.parse(source))):
         name = found.module
-        is_ours = name.partition(".")[0] in ("ullage", "ullage_simulators")
+        is_ours = name.partition(".")[0].startswith("ullage")
         is_public = (
             name == "ullage_simulators"
             or name in MODULES | PLUGINS

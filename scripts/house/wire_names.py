@@ -9,10 +9,10 @@ from scripts.house.source import Source, unneeded
 from ullage.codec.wires import WIRES
 
 EXCEPTIONS = {
-    "reasoning.py": "rules by wire, provider and model, each with its source",
+    "ullage/reasoning.py": "rules by wire, provider and model, each with its source",
     "ullage_programs/opencode/log_messages.py": "which wire another program used",
 }
-"""Files below ``src/ullage`` that compare with the name of a wire, and what for."""
+"""Files that compare with the name of a wire, and what for."""
 
 
 def compared(source: Source) -> Iterator[str]:

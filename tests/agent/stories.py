@@ -3,9 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, cast
 
-from ullage.agent.decide import LoopSituation, decide
-from ullage.agent.loop import Loop, apply
-from ullage.agent.steps import NextStep
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -21,7 +18,10 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, Part, TextPart, ToolCallPart, ToolResultPart
+from ullage.turns.loop import Loop, apply
 from ullage.usage import Usage
+from ullage_agent.loop.decide import LoopSituation, decide
+from ullage_agent.loop.steps import NextStep
 
 
 def flat(events: Iterable[object]) -> list[Event]:

@@ -3,7 +3,7 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.agent.approving import (
+from ullage.turns.approving import (
     DENIED_BY_A_PERSON,
     NOBODY_COULD_BE_ASKED,
     REFUSED_BY_A_RULE,

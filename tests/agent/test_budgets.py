@@ -3,10 +3,16 @@
 import pytest
 
 from tests.agent.stories import answered, begun, call, fold, ran, step_after, text
-from ullage.agent.budgets import Budget, BudgetUse, reached, tools_reached, used_by_turn
-from ullage.agent.decide import LoopRules
-from ullage.agent.steps import CallModel, Pause, RunTools
 from ullage.events import ToolStarted, TurnPaused, TurnResumed, TurnStarted
+from ullage_agent.loop.budgets import (
+    Budget,
+    BudgetUse,
+    reached,
+    tools_reached,
+    used_by_turn,
+)
+from ullage_agent.loop.decide import LoopRules
+from ullage_agent.loop.steps import CallModel, Pause, RunTools
 
 USED = BudgetUse(
     calls=4, tool_calls=3, tokens=1_100, input=1_000, output=100, usd=0.5, seconds=9

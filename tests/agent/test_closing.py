@@ -14,22 +14,6 @@ from tests.agent.stories import (
     started,
     text,
 )
-from ullage.agent.closing import (
-    CUT_BY_CRASH,
-    CUT_BY_USER,
-    NOT_RUN_YET,
-    NOT_STARTED,
-    STOPPED,
-    UNKNOWN,
-    Persisted,
-    UnfinishedWork,
-    after_cancel,
-    after_crash,
-    closed,
-    handed_back,
-    result_of,
-)
-from ullage.agent.loop import Loop
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -46,6 +30,22 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message, ToolResultPart
+from ullage.turns.closing import (
+    CUT_BY_CRASH,
+    CUT_BY_USER,
+    NOT_RUN_YET,
+    NOT_STARTED,
+    STOPPED,
+    UNKNOWN,
+    Persisted,
+    UnfinishedWork,
+    after_cancel,
+    after_crash,
+    closed,
+    handed_back,
+    result_of,
+)
+from ullage.turns.loop import Loop
 from ullage.usage import Usage
 
 CALLING: list[Any] = [begun(), CallStarted(call="c1")]

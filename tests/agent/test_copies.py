@@ -7,10 +7,6 @@ from hypothesis import strategies as st
 
 from tests.agent.stories import fold
 from tests.agent.world import Tape, World
-from ullage.agent.copies import COPIED, CopiedSession, keep_nothing
-from ullage.agent.decide import LoopSituation, decide
-from ullage.agent.loop import Loop, apply
-from ullage.agent.steps import Rest
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -28,6 +24,10 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.store.copies import COPIED, CopiedSession, keep_nothing
+from ullage.turns.loop import Loop, apply
+from ullage_agent.loop.decide import LoopSituation, decide
+from ullage_agent.loop.steps import Rest
 
 
 def is_over(loop: Loop) -> bool:

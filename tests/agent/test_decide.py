@@ -18,31 +18,6 @@ from tests.agent.stories import (
     step_after,
     text,
 )
-from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
-from ullage.agent.budgets import Budget, BudgetUse
-from ullage.agent.closing import closed
-from ullage.agent.decide import (
-    MOST_CUTS,
-    MOST_RECOVERIES,
-    Headroom,
-    LoopRules,
-    LoopSituation,
-    decide,
-)
-from ullage.agent.steps import (
-    AskApproval,
-    CallModel,
-    CloseCalls,
-    Compact,
-    Deliver,
-    DropAttempt,
-    EndTurn,
-    NextStep,
-    Pause,
-    Rest,
-    RunTools,
-    Settle,
-)
 from ullage.context.choice import NOOP
 from ullage.events import (
     ApprovalAsked,
@@ -68,7 +43,36 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, Part
+from ullage.turns.approving import (
+    DENIED_BY_A_PERSON,
+    NOBODY_COULD_BE_ASKED,
+    digest_of,
+)
+from ullage.turns.closing import closed
 from ullage.usage import Usage
+from ullage_agent.loop.budgets import Budget, BudgetUse
+from ullage_agent.loop.decide import (
+    MOST_CUTS,
+    MOST_RECOVERIES,
+    Headroom,
+    LoopRules,
+    LoopSituation,
+    decide,
+)
+from ullage_agent.loop.steps import (
+    AskApproval,
+    CallModel,
+    CloseCalls,
+    Compact,
+    Deliver,
+    DropAttempt,
+    EndTurn,
+    NextStep,
+    Pause,
+    Rest,
+    RunTools,
+    Settle,
+)
 
 HELLO = text("Hello.")
 

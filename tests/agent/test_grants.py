@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.agent.test_simple_command import NOT_SIMPLE
 from tests.cases import case, filled
-from ullage.agent.grants import Grant, covers, offered_prefix, why_no_prefix
+from ullage.turns.grants import Grant, covers, offered_prefix, why_no_prefix
 
 STATUS = Grant(id="g", tool="shell", prefix=("git", "status"))
 

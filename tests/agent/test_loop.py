@@ -23,8 +23,6 @@ from tests.agent.stories import (
     user,
 )
 from tests.types.strategies import EVENT_TYPES, words
-from ullage.agent.approving import digest_of
-from ullage.agent.loop import Loop, apply, calls_of, signature_of
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -51,6 +49,8 @@ from ullage.events import (
     TurnResumed,
     TurnStarted,
 )
+from ullage.turns.approving import digest_of
+from ullage.turns.loop import Loop, apply, calls_of, signature_of
 from ullage.usage import Usage
 
 events = st.one_of([words(kind) for kind in EVENT_TYPES])

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from tests.agent.stories import answered, begun, failed, flat, text, user
 from tests.types.strategies import EVENT_TYPES, words
-from ullage.agent.memory import LoopMemory, remember
 from ullage.events import (
     Amount,
     CallEnded,
@@ -28,6 +27,7 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message
+from ullage_agent.loop.memory import LoopMemory, remember
 
 
 def remembered(*events: object, onto: LoopMemory | None = None) -> LoopMemory:

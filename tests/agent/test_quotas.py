@@ -1,7 +1,7 @@
-from ullage.agent.budgets import BudgetUse
-from ullage.agent.decide import LoopSituation, decide
-from ullage.agent.loop import Loop
-from ullage.agent.quotas import (
+from ullage.turns.loop import Loop
+from ullage_agent.loop.budgets import BudgetUse
+from ullage_agent.loop.decide import LoopSituation, decide
+from ullage_agent.loop.quotas import (
     DAY_S,
     Quota,
     QuotaPause,
@@ -14,7 +14,7 @@ from ullage.agent.quotas import (
     sessions_refused,
     spent_by,
 )
-from ullage.agent.steps import CallModel, Pause, Rest, Resume
+from ullage_agent.loop.steps import CallModel, Pause, Rest, Resume
 
 TUESDAY = 20_781
 """24 November 2026."""

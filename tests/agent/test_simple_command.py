@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.cases import case, filled
 from tests.tiers import examples
-from ullage.agent.simple_command import simple_command
+from ullage.turns.simple_command import simple_command
 
 BASH = shutil.which("bash") or "/bin/bash"
 

@@ -3,8 +3,8 @@ import typing
 import pytest
 
 from tests.agent.stories import answered, begun, call, fold
-from ullage.agent.steps import CloseCalls, EndTurn, NextStep, RunTools, Settle
 from ullage.events import EndReason, ToolOutcome
+from ullage_agent.loop.steps import CloseCalls, EndTurn, NextStep, RunTools, Settle
 
 
 def test_steps_of_the_same_content_are_equal_and_can_be_kept_in_sets() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.agent.world import Tape, World
 from tests.tiers import examples
-from ullage.agent.steps import (
+from ullage_agent.loop.steps import (
     AskApproval,
     CallModel,
     CloseCalls,

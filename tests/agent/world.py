@@ -12,32 +12,6 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tests.agent.stories import fold
-from ullage.agent.budgets import Budget
-from ullage.agent.closing import (
-    UnfinishedWork,
-    after_cancel,
-    after_crash,
-    closed,
-    handed_back,
-)
-from ullage.agent.decide import Headroom, LoopRules, LoopSituation, decide
-from ullage.agent.loop import Loop, OpenCall, apply
-from ullage.agent.steps import (
-    AskApproval,
-    CallModel,
-    CloseCalls,
-    Compact,
-    Deliver,
-    DropAttempt,
-    EndTurn,
-    FallBack,
-    NextStep,
-    Pause,
-    Rest,
-    Resume,
-    RunTools,
-    Settle,
-)
 from ullage.context.exchanges import in_view
 from ullage.events import (
     ApprovalAsked,
@@ -67,7 +41,33 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, Part, TextPart, ToolCallPart, ToolResultPart
+from ullage.turns.closing import (
+    UnfinishedWork,
+    after_cancel,
+    after_crash,
+    closed,
+    handed_back,
+)
+from ullage.turns.loop import Loop, OpenCall, apply
 from ullage.usage import Usage
+from ullage_agent.loop.budgets import Budget
+from ullage_agent.loop.decide import Headroom, LoopRules, LoopSituation, decide
+from ullage_agent.loop.steps import (
+    AskApproval,
+    CallModel,
+    CloseCalls,
+    Compact,
+    Deliver,
+    DropAttempt,
+    EndTurn,
+    FallBack,
+    NextStep,
+    Pause,
+    Rest,
+    Resume,
+    RunTools,
+    Settle,
+)
 
 MOST_STEPS = 1_500
 """More than any tape here can ask for: who comes so far runs in a circle."""

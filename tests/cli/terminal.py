@@ -11,7 +11,7 @@ import termios
 import time
 
 from ullage.cli.full_screen import LEAVE
-from ullage.tools.launcher import readable
+from ullage_agent.tools.launcher import readable
 
 PATIENCE_S = 60.0
 

@@ -5,15 +5,15 @@ from typing import Any, get_args
 
 import pytest
 
-from ullage.cli.agent_options import (
+from ullage.cli.parser import parser
+from ullage.meter.counting import CountMode
+from ullage_agent.cli.agent_options import (
     agent_with_instructions,
     endpoint_settings,
     tools_settings,
     warn_of,
 )
-from ullage.cli.parser import parser
-from ullage.cli.run import agent_of
-from ullage.meter.counting import CountMode
+from ullage_agent.cli.run import agent_of
 
 COMMANDS = (("run", "hello"), ("serve",), ("chat",))
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.asking import Reply, ask_person, drawn_call, reply_of
 from ullage.display.text import cells, plain
-from ullage.runtime.approvals import Question
-from ullage.tools.call_text import as_text, call_lines
+from ullage_agent.cli.asking import Reply, ask_person, drawn_call, reply_of
+from ullage_agent.runtime.approvals import Question
+from ullage_agent.tools.call_text import as_text, call_lines
 
 
 @pytest.mark.parametrize(

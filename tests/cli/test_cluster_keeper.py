@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli import cluster_keeper
-from ullage.cli.cluster_keeper import DONE
+from ullage_cluster.cli import cluster_keeper
+from ullage_cluster.cli.cluster_keeper import DONE
 
 
 @pytest.mark.parametrize("last", ["", f"{DONE}\n"])

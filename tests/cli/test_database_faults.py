@@ -24,9 +24,9 @@ from ullage.cli import main
 from ullage.cli.exit_codes import FAILED
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart
-from ullage.store.postgres.store import PostgresStore
-from ullage.store.postgres.tables import VERSION
 from ullage.store.sqlite.store import SqliteStore
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_cluster.postgres.tables import VERSION
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def told(capsys: Said, *words: str) -> str:
 
 def of_worker(capsys: Said, url: str) -> str:
     """What a program says that uses the store."""
-    return told(capsys, "worker", "--store", url, "--dispatch", "lease")
+    return told(capsys, "admin", "worker", "--store", url, "--dispatch", "lease")
 
 
 def test_a_wrong_password(own_server: PostgresServer, capsys: Said) -> None:
@@ -173,7 +173,7 @@ def test_tables_of_another_version(database: str, capsys: Said) -> None:
     said = of_worker(capsys, server.url(database))
     assert f"its tables are of version {VERSION + 1}" in said
     assert "JSON lines" in said
-    assert "ullage store restore" in said
+    assert "ullage admin store restore" in said
 
 
 async def make_tables(url: str) -> None:
@@ -215,12 +215,12 @@ def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:
         server.sql("ALTER TABLE events SET TABLESPACE small", name)
         path = tmp_path / "s.db"
         asyncio.run(fill(path))
-        said = told(capsys, "store", "copy", str(path), url)
+        said = told(capsys, "admin", "store", "copy", str(path), url)
         assert "disk" in said
         assert "is full" in said
         assert "Make room there" in said
         server.sql("ALTER TABLE events SET TABLESPACE pg_default", name)
-        assert main(["store", "copy", str(path), url]) == 0
+        assert main(["admin", "store", "copy", str(path), url]) == 0
         server.stop()
     server.start()
     server.remove()

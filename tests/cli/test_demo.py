@@ -13,10 +13,10 @@ import pytest
 from scripts.screenshot_demo import Grid
 from tests.cli.readings import reading
 from tests.cli.test_run import Terminal
-from ullage.cli.demo import ENDS, is_mostly_inside, opening, shortened_table
 from ullage.display.text import cells, plain
 from ullage.meter.reading import Accuracy
 from ullage.meter.track import Step
+from ullage_agent.cli.demo import ENDS, is_mostly_inside, opening, shortened_table
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
-from ullage_simulators.scenario import read
-
-from ullage.cli import demo_script as script
 from ullage.context.prompt import TASK
+from ullage_agent.cli import demo_script as script
+from ullage_simulators.scenario import read
 
 
 def test_the_summary_is_told_by_the_words_of_our_own_request() -> None:

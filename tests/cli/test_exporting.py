@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.collector import collecting
-from ullage.cli.exporting import exported_spans, is_exporting, span_hooks
+from ullage_agent.cli.exporting import exported_spans, is_exporting, span_hooks
 
 
 def test_only_a_named_collector_gets_spans() -> None:

@@ -14,15 +14,15 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from ullage_simulators import Server, running
 
 from tests.cli.logs import SECRET, write_log
 from tests.server.running_logs import metered
 from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
 from ullage.errors import InputError
 from ullage.events import CompactionCommitted, SystemChanged, ToolsChanged
-from ullage.runtime.agent import Agent
-from ullage.server.tokens import FILE, TokenStore
+from ullage_agent.runtime.agent import Agent
+from ullage_server.tokens import FILE, TokenStore
+from ullage_simulators import Server, running
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
 TOKEN = "a-token-of-the-tests"

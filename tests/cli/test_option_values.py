@@ -53,7 +53,7 @@ def test_a_trigger_that_can_not_be_reached_is_refused(written: str) -> None:
     assert end.value.code == 2
 
 
-@pytest.mark.parametrize("command", [["serve"], ["worker", "--store", "s.db"]])
+@pytest.mark.parametrize("command", [["serve"], ["admin", "worker", "--store", "s.db"]])
 def test_a_place_has_a_plain_name(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

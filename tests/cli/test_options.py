@@ -18,6 +18,7 @@ BREW = Subcommand(
     "brew",
     "make a pot of tea",
     "pots:brew",
+    "see",
     operand("leaf LEAF", "which tea"),
     OptionGroup(
         "the pot",
@@ -29,7 +30,7 @@ BREW = Subcommand(
     epilog="Warm the pot first.",
 )
 POT = Subcommand(
-    "pot", "look after a pot", "pots:pot", actions=[Action("rinse", "rinse it")]
+    "pot", "look after a pot", "pots:pot", "see", actions=[Action("rinse", "rinse it")]
 )
 
 

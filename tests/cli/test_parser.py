@@ -1,10 +1,10 @@
-import argparse
 import inspect
 from importlib import import_module
 
 import pytest
 
-from ullage.cli.parser import parser
+from ullage.cli.parser import check_installed, parser
+from ullage.errors import MissingExtra
 
 
 def test_an_unknown_estimator_is_answered_with_the_known_ones(
@@ -37,16 +37,25 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_command_has_a_function_that_takes_its_options() -> None:
-    (commands,) = (
-        action
-        for action in parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    assert len(commands.choices) > 15
-    for name, command in commands.choices.items():
-        if name == "simulate":  # the simulators' own package performs it
+    root = parser().commands()
+    assert len(root) > 15
+    for name, command in {**root, **root["admin"].commands()}.items():
+        if name in ("admin", "simulate"):  # the simulators' own package performs it
             continue
         module, _, function_name = command.get_default("function").partition(":")
-        function = getattr(import_module(f"ullage.cli.{module}"), function_name)
+        function = getattr(import_module(module), function_name)
         (options,) = inspect.signature(function).parameters.values()
         assert options.annotation == "argparse.Namespace"
+
+
+def test_the_first_screen_has_at_most_sixteen_commands() -> None:
+    shown = [
+        line for line in parser().format_help().splitlines() if line.startswith("  ")
+    ]
+    assert len(shown) <= 16, shown
+
+
+def test_a_command_of_another_distribution_says_how_to_install_it() -> None:
+    without = parser(["context"])
+    with pytest.raises(MissingExtra, match="`ullage serve` needs more than is installed"):
+        check_installed(["serve"], without)

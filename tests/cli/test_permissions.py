@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from ullage.agent.grants import Grant
 from ullage.cli import main
 from ullage.store.grants import ProjectGrants
+from ullage.turns.grants import Grant
 
 
 @pytest.fixture

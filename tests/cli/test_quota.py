@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ullage.cli.parser import parser
-from ullage.cli.quota import limit_of, run
 from ullage.errors import SettingError
+from ullage_cluster.cli.quota import limit_of, run
 
 
 def told(capsys: pytest.CaptureFixture[str], path: Path, words: str) -> str:
@@ -18,25 +18,25 @@ def test_quotas_are_set_changed_listed_and_removed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    assert f"No quotas in {path}, which does" in told(capsys, path, "quota list")
+    assert f"No quotas in {path}, which does" in told(capsys, path, "admin quota list")
     assert not path.exists()
-    said = told(capsys, path, "quota set acme --tokens 2M --usd 12.5")
+    said = told(capsys, path, "admin quota set acme --tokens 2M --usd 12.5")
     assert said.startswith("acme: 0 of 2,000,000 tokens, $0.00 of $12.50 on 20")
-    said = told(capsys, path, "quota set acme --sessions 5 --usd none")
+    said = told(capsys, path, "admin quota set acme --sessions 5 --usd none")
     assert said.startswith("acme: 0 of 5 sessions, 0 of 2,000,000 tokens on 20")
-    assert told(capsys, path, "quota list").count("\n") == 1
-    assert "no quota any more" in told(capsys, path, "quota remove acme")
-    assert f"--tokens N --store {path}` makes" in told(capsys, path, "quota list")
+    assert told(capsys, path, "admin quota list").count("\n") == 1
+    assert "no quota any more" in told(capsys, path, "admin quota remove acme")
+    assert f"--tokens N --store {path}` makes" in told(capsys, path, "admin quota list")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("quota set acme", "give --sessions"),
-        ("quota set Acme! --tokens 1", "can't name a tenant"),
-        ("quota set acme --tokens many", "give a number"),
-        ("quota set acme --usd 1e9", "give dollars"),
-        ("quota remove acme", "has no quota"),
+        ("admin quota set acme", "give --sessions"),
+        ("admin quota set Acme! --tokens 1", "can't name a tenant"),
+        ("admin quota set acme --tokens many", "give a number"),
+        ("admin quota set acme --usd 1e9", "give dollars"),
+        ("admin quota remove acme", "has no quota"),
     ],
 )
 def test_a_mistake_is_said_and_changes_nothing(
@@ -50,9 +50,9 @@ def test_a_message_s_command_acts_on_the_same_store(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    told(capsys, path, "quota set acme --sessions 5")
-    with pytest.raises(SettingError, match=f"`ullage quota list --store {path}`"):
-        told(capsys, path, "quota remove other")
+    told(capsys, path, "admin quota set acme --sessions 5")
+    with pytest.raises(SettingError, match=f"`ullage admin quota list --store {path}`"):
+        told(capsys, path, "admin quota remove other")
 
 
 def test_limits_have_units_and_may_be_none() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ullage.cli.parser import parser
-from ullage.cli.relaying import RelayRun, metering_settings, relay_command
 from ullage.errors import SettingError
+from ullage_proxy.cli.relaying import RelayRun, metering_settings, relay_command
 
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "http://127.0.0.1:9/v1"}
 
@@ -24,7 +24,7 @@ def given_to_relay(**metering: object) -> dict[str, Any]:
 
 def test_the_relay_starts_without_the_modules_of_the_directory() -> None:
     command = relay_command(UPSTREAMS, {})
-    assert command[:4] == [sys.executable, "-P", "-m", "ullage_relay"]
+    assert command[:4] == [sys.executable, "-P", "-m", "ullage_proxy.relay"]
 
 
 def test_metering_never_loads_modules_of_the_directory_where_it_starts() -> None:

@@ -1,4 +1,4 @@
-"""``ullage store prune`` and ``ullage store restore``."""
+"""``ullage admin store prune`` and ``ullage admin store restore``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from tests.store.sessions import said
 from ullage.cli import main
-from ullage.cli.retention import TOLD_EACH
 from ullage.events import MessageAdded
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import Transaction
+from ullage_agent.cli.retention import TOLD_EACH
 
 
 def age(inside: Transaction) -> None:
@@ -54,7 +54,7 @@ def ids(path: Path) -> set[str]:
 def test_old_sessions_are_listed_archived_and_brought_back(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prune = ["store", "prune", str(place), "--unchanged", "1d"]
+    prune = ["admin", "store", "prune", str(place), "--unchanged", "1d"]
     assert main([*prune, "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert (
@@ -69,9 +69,9 @@ def test_old_sessions_are_listed_archived_and_brought_back(
     assert ids(place) == {"default young"}
 
     files = sorted(str(file) for file in archive.glob("*/*.jsonl.gz"))
-    assert main(["store", "restore", str(place), *files]) == 0
+    assert main(["admin", "store", "restore", str(place), *files]) == 0
     assert ids(place) == {"default young", "default old", "acme acme:old"}
-    assert main(["store", "restore", str(place), *files, __file__]) != 0
+    assert main(["admin", "store", "restore", str(place), *files, __file__]) != 0
     said = capsys.readouterr().err
     assert said.count("There is a session") == said.count("`--as ID`") == 2
     assert said.count(__file__) == 1
@@ -81,9 +81,9 @@ def test_a_session_is_restored_beside_the_one_that_has_its_id(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive = tmp_path / "archive"
-    prune = ["store", "prune", str(place), "--unchanged", "1d"]
+    prune = ["admin", "store", "prune", str(place), "--unchanged", "1d"]
     assert main([*prune, "--archive", str(archive)]) == 0
-    restore = ["store", "restore", str(place)]
+    restore = ["admin", "store", "restore", str(place)]
     (own,) = (str(file) for file in archive.glob("default/*.jsonl.gz"))
     (of_acme,) = (str(file) for file in archive.glob("acme/*.jsonl.gz"))
     assert main([*restore, own, of_acme]) == 0
@@ -110,7 +110,7 @@ def test_a_file_that_can_t_be_restored_is_named_once(
     damaged.write_bytes(b"\x1f\x8b and no more")
     missing = tmp_path / "missing.jsonl.gz"
     for file in (damaged, missing):
-        assert main(["store", "restore", str(place), str(file)]) != 0
+        assert main(["admin", "store", "restore", str(place), str(file)]) != 0
         assert capsys.readouterr().err.count(str(file)) == 1
 
 
@@ -118,14 +118,23 @@ def test_what_is_restored_counts_for_no_quota(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive = tmp_path / "archive"
-    prune = ["store", "prune", str(place), "--unchanged", "1d", "--tenant", "acme"]
+    prune = [
+        "admin",
+        "store",
+        "prune",
+        str(place),
+        "--unchanged",
+        "1d",
+        "--tenant",
+        "acme",
+    ]
     assert main([*prune, "--archive", str(archive)]) == 0
     at = ["--store", str(place)]
-    assert main(["quota", "set", "acme", "--sessions", "0", *at]) == 0
+    assert main(["admin", "quota", "set", "acme", "--sessions", "0", *at]) == 0
     (file,) = (str(file) for file in archive.glob("acme/*.jsonl.gz"))
-    assert main(["store", "restore", str(place), file]) == 0
+    assert main(["admin", "store", "restore", str(place), file]) == 0
     capsys.readouterr()
-    assert main(["quota", "list", *at]) == 0
+    assert main(["admin", "quota", "list", *at]) == 0
     assert "0 of 0 sessions" in capsys.readouterr().out
 
 
@@ -140,7 +149,7 @@ def test_a_long_removal_says_how_far_it_is(
         await store.close()
 
     asyncio.run(fill())
-    prune = ["store", "prune", str(place), "--unchanged", "1d", "--delete"]
+    prune = ["admin", "store", "prune", str(place), "--unchanged", "1d", "--delete"]
     assert main(prune) == 0
     assert capsys.readouterr().err.splitlines() == ["100 sessions", "200 sessions"]
 
@@ -148,10 +157,19 @@ def test_a_long_removal_says_how_far_it_is(
 def test_sessions_are_deleted_only_by_that_word(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["store", "prune", str(place), "--unchanged", "1d"]) != 0
+    assert main(["admin", "store", "prune", str(place), "--unchanged", "1d"]) != 0
     assert "--archive --delete --dry-run is required" in capsys.readouterr().err
     assert len(ids(place)) == 3
-    prune = ["store", "prune", str(place), "--unchanged", "1d", "--tenant", "acme"]
+    prune = [
+        "admin",
+        "store",
+        "prune",
+        str(place),
+        "--unchanged",
+        "1d",
+        "--tenant",
+        "acme",
+    ]
     assert main([*prune, "--delete"]) == 0
     assert "1 session deleted, 0 left." in capsys.readouterr().out
     assert ids(place) == {"default young", "default old"}

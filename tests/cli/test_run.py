@@ -15,14 +15,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Exchange, Server, running
 
 from tests.cli.command import Ended, perform
 from tests.tiers import first_of
 from ullage.cli import main
 from ullage.errors import SettingError
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange, Server, running
 
 LONG = " ".join(f"word{number}" for number in range(600))
 HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"
@@ -403,7 +403,7 @@ def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
         (["run", "hello"], "No model is set"),
         (["run", "hello", "--model", "anthropic:claude-haiku-4-5"], "ANTHROPIC_API_KEY"),
         (["run", "hello", "--model", "nobody:model"], "No provider is named"),
-        (["run", "  ", "--model", "anthropic:claude-haiku-4-5"], "nothing to ask"),
+        (["run", "  ", "--model", "anthropic:claude-haiku-4-5"], "nothing to do"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_stored(

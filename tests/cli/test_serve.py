@@ -6,22 +6,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.processes import run_python
 from tests.server.served import Api, process
 from ullage.cli import main
 from ullage.cli.parser import parser
-from ullage.cli.serve import (
+from ullage.installation import extra_command
+from ullage_server.cli.serve import (
     LaunchToken,
     agent_of,
     greeting,
     launch_token,
     should_show_live,
 )
-from ullage.installation import extra_command
-from ullage.server.tokens import TokenStore
+from ullage_server.tokens import TokenStore
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 SECRET = "a-secret-of-the-tests"
 
@@ -56,7 +56,7 @@ def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
     assert launch_token("", [named], environment, is_off=False) == LaunchToken("")
 
 
-@pytest.mark.parametrize("words", ["serve --port 0", "worker --store s.db"])
+@pytest.mark.parametrize("words", ["serve --port 0", "admin worker --store s.db"])
 def test_a_setting_that_names_no_tool_is_an_error_of_the_start(
     words: str, tmp_path: Path
 ) -> None:

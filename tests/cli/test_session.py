@@ -15,7 +15,7 @@ from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import ImportedSession, Skipped
 from ullage.messages import Message
 from ullage.meter.meter import Meter
-from ullage.runtime.watched import UnusableSession
+from ullage.watching.watched import UnusableSession
 
 EVENTS = (
     CallStarted(call="a"),

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from ullage.cli import main
 from ullage.installation import extra_command
+from ullage_simulators import running
 
 KEY = {"authorization": "Bearer any", "content-type": "application/json"}
 

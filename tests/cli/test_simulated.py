@@ -12,12 +12,12 @@ import pytest
 from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.cli.command import Ended, perform
 from tests.server.served import Process
-from ullage.cli.simulated import MODEL, WINDOW, simulated
 from ullage.errors import SettingError, UllageError
 from ullage.models.providers import TABLE
-from ullage.runtime.agent import Agent
 from ullage.store.calibration import CalibrationStore
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.cli.simulated import MODEL, WINDOW, simulated
+from ullage_agent.runtime.agent import Agent
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_a_missing_log_is_named_with_the_command_that_lists_logs(tmp_path: Path)
     assert "ullage sessions" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["context", "watch", "statusline"])
+@pytest.mark.parametrize("command", ["context", "statusline"])
 def test_a_name_that_no_file_can_have_is_a_log_that_does_not_exist(
     tmp_path: Path, command: str
 ) -> None:

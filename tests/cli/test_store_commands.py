@@ -32,7 +32,7 @@ def test_a_files_sessions_are_copied_and_driven_ones_named(
         await store.close()
 
     asyncio.run(fill())
-    assert main(["store", "copy", str(path), url]) == 2
+    assert main(["admin", "store", "copy", str(path), url]) == 2
     said = capsys.readouterr()
     assert "secret" not in said.out + said.err
     assert said.out.startswith("1 session copied to postgresql://postgres@/")
@@ -46,5 +46,5 @@ def test_a_file_is_no_database_of_postgresql(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(tmp_path / "s.db")
-    assert main(["store", "copy", path, path]) != 0
+    assert main(["admin", "store", "copy", path, path]) != 0
     assert "postgresql://USER@HOST" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``ullage token``: what it prints, and what a server makes of it."""
+"""``ullage admin token``: what it prints, and what a server makes of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from tests.server.served import process
 from ullage.cli import main
-from ullage.cli.token import scopes_of, seconds_of
 from ullage.errors import SettingError
-from ullage.server.tokens import TokenStore
 from ullage.store.urls import shown_place
+from ullage_server.cli.token import scopes_of, seconds_of
+from ullage_server.tokens import TokenStore
 
 
 def test_a_token_is_shown_once_listed_and_revoked(
@@ -20,7 +20,17 @@ def test_a_token_is_shown_once_listed_and_revoked(
     file = ("--file", str(tmp_path / "tokens.json"))
     assert (
         main(
-            ["token", "add", "ci", "--scope", "write,approve", "--expires", "30d", *file]
+            [
+                "admin",
+                "token",
+                "add",
+                "ci",
+                "--scope",
+                "write,approve",
+                "--expires",
+                "30d",
+                *file,
+            ]
         )
         == 0
     )
@@ -31,18 +41,18 @@ def test_a_token_is_shown_once_listed_and_revoked(
         and "not shown again" in told
         and "write, approve" in told
     )
-    assert main(["token", "list", *file]) == 0
+    assert main(["admin", "token", "list", *file]) == 0
     listed = capsys.readouterr().out
     assert "ci" in listed and "write,approve" in listed and "expires" in listed
     assert token not in listed and token[7:] not in (tmp_path / "tokens.json").read_text()
-    assert main(["token", "add", "ci", *file]) == 2
+    assert main(["admin", "token", "add", "ci", *file]) == 2
     assert "already" in capsys.readouterr().err
-    assert main(["token", "revoke", "ci", *file]) == 0
+    assert main(["admin", "token", "revoke", "ci", *file]) == 0
     assert "still require one" in capsys.readouterr().out
-    assert main(["token", "revoke", "ci", *file]) == 2
-    assert main(["token", "list", *file]) == 0
+    assert main(["admin", "token", "revoke", "ci", *file]) == 2
+    assert main(["admin", "token", "list", *file]) == 0
     assert (
-        f"`ullage token add NAME --scope read --file {file[1]}` makes"
+        f"`ullage admin token add NAME --scope read --file {file[1]}` makes"
         in capsys.readouterr().out
     )
 
@@ -50,15 +60,15 @@ def test_a_token_is_shown_once_listed_and_revoked(
 def test_a_message_s_command_acts_on_the_same_database(
     database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["token", "list", "--store", database_url]) == 0
+    assert main(["admin", "token", "list", "--store", database_url]) == 0
     listed = capsys.readouterr().out
     assert f"--scope read --store {shown_place(database_url)}` makes" in listed
-    assert main(["token", "revoke", "nope", "--store", database_url]) == 2
+    assert main(["admin", "token", "revoke", "nope", "--store", database_url]) == 2
     refused = capsys.readouterr().err
     assert f"no token 'nope' in {shown_place(database_url)}." in refused
-    assert main(["grants", "revoke", "nope", "--store", database_url]) == 2
+    assert main(["permissions", "--revoke", "nope", "--store", database_url]) == 2
     refused = capsys.readouterr().err
-    assert f"`ullage grants --store {shown_place(database_url)}`" in refused
+    assert f"`ullage permissions --store {shown_place(database_url)}`" in refused
 
 
 @pytest.mark.parametrize(
@@ -73,7 +83,7 @@ def test_a_message_s_command_acts_on_the_same_database(
 def test_what_can_t_be_made_is_said_and_not_made(
     tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["token", *words, "--file", str(tmp_path / "tokens.json")]) == 2
+    assert main(["admin", "token", *words, "--file", str(tmp_path / "tokens.json")]) == 2
     assert "Traceback" not in capsys.readouterr().err
     assert not (tmp_path / "tokens.json").exists()
 

@@ -18,8 +18,8 @@ from ullage.events import CallEnded, CallStarted, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.meter.reading import CompactionThreshold, Reading
 from ullage.meter.spend import Money, Spent
-from ullage.runtime.running import Running, RunningSession
 from ullage.usage import Usage
+from ullage.watching.running import Running, RunningSession
 
 NOW = 1_700_000_000.0
 

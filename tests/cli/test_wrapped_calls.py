@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.wrapped_calls import wrapped_calls
 from ullage.events import CallEnded, CallStarted, Event, SessionStarted
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
 from ullage_programs.settings import PROXY_FILE
+from ullage_proxy.cli.wrapped_calls import wrapped_calls
 
 STARTED = SessionStarted(
     model="claude-opus-4-8",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import ullage
 from tests.processes import run_python
 
 FOLDER = Path(__file__).parent / "fixtures" / "telegraph"
-SOURCE = Path(__file__).parents[2] / "src" / "ullage"
+SOURCE = Path(ullage.__file__).parent
 
 USE = r"""
 from ullage.codec.blocks import Options

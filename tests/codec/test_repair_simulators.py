@@ -4,16 +4,16 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
-from ullage_simulators.refusal import CallRefused
-from ullage_simulators.scenario import Scenario
-from ullage_simulators.simulators import simulators
-from ullage_simulators.wire import CallInProgress, Memory
 
 from tests.codec.histories import broken_request, unforged
 from tests.tiers import examples
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.messages import Request
+from ullage_simulators.refusal import CallRefused
+from ullage_simulators.scenario import Scenario
+from ullage_simulators.simulators import simulators
+from ullage_simulators.wire import CallInProgress, Memory
 
 CASES = examples(3_200, thorough=50_000)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from tests.compaction.stage import KEYS, SESSION
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):

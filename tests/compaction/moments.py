@@ -13,8 +13,8 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Proposal, Strategy, SummaryAnswer
 from ullage.events import Event
 from ullage.meter.reading import Reading
-from ullage.runtime.hooks import Hook
 from ullage.store.store import Lease, Store
+from ullage_agent.runtime.hooks import Hook
 
 PIECE: Final = "a piece came"
 IN_THE_OPEN: Final = (

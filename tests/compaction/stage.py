@@ -10,18 +10,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Exchange
-
 from tests.context.sessions import words
 from ullage.encoding import decode_event
 from ullage.events import Event, MessageAdded, Pinned, SessionStarted
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.session import Session
 from ullage.store.export import export_lines
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
 
 T = TypeVar("T")
 

@@ -12,10 +12,6 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-from ullage_simulators.anthropic.billing import pieces
-from ullage_simulators.drawn import draw
-from ullage_simulators.models import MODELS
-from ullage_simulators.prompt import count
 
 from tests.compaction.stage import IS_THOROUGH
 from tests.context.histories import FaultyModel, history
@@ -32,6 +28,10 @@ from ullage.context.strategies import Commit, Strategies, Stuck
 from ullage.errors import Overflow
 from ullage.messages import Request
 from ullage.meter.fold import Fold
+from ullage_simulators.anthropic.billing import pieces
+from ullage_simulators.drawn import draw
+from ullage_simulators.models import MODELS
+from ullage_simulators.prompt import count
 
 CASES = 6_000 if IS_THOROUGH else 300
 CUT = 700.0

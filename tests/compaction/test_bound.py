@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
 
 from bench.bound import CALLED, MODEL, had
 from tests.compaction.stage import ASKS, KEYS, SUMMARY, heard, of_kind, refused
@@ -19,8 +17,10 @@ from ullage.events import (
     Event,
     ReasoningRefused,
 )
-from ullage.runtime.agent import Agent
-from ullage.runtime.session import Session
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 WINDOW = 16_000
 SHAPES = [(60, 1), (1, 60)]

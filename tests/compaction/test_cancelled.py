@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.compaction.moments import (
     IN_THE_OPEN,
@@ -58,10 +57,11 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message
-from ullage.runtime.outcome import CancelAnswer
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
 from ullage.wire.client import Client
+from ullage_agent.runtime.outcome import CancelAnswer
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
 
 WINDOW = 16_000
 PIECES = 8

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -31,6 +30,7 @@ from ullage.events import (
 )
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage_simulators import running
 
 WINDOW = 32_000
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from ullage_simulators import Server, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -58,8 +57,9 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
-from ullage.runtime.session import Session
 from ullage.tokens.calibration import Calibration
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
 
 WINDOW = 16_000
 MARK = re.compile(r"\b(?:ask|call|result|answer)-\d{3}\b")

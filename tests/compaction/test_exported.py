@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -24,6 +23,7 @@ from tests.compaction.stage import (
 from tests.context.sessions import words
 from ullage.events import CompactionCommitted, Event, Pruned
 from ullage.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage_simulators import running
 
 TURNS = 45
 CASKS = 2

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -40,15 +39,16 @@ from tests.compaction.stage import (
     turns,
 )
 from tests.context.sessions import words
-from ullage.agent.decide import MOST_RECOVERIES
+from ullage.compactor.summary_calls import SUMMARY_TRIES
 from ullage.context.rules import MOST_PIECES
 from ullage.errors import ContextUnfixable
 from ullage.events import MessageAdded, SessionStarted
 from ullage.messages import ImagePart, Message, Part
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import Result
-from ullage.runtime.summary_calls import SUMMARY_TRIES
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.loop.decide import MOST_RECOVERIES
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import Result
+from ullage_simulators import Server, running
 
 WINDOW = 16_000
 MOST_CALLS = 1 + MOST_PIECES

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ullage_simulators import running
-
 from tests.promises.stage import CLAUDE, agent_for, generated, of_kind, script
 from ullage.events import CompactionCommitted
+from ullage_simulators import running
 
 ANSWERS = (
     {"times": 1, "calls": [{"name": "read", "arguments": {"path": "pump.py"}}]},

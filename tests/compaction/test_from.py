@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.server import Exchange
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -43,8 +41,10 @@ from ullage.events import (
 )
 from ullage.importers.ullage import UllageReader
 from ullage.messages import TextPart
-from ullage.runtime.session import Session
 from ullage.store.export import export_lines
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
+from ullage_simulators.server import Exchange
 
 WIRES = (ANTHROPIC, RESPONSES, CHAT, GEMINI)
 WINDOW = 64_000

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -39,6 +38,7 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message
+from ullage_simulators import Scenario, running
 
 PROCESSES = 3
 POINTS = 24

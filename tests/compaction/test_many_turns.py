@@ -14,7 +14,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -44,6 +43,7 @@ from ullage.events import (
     Pruned,
     ReadingTaken,
 )
+from ullage_simulators import running
 
 WINDOW = 16_000
 MOST_AFTER = 0.45

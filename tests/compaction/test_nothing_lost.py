@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -40,7 +39,8 @@ from ullage.events import (
     Pruned,
 )
 from ullage.messages import Message, TextPart
-from ullage.runtime.session import Session
+from ullage_agent.runtime.session import Session
+from ullage_simulators import running
 
 WINDOW = 16_000
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -28,6 +27,7 @@ from ullage.context.strategies import MOST_CALLS
 from ullage.context.strategy import Ask, Candidate, Proposal
 from ullage.context.summary import Summarize
 from ullage.events import CompactionCommitted, CompactionRolledBack
+from ullage_simulators import running
 
 
 class Own:

@@ -8,7 +8,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -27,6 +26,7 @@ from tests.compaction.stage import (
 )
 from tests.context.sessions import words
 from ullage.events import CallStarted, CompactionCommitted, Event, Pruned, ReadingTaken
+from ullage_simulators import running
 
 WINDOW = 16_000
 TURNS = 90

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.server import Exchange
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -38,7 +36,9 @@ from ullage.events import (
     Event,
 )
 from ullage.messages import Message, ProviderItem
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Server, running
+from ullage_simulators.server import Exchange
 
 WINDOW = 64_000
 OFFERED = [ANTHROPIC, RESPONSES]

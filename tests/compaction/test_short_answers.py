@@ -21,8 +21,8 @@ from tests.compaction.stage import (
 )
 from tests.tiers import first_of
 from ullage.events import CompactionCommitted, CompactionRolledBack
-from ullage.runtime.compacting import rules_of
-from ullage.runtime.settings import Settings
+from ullage_agent.runtime.compacting import rules_of
+from ullage_agent.runtime.settings import Settings
 
 WINDOW = 48_000
 LONGEST = 2_000

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -25,7 +24,8 @@ from tests.compaction.stage import (
 from tests.context.sessions import words
 from ullage.errors import Overflow
 from ullage.events import CallStarted, CompactionStarted, Event, Pruned, ReadingTaken
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
 
 WINDOW = 16_000
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.elsewhere import Elsewhere
 from tests.compaction.stage import (
@@ -35,8 +34,9 @@ from tests.context.sessions import words
 from ullage.context.rules import NOTICE
 from ullage.events import CompactionCommitted, CompactionRolledBack, Pruned
 from ullage.messages import Message
-from ullage.runtime.opening import written_by
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.opening import written_by
+from ullage_simulators import running
 
 WINDOW = 150_000
 HAD = turns(230, size=100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -22,6 +21,7 @@ from tests.compaction.stage import (
 )
 from ullage.errors import CommandRefused
 from ullage.events import CompactionCommitted
+from ullage_simulators import running
 
 WAYS = [
     (ANTHROPIC, ["hybrid"]),

@@ -48,7 +48,7 @@ def test_a_package_without_a_budget_and_a_budget_without_a_package_are_faults() 
 
 
 def test_one_more_statement_in_a_source_is_counted() -> None:
-    name = "src/ullage/messages.py"
+    name = "packages/ullage/src/ullage/messages.py"
     sources = {name: package_sources()[name]}
     before = tokens_by_package(sources)
     sources[name] += "\nx = 1\n"
@@ -57,7 +57,7 @@ def test_one_more_statement_in_a_source_is_counted() -> None:
 
 
 def test_a_package_is_the_folder_below_src() -> None:
-    assert package_of("src/ullage/meter/fold.py") == "ullage"
+    assert package_of("packages/ullage/src/ullage/meter/fold.py") == "ullage"
     path = "packages/ullage-simulators/src/ullage_simulators/drawn.py"
     assert package_of(path) == "ullage_simulators"
 

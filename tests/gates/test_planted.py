@@ -15,7 +15,7 @@ import pytest
 
 from scripts import audit
 from scripts.house import commands, recipes
-from scripts.house.source import SRC
+from scripts.house.source import PACKAGES
 from scripts.leftovers import homes
 from scripts.repository import ROOT
 from tests import marks, reach
@@ -65,7 +65,9 @@ def test_the_exact_tokenizers_tests_do_not_ask_it_whether_they_run() -> None:
 
 def test_an_empty_list_of_cases_fails() -> None:
     assert PYTEST["empty_parameter_set_mark"] == "fail_at_collect"
-    no_recipes = "# Working on it\n\n## Receipts\n\n`src/ullage/messages.py`\n"
+    no_recipes = (
+        "# Working on it\n\n## Receipts\n\n`packages/ullage/src/ullage/messages.py`\n"
+    )
     assert recipes.PATH.search(no_recipes.partition("## Recipes")[2]) is None
 
 
@@ -145,7 +147,10 @@ def is_there(test: str) -> bool:
 def test_each_module_that_starts_programs_is_there(module: str) -> None:
     """A module that is renamed would no longer give its tests their mark."""
     package, _, name = module.rpartition(".")
-    place = SRC / package.replace(".", "/")
+    folder = (
+        package.partition(".")[0].replace("_", "-").replace("ullage-programs", "ullage")
+    )
+    place = PACKAGES / folder / "src" / package.replace(".", "/")
     file = place.with_suffix(".py")
     is_function = file.is_file() and f"def {name}(" in file.read_text("utf-8")
     assert is_function or list(place.glob(f"{name}*"))

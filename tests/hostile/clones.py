@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.agent.grants import EXACTLY, Grant
 from ullage.cli.wrapping.address_question import CALLS_TO
 from ullage.store.grants import ProjectGrants
+from ullage.turns.grants import EXACTLY, Grant
 
 
 class Clone(NamedTuple):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from ullage_simulators import Server
 
 from tests.hostile.measuring import Lag
 from tests.hostile.provider import CALM
@@ -24,10 +23,11 @@ from ullage.encoding import encode
 from ullage.errors import UllageError
 from ullage.events import Event, MessageAdded
 from ullage.messages import ToolCallPart, ToolResultPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import Result
-from ullage.runtime.session import Session
-from ullage.runtime.settings import KEYS
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.settings import KEYS
+from ullage_simulators import Server
 
 KEY = "sk-hostile-KEY-0123456789abcdef"
 ENVIRONMENT = dict.fromkeys(

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import httpx2
 import msgspec
-from ullage_simulators import Server, running
 
 from tests.hostile.behaviours import BY_NAME, ROLES
 from tests.hostile.experiment import ledger_problems
@@ -43,6 +42,7 @@ from tests.sweeps.wires import WIRES
 from tests.sweeps.wires import script as turn_script
 from ullage.events import MessageAdded, Queued, ToolEnded
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import Server, running
 
 SESSIONS = ("red", "green", "blue")
 LIVES_S = 2.0

@@ -18,8 +18,8 @@ import msgspec
 
 from tests.hostile.measuring import peak_mb
 from ullage.errors import InputError
-from ullage.server.api_types import LogView
-from ullage.server.window import read_log
+from ullage_server.api_types import LogView
+from ullage_server.window import read_log
 
 ROOT = Path(__file__).parents[2]
 

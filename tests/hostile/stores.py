@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ullage.agent.approving import digest_of
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -21,6 +20,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.store.sqlite.store import SqliteStore
+from ullage.turns.approving import digest_of
 
 SESSION = "forged"
 

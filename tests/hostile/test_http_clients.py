@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.hostile.http_clients import RAW_REQUESTS, RawRequest
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 LONGEST_S = 60.0
 

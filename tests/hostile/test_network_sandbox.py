@@ -9,12 +9,12 @@ from typing import NamedTuple
 import httpx2
 import pytest
 
-from ullage.runtime.agent import Agent
-from ullage.runtime.sandboxing import sandbox_of
-from ullage.runtime.settings import Settings
-from ullage.server.background import ServerAddress, http_server
-from ullage.tools.sandbox import SandboxMode
-from ullage.tools.shell import shell
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.sandboxing import sandbox_of
+from ullage_agent.runtime.settings import Settings
+from ullage_agent.tools.sandbox import SandboxMode
+from ullage_agent.tools.shell import shell
+from ullage_server.background import ServerAddress, http_server
 
 ASK = """
 ask() {{

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from ullage_simulators import running
 
 from tests.other_user import (
     NOBODY,
@@ -28,8 +27,9 @@ from tests.other_user import (
 )
 from tests.restate import shared_restate
 from tests.server.served import WAIT_S, script
-from ullage.cli.local_postgres import LocalPostgres
-from ullage.runtime.restate_client import UNIX
+from ullage_cluster.cli.local_postgres import LocalPostgres
+from ullage_cluster.restate.client import UNIX
+from ullage_simulators import running
 
 TOLD = ("/healthz", "/readyz", "/drainz")
 CLOSED = (
@@ -45,7 +45,7 @@ CLOSED = (
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[LocalPostgres]:
-    """A server as `ullage cluster --local` starts it."""
+    """A server as `ullage admin cluster --local` starts it."""
     place = Path(tempfile.mkdtemp(prefix="ullage-pg-"))
     server = LocalPostgres(place / "postgres")
     server.start()
@@ -174,7 +174,7 @@ def test_a_server_tells_another_user_its_health_alone(tmp_path: Path) -> None:
 def test_a_worker_tells_another_user_its_health_alone(tmp_path: Path) -> None:
     words = ["--store", str(tmp_path / "s.db"), "--metrics", "127.0.0.1:0"]
     model = ["--model", "anthropic:claude-haiku-4-5"]
-    with started("worker", *words, *model, folder=tmp_path) as (line, port):
+    with started("admin", "worker", *words, *model, folder=tmp_path) as (line, port):
         assert f"http://127.0.0.1:{port}/metrics (the token in {tmp_path}/" in line
         assert {asked(port, path) for path in TOLD} == {"200"}
         assert {asked(port, path) for path in CLOSED} == {"401"}
@@ -192,7 +192,7 @@ def test_idle_connections_of_another_user_shut_out_nobody(
 ) -> None:
     words = ["mcp", "--http", "0"]
     if path == "/healthz":
-        words = ["worker", "--store", "s.db", "--metrics", "127.0.0.1:0"]
+        words = ["admin", "worker", "--store", "s.db", "--metrics", "127.0.0.1:0"]
         words += ["--model", "anthropic:claude-haiku-4-5"]
     with started(*words, folder=tmp_path) as (_, port), ExitStack() as stack:
         for _ in range(300):
@@ -205,6 +205,7 @@ def test_idle_connections_of_another_user_shut_out_nobody(
 
 def test_a_worker_under_restate_without_a_key_does_not_start(tmp_path: Path) -> None:
     words = [
+        "admin",
         "worker",
         "--store",
         "postgresql://x@/x",
@@ -228,8 +229,8 @@ def test_a_worker_under_restate_without_a_key_does_not_start(tmp_path: Path) -> 
 async def test_an_invented_wake_costs_no_attempt_and_no_long_line(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    from ullage.runtime.agent import Agent
-    from ullage.runtime.hosting import Host
+    from ullage_agent.runtime.agent import Agent
+    from ullage_agent.runtime.hosting import Host
 
     agent = Agent(
         "anthropic:claude-haiku-4-5",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.hostile.bounded import bounded
 from tests.hostile.listening import Stranger, stranger
@@ -14,7 +13,8 @@ from tests.hostile.projects import PROJECTS, SECRET, Project, secrets_in
 from tests.hostile.session_files import Lure
 from tests.server.served import script
 from ullage.errors import UllageError
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Server, running
 
 MODEL = "anthropic:claude-haiku-4-5"
 KEY = "sk-hostile-KEY"

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.hostile.behaviours import BEHAVIOURS, BY_NAME, ROLES
 from tests.hostile.experiment import BRIEF, Control, Experiment, Verdict, captured_log
 from tests.hostile.provider import HostileProvider, hostile_provider
 from tests.hostile.rows import Behaviour
 from tests.hostile.speech import WIRES, HostileWire
+from ullage_simulators import Server, running
 
 SMALL = 0.01
 """What part of the sizes of the table is sent here; `make attack` sends all of it."""

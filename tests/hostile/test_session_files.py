@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.agents import haiku
 from tests.hostile.listening import Stranger, stranger
@@ -15,6 +14,7 @@ from tests.server.served import Local, script, serving
 from ullage.errors import UllageError
 from ullage.store.export import import_file
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import Server, running
 
 ALLOWED: dict[str, Any] = {"tools": ("shell", "read", "list")}
 LOOKS = (

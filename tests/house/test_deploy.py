@@ -11,13 +11,15 @@ import pytest
 import yaml
 
 from tests.deployed import DEPLOY, compose
-from ullage.cli.local_restate import VERSION as RESTATE
 from ullage.cli.parser import parser
-from ullage.server.serving import GRACE_S
-from ullage.store.postgres.base import CLOSE_S
-from ullage.store.postgres.news import LOOK_S
+from ullage_cluster.cli.local_restate import VERSION as RESTATE
+from ullage_cluster.postgres.base import CLOSE_S
+from ullage_cluster.postgres.news import LOOK_S
+from ullage_server.serving import GRACE_S
 
-PROJECT: Final = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+PROJECT: Final = tomllib.loads(
+    (DEPLOY.parent / "packages" / "ullage" / "pyproject.toml").read_text()
+)["project"]
 
 POSTGRES: Final = "18"
 """Of the programs of tests/postgres.py, which the store is tried with."""
@@ -124,7 +126,7 @@ def test_ports_agree_between_programs_probes_services_and_the_load_balancer() ->
 
 
 def test_the_load_balancer_and_the_probes_ask_for_paths_that_there_are() -> None:
-    from ullage.server.app import HANDLERS
+    from ullage_server.app import HANDLERS
 
     paths = {path for handler in HANDLERS for path in handler.paths}
     asked = set(re.findall(r"uri (\S+) ", (DEPLOY / "haproxy.cfg").read_text()))

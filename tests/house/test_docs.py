@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Server, running
 
-from bench.plugins.framework import frameworks
+from bench.plugins.frameworks import FRAMEWORKS
 from bench.plugins.pages import page_of, snippet
 from scripts.house.pages import ROOT, Block, blocks, commands, links, pages
 from tests.processes import run_python
+from ullage_simulators import Server, running
 
 
 def pages_with(language: str) -> pytest.MarkDecorator:
@@ -48,7 +48,7 @@ def test_the_python_of_a_page_runs(
 
 
 def test_the_python_that_a_page_leaves_to_the_bench_is_run_there() -> None:
-    of_the_bench = {page_of(name) for name in frameworks()}
+    of_the_bench = {page_of(name) for name in FRAMEWORKS}
     for page in pages():
         text = page.read_text("utf-8")
         left = [block.text for block in blocks(text) if "bench" in block.marks]

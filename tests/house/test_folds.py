@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-import ullage
+from scripts.house.source import PACKAGES
 from ullage import events
 
-PACKAGE: Final = Path(ullage.__file__).parent
 FOLDS: Final = {
-    "meter": "meter/fold.py",
-    "loop": "agent/loop.py",
-    "memory": "agent/memory.py",
-    "breakers": "context/breakers.py",
-    "lineage": "context/lineage.py",
-    "requests": "runtime/session_requests.py",
+    "meter": "ullage/meter/fold.py",
+    "loop": "ullage/turns/loop.py",
+    "memory": "ullage_agent/loop/memory.py",
+    "breakers": "ullage/context/breakers.py",
+    "lineage": "ullage/context/lineage.py",
+    "requests": "ullage_agent/runtime/session_requests.py",
 }
 """Each fold by its name, and the file that holds it."""
 
@@ -84,7 +82,9 @@ CHANGES: Final = {
 def handled(fold: str) -> set[str]:
     """The events that a fold names in the arms of a ``match`` or as keys of its table of handlers."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse((PACKAGE / FOLDS[fold]).read_text())):
+    for node in ast.walk(
+        ast.parse(next(PACKAGES.glob(f"*/src/{FOLDS[fold]}")).read_text())
+    ):
         if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
             names.add(node.cls.id)
         if isinstance(node, ast.Dict):

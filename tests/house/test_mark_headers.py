@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ullage.codec.routes import route_of
 from ullage_programs.marks import NAMED_SESSION
-from ullage_relay.requests import METERED, SESSION
+from ullage_proxy.relay.requests import METERED, SESSION
 
 
 def test_the_user_s_name_of_a_session_has_one_header() -> None:

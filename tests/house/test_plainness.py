@@ -41,15 +41,22 @@ GENERATED = (
 
 
 def test_a_file_is_generated_if_its_script_names_it() -> None:
-    assert is_generated("src/ullage/runtime/settings_types.py", GENERATED)
-    assert not is_generated("src/ullage/importers/by_hand.py", GENERATED)
+    assert is_generated(
+        "packages/ullage-agent/src/ullage_agent/runtime/settings_types.py", GENERATED
+    )
+    assert not is_generated("packages/ullage/src/ullage/importers/by_hand.py", GENERATED)
     gone = GENERATED.replace("make_settings_types", "gone")
-    assert not is_generated("src/ullage/runtime/settings_types.py", gone)
+    assert not is_generated(
+        "packages/ullage-agent/src/ullage_agent/runtime/settings_types.py", gone
+    )
 
 
 @pytest.mark.parametrize(
     "name",
-    ["src/ullage/importers/copilot_cli.py", "src/ullage/models/catalogue.py"],
+    [
+        "packages/ullage/src/ullage_programs/copilot_cli/log.py",
+        "packages/ullage/src/ullage/models/catalogue.py",
+    ],
 )
 def test_a_file_by_hand_is_measured_whatever_it_says(name: str) -> None:
     """Its figures change when 3,000 conditional expressions stand in it."""
@@ -67,7 +74,7 @@ def test_a_figure_above_its_limit_is_named(name: str) -> None:
 
 
 def test_the_sources_are_those_of_the_packages() -> None:
-    assert "src/ullage/__init__.py" in package_sources()
+    assert "packages/ullage/src/ullage/__init__.py" in package_sources()
     assert not any(
         name.startswith(("tests/", "scripts/", "bench/")) for name in package_sources()
     )

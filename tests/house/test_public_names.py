@@ -118,7 +118,7 @@ def test_the_package_holds_its_public_names_and_nothing_else() -> None:
         if isinstance(each, ast.ImportFrom)
     ]
     imported = {name.name for each in imports for name in each.names}
-    assert imported - {"TYPE_CHECKING", "import_module"} == set(PUBLIC)
+    assert imported - {"TYPE_CHECKING", "part"} == set(PUBLIC)
     made = [
         each for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)
     ]
@@ -136,10 +136,10 @@ def test_the_names_that_are_imported_later_are_those_that_only_type_checkers_imp
         if isinstance(each, ast.ImportFrom)
         for name in each.names
     }
-    assert later == ullage._LATER.keys()
+    assert later == ullage._PLACES.keys()
     for name in later:
         value = getattr(ullage, name)
-        module = import_module(ullage._LATER[name])
+        module = import_module(ullage._PLACES[name])
         if inspect.ismodule(value):
             assert value is module
         elif isinstance(value, UnionType):

@@ -35,15 +35,15 @@ def test_every_rule_is_run() -> None:
 
 
 def test_a_fault_is_printed_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert __main__.report(["meter/fold.py:1: calls open()"]) == 1
-    assert "meter/fold.py:1: calls open()" in capsys.readouterr().out
+    assert __main__.report(["ullage/meter/fold.py:1: calls open()"]) == 1
+    assert "ullage/meter/fold.py:1: calls open()" in capsys.readouterr().out
     assert __main__.report([]) == 0
 
 
 def test_the_rules_are_given_the_files_of_the_packages() -> None:
     names = {source.name for source in of_all_packages()}
     assert {"ullage/messages.py", "ullage_programs/facts.py"} < names
-    assert {f"ullage/{source.name}" for source in of_ullage()} < names
+    assert {source.name for source in of_ullage()} < names
 
 
 @pytest.mark.parametrize(
@@ -55,35 +55,37 @@ def test_the_rules_are_given_the_files_of_the_packages() -> None:
     ],
 )
 def test_a_function_that_is_the_first_to_ask_for_a_class_is_found(planted: str) -> None:
-    source = parsed("store/rows.py", f"def read(row):\n    {planted}\n")
+    source = parsed("ullage/store/rows.py", f"def read(row):\n    {planted}\n")
     assert len(list(first_use.faults([source]))) == 1
 
 
 def test_a_decoder_made_where_the_module_is_imported_is_none() -> None:
-    source = parsed("store/rows.py", "DECODER = msgspec.json.Decoder(_Header)\n")
+    source = parsed("ullage/store/rows.py", "DECODER = msgspec.json.Decoder(_Header)\n")
     assert list(first_use.faults([source])) == []
 
 
 def test_a_providers_name_is_found_outside_the_table_alone() -> None:
     tables = [parsed(name, "x = 'anthropic'") for name in provider_names.EXCEPTIONS]
     assert list(provider_names.faults(tables)) == []
-    planted = parsed("runtime/agent.py", "\nif provider == 'anthropic':\n    pass")
+    planted = parsed(
+        "ullage_agent/runtime/agent.py", "\nif provider == 'anthropic':\n    pass"
+    )
     (found,) = provider_names.faults([*tables, planted])
-    assert found.startswith("runtime/agent.py:2: 'anthropic'")
+    assert found.startswith("ullage_agent/runtime/agent.py:2: 'anthropic'")
 
 
 def test_an_exception_that_no_file_needs_is_found() -> None:
     (found,) = provider_names.faults(
         [parsed(name, "x = 'openai'") for name in list(provider_names.EXCEPTIONS)[1:]]
     )
-    assert found.startswith("models/providers.py: needs no exception")
+    assert found.startswith("ullage/models/providers.py: needs no exception")
 
 
 def test_a_comparison_with_a_wires_name_is_found() -> None:
     text = "is_chat = model.wire == 'chat'"
     exceptions = [parsed(name, text) for name in wire_names.EXCEPTIONS]
     assert list(wire_names.faults(exceptions)) == []
-    planted = parsed("runtime/agent.py", text)
+    planted = parsed("ullage_agent/runtime/agent.py", text)
     assert len(list(wire_names.faults([*exceptions, planted]))) == 1
     assert len(list(wire_names.faults(exceptions[1:]))) == 1
 
@@ -98,14 +100,14 @@ def test_a_comparison_with_a_wires_name_is_found() -> None:
     ],
 )
 def test_a_raw_task_is_found(line: str) -> None:
-    (found,) = tasks.faults([parsed("runtime/agent.py", line)])
-    assert found.startswith("runtime/agent.py:1:")
-    assert list(tasks.faults([parsed("tasks.py", line)])) == []
+    (found,) = tasks.faults([parsed("ullage_agent/runtime/agent.py", line)])
+    assert found.startswith("ullage_agent/runtime/agent.py:1:")
+    assert list(tasks.faults([parsed("ullage/tasks.py", line)])) == []
 
 
 def test_a_task_of_a_group_is_none() -> None:
     source = "async def run():\n    async with asyncio.TaskGroup() as group:\n        group.create_task(work())\n"
-    assert list(tasks.faults([parsed("runtime/agent.py", source)])) == []
+    assert list(tasks.faults([parsed("ullage_agent/runtime/agent.py", source)])) == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_what_a_page_may_not_have_is_found(planted: str, found: str) -> None:
 
 def test_a_link_that_is_none_on_the_site_is_found() -> None:
     assert list(documents.lost_on_the_site("tools.md", "[a](index.md)")) == []
-    planted = "[a](../src/ullage/messages.py)"
+    planted = "[a](../packages/ullage/src/ullage/messages.py)"
     assert len(list(documents.lost_on_the_site("tools.md", planted))) == 1
 
 
@@ -200,7 +202,7 @@ def test_what_a_recipe_names_in_vain_is_found(planted: str, found: list[str]) ->
     [
         "from ullage.messages import Message",
         "import ullage.store.sqlite",
-        "from ullage.tools import builtin",
+        "from ullage_agent.tools import builtin",
         "from ullage import codec",
         "from ullage_simulators.server import running",
         "def f():\n    from ullage.meter.fold import Fold",

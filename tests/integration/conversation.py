@@ -13,7 +13,6 @@ from typing import Any, Self
 import httpx2
 import msgspec
 from msgspec.structs import replace
-from ullage_simulators import Server
 
 from tests.codec.streams import read_answer
 from ullage.codec.blocks import PLAIN, Encoded, Options
@@ -31,6 +30,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.wire.sse import EventReader
+from ullage_simulators import Server
 
 
 @dataclass(frozen=True, eq=False)

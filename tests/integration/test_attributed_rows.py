@@ -11,9 +11,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from ullage_simulators import running
-from ullage_simulators.drawn import Drawn
-from ullage_simulators.tokenizer import tokens
 
 from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from tests.integration.test_readings import prose, script, text
@@ -27,6 +24,9 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading, Row
+from ullage_simulators import running
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.tokenizer import tokens
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SEEDS = range(1, 21) if THOROUGH else (1, 2, 3, 4)

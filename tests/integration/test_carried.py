@@ -6,7 +6,6 @@ import asyncio
 from typing import Self
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.integration.conversation import (
     FIVE,
@@ -24,6 +23,7 @@ from ullage.models.providers import Auth
 from ullage.wire.call import ask, prepare
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint, Key
+from ullage_simulators import Server, running
 
 AUTH: dict[str, Auth] = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}
 

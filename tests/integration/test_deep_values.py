@@ -15,9 +15,9 @@ from ullage.encoding import decode_event
 from ullage.errors import UllageError
 from ullage.meter.meter import Meter
 from ullage.tokens.schemas import read_schema
-from ullage.tools.outputs import as_output
-from ullage.tools.running import parse_arguments
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.outputs import as_output
+from ullage_agent.tools.running import parse_arguments
+from ullage_agent.tools.tool import ToolError
 
 OPENINGS = {"[": "]", '{"a":': "}", '[0,{"b":': "}]"}
 

@@ -11,10 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.faults import Fault
-from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration.conversation import (
     ANTHROPIC,
@@ -31,6 +27,10 @@ from tests.integration.conversation import (
 from ullage.encoding import decode_event, encode
 from ullage.events import MessageAdded
 from ullage.messages import Message, ReasoningPart, TextPart, ToolCallPart
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.faults import Fault
+from ullage_simulators.scenario import ScriptLine, When
 
 SPACED = '{ "path" :\t"häll/\\u00fc.txt",  "n": 1.50 }'
 """Arguments as a model may write them: spaces, an escape that need not be one, a number with a zero too many."""

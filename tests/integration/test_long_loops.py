@@ -11,10 +11,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.scenario import ScriptLine, When
-from ullage_simulators.wire import Bill
 
 from tests.integration import epochs
 from tests.integration.conversation import (
@@ -36,6 +32,10 @@ from tests.integration.conversation import (
     Dialect,
 )
 from ullage.usage import Usage
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
+from ullage_simulators.wire import Bill
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 60
 CALLS = (

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration import epochs
 from tests.integration.conversation import (
@@ -21,6 +18,9 @@ from tests.integration.conversation import (
 )
 from ullage.encoding import encode
 from ullage.messages import ReasoningPart, ToolCallPart
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
 
 ALL = (*FIVE, *MORE)
 

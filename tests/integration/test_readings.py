@@ -9,13 +9,13 @@ from statistics import mean, median
 from typing import NamedTuple
 
 import pytest
-from ullage_simulators import Scenario, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from ullage import Meter
 from ullage.messages import SystemBlock
+from ullage_simulators import Scenario, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SEEDS = range(1, 41) if THOROUGH else (1, 2, 3)

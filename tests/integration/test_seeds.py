@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import read, running
 
 import ullage
 from ullage.events import CallEnded, CallStarted, MessageAdded, Pruned, SessionStarted
 from ullage.messages import Message, Part, ReasoningPart, TextPart
 from ullage.usage import Usage
+from ullage_simulators import read, running
 
 FIELDS = {"type": "object", "properties": {"q": {"type": "string"}}}
 SYSTEM = "You are a careful agent. " * 640

@@ -17,7 +17,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
-from ullage_simulators import running
 
 from ullage import Meter
 from ullage.events import (
@@ -31,6 +30,7 @@ from ullage.events import (
 from ullage.messages import Message, TextPart
 from ullage.meter.following import FEW, Alignment, align, common
 from ullage.meter.same_content import content_digest
+from ullage_simulators import running
 
 SUMMARY = "Summary: the files were listed."
 

@@ -226,7 +226,7 @@ def test_an_argument_of_the_meter_works_or_is_a_setting_error(name: str) -> None
 
 HOST = """
 import ullage
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 import logging
 meter = ullage.Meter("openai:nobody-knows-this", window=9_000)
 body = {"messages": [{"role": "user", "content": "One " * 300}]}
@@ -234,7 +234,7 @@ for given in (20, 9, 400, 390):
     call = meter.before(body).call
     meter.after(call, {"prompt_tokens": given, "completion_tokens": 3, "total_tokens": given + 3})
     body["messages"] += [{"role": "assistant", "content": "Yes"}, {"role": "user", "content": "Two"}]
-logging.getLogger("ullage.runtime").warning("not for the host's standard error")
+logging.getLogger("ullage.agent").warning("not for the host's standard error")
 """
 
 
@@ -247,5 +247,5 @@ def test_a_host_without_logging_prints_nothing() -> None:
 def test_a_host_that_asks_for_the_log_gets_it() -> None:
     asked = "import logging; logging.basicConfig(level=logging.INFO)\n" + HOST
     done = run_python("-c", asked)
-    assert "WARNING:ullage.runtime:not for the host" in done.stderr
+    assert "WARNING:ullage.agent:not for the host" in done.stderr
     assert "INFO:ullage.meter:Context estimate" in done.stderr

@@ -10,6 +10,7 @@ import anthropic
 import openai
 from google import genai
 from pydantic import BaseModel
+
 from ullage_simulators import Server
 
 ASKED = ("Say something about rivers.", "And about lakes?", "Which is longer?")

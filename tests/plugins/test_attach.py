@@ -13,8 +13,6 @@ import httpx2
 import openai
 import pytest
 from google import genai
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.faults import Fault
 
 import ullage
 from tests.plugins.sdk_users import (
@@ -35,6 +33,8 @@ from tests.plugins.sdk_users import (
 from ullage.errors import WrongType
 from ullage.events import CallEnded, CallStarted, Event
 from ullage.plugins.attach import attach, detach
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.faults import Fault
 
 Json = dict[str, Any]
 HELLO: Json = {"role": "user", "content": "hello there, how are you today?"}

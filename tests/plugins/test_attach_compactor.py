@@ -7,8 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.scenario import read
 
 import ullage
 from tests.context.sessions import words
@@ -25,6 +23,8 @@ from tests.plugins.sdk_users import (
 from tests.runtime.own_loop import ASKS, SUMMARY
 from ullage.errors import Overflow
 from ullage.plugins.attach import attach
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.scenario import read
 
 WINDOW = 9_000
 SAID = tuple(f"Cask {n}: {words(700)}" for n in range(14))

@@ -18,8 +18,6 @@ import httpx2
 import openai
 import pytest
 from google import genai
-from ullage_simulators import Scenario, running
-from ullage_simulators.scenario import read
 
 import ullage
 from tests.plugins.sdk_users import ASKED, GPT, PARSERS, converse, openai_client
@@ -27,6 +25,8 @@ from ullage.bounds import ANSWER_AT_MOST
 from ullage.errors import WrongType
 from ullage.events import CallEnded, Event
 from ullage.plugins.attach import attach, detach
+from ullage_simulators import Scenario, running
+from ullage_simulators.scenario import read
 
 HELLO: Any = {"role": "user", "content": "hello there"}
 USAGE: Any = {"stream_options": {"include_usage": True}}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from ullage.compactor.compactor import Compactor
 from ullage.errors import SettingError
 from ullage.plugins.conversations import Conversations, conversations_of
-from ullage.runtime.compactor import Compactor
 
 
 class Made:

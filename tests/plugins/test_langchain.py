@@ -14,11 +14,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
-from ullage_simulators import Server, read, running
 
 from ullage import Compactor, UllageError
 from ullage.errors import ContextUnfixable
 from ullage.plugins.langchain import UllageMiddleware
+from ullage_simulators import Server, read, running
 
 MODEL = "nobody-knows-this"
 OTHER = "nor-this-one"

@@ -23,7 +23,6 @@ from agents import (
     set_trace_processors,
 )
 from openai import APIError, AsyncOpenAI
-from ullage_simulators.server import Server
 
 from tests.plugins.agent_session import (
     MODEL,
@@ -40,6 +39,7 @@ from tests.plugins.agent_session import (
 from ullage.errors import ContextUnfixable, WrongType
 from ullage.events import CallEnded, Event
 from ullage.plugins.openai_agents import instrument
+from ullage_simulators.server import Server
 
 NO_LIMIT = 1_000
 APIS = {"responses": True, "chat": False}

@@ -25,7 +25,6 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
-from ullage_simulators.server import Server
 
 from tests.plugins.agent_session import (
     MODEL,
@@ -41,10 +40,11 @@ from tests.plugins.agent_session import (
     simulator,
     summaries,
 )
+from ullage.compactor.compactor import Compactor
 from ullage.errors import ContextUnfixable
 from ullage.events import CallEnded, Event
 from ullage.plugins.pydantic_ai import Ullage
-from ullage.runtime.compactor import Compactor
+from ullage_simulators.server import Server
 
 NO_LIMIT = UsageLimits(request_limit=None)
 WIRES = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}

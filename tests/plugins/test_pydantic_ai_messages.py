@@ -25,10 +25,6 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
-from ullage_simulators.answer import Call
-from ullage_simulators.answer import ScriptedAnswer as Scripted
-from ullage_simulators.scenario import Scenario, ScriptLine, When
-from ullage_simulators.server import running
 
 from ullage.codec.bodies import read_body
 from ullage.context.caller_items import Insert, Keep, Replace
@@ -39,6 +35,10 @@ from ullage.plugins.pydantic_ai_messages import (
     completion,
     usage_json,
 )
+from ullage_simulators.answer import Call
+from ullage_simulators.answer import ScriptedAnswer as Scripted
+from ullage_simulators.scenario import Scenario, ScriptLine, When
+from ullage_simulators.server import running
 
 NO_PARAMETERS = ModelRequestParameters()
 

@@ -10,10 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ullage_simulators import Scenario, Server
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Exchange
-
 from tests.integration import epochs
 from ullage.codec.stream import Answer
 from ullage.events import (
@@ -36,10 +32,13 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading
-from ullage.runtime.agent import Agent
-from ullage.runtime.hooks import Hook
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Scenario, Server
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
 
 T = TypeVar("T")
 

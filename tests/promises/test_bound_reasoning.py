@@ -11,7 +11,7 @@ import pytest
 from tests.wire.local_server import Asked, LocalServer, Reply, problem, serving
 from ullage.errors import WrongConversation
 from ullage.events import ReasoningRefused
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 
 REFUSED = (
     "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
@@ -31,7 +30,6 @@ from tests.promises.stage import (
     until,
 )
 from tests.tiers import first_of
-from ullage.agent.closing import NOT_STARTED, STOPPED
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -44,9 +42,11 @@ from ullage.events import (
     TurnEnded,
     TurnPaused,
 )
-from ullage.runtime.outcome import CancelAnswer
-from ullage.runtime.session import Session
-from ullage.tools.functions import tool
+from ullage.turns.closing import NOT_STARTED, STOPPED
+from ullage_agent.runtime.outcome import CancelAnswer
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.functions import tool
+from ullage_simulators import Scenario, running
 
 
 def calls_of(*calls: tuple[str, dict[str, Any]]) -> Scenario:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import Scenario
 
 from tests.promises.stage import (
     CHAT,
@@ -30,11 +28,13 @@ from tests.promises.stage import (
     shown_texts,
     stored_texts,
 )
-from ullage.agent.closing import CUT_BY_USER, NOT_STARTED
 from ullage.events import CallEnded, CallStarted, Event, TurnEnded
 from ullage.messages import Message, ToolCallPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import CancelAnswer
+from ullage.turns.closing import CUT_BY_USER, NOT_STARTED
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import CancelAnswer
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import Scenario
 
 EVERY = 1
 SAMPLED = 8

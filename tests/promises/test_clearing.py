@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.wire import Bill
 
 from tests.promises.stage import (
     CLAUDE,
@@ -23,6 +21,8 @@ from ullage.events import Amount, CallStarted, Event
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
 from ullage.tokens.calibration import Calibration
+from ullage_simulators import running
+from ullage_simulators.wire import Bill
 
 CALLS = 8
 LEARNT = 1

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.scenario import read
 
 from ullage.errors import BadKey, ProviderError, SettingError
 from ullage.events import CallEnded, CallStarted, Event, FellBack, ModelChanged
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.scenario import read
 
 CLAUDE = "anthropic:claude-haiku-4-5"
 GPT = "openai:gpt-5-mini"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.promises.stage import CLAUDE, SIX, Speaker, agent_for, assert_accepted, script
 from tests.tiers import first_of
 from ullage.meter.limits import lookup
 from ullage.meter.reading import Reading
+from ullage_simulators import running
 
 TURNS = 7
 KINDS = (

@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.promises.stage import SIX, agent_for, script
 from tests.tiers import first_of
 from ullage.errors import CommandRefused
-from ullage.runtime.session import Session
+from ullage_agent.runtime.session import Session
+from ullage_simulators import running
 
 KINDS = ("huge-usage", "cumulative-usage", "uncached-only", "tiny-usage", "nan-usage")
 WINDOW = 40_000

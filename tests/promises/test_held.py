@@ -29,8 +29,8 @@ from ullage.context.caller_items import Keep
 from ullage.errors import ContextUnfixable, Overflow
 from ullage.meter.held_answers import UNMEASURED, room_note
 from ullage.meter.reading import Reading
-from ullage.runtime.metering import CallMeter, MeteredCall
 from ullage.store.sqlite.store import SqliteStore
+from ullage_proxy.metering.metering import CallMeter, MeteredCall
 
 ALL = pytest.mark.parametrize("name", list(KINDS))
 FIELDS = ("cachedContent", "prompt", "container")

@@ -7,15 +7,14 @@ import base64
 from pathlib import Path
 from typing import Any
 
+from tests.promises.stage import BOUND_CLAUDE, agent_for, generated, of_kind, script
+from ullage.events import CompactionCommitted, Event, MessageAdded, ReasoningRefused
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.copying import fork
+from ullage_agent.runtime.session import Session
 from ullage_simulators import Scenario, Server, running
 from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.prompt import ScriptContext
-
-from tests.promises.stage import BOUND_CLAUDE, agent_for, generated, of_kind, script
-from ullage.events import CompactionCommitted, Event, MessageAdded, ReasoningRefused
-from ullage.runtime.agent import Agent
-from ullage.runtime.copying import fork
-from ullage.runtime.session import Session
 
 THINKS = {"reasoning": "Let me look. " * 5, "text": "Half full."}
 SUMMARISES = {

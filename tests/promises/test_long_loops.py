@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import (
     BOUND_CLAUDE,
@@ -37,8 +36,9 @@ from tests.promises.stage import (
     script,
 )
 from ullage.events import EpochChanged, Event, ToolEnded, TurnEnded
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Scenario, Server, running
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40
 CANCELLED, SUSPENDED = STEPS // 5, STEPS // 2

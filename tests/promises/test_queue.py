@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.server import Exchange
 
 from tests.promises.stage import (
     CHAT,
@@ -31,7 +29,6 @@ from tests.promises.stage import (
     until,
 )
 from tests.tiers import first_of
-from ullage.agent.loop import Loop, apply
 from ullage.errors import CommandRefused
 from ullage.events import (
     CancelAsked,
@@ -44,10 +41,13 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message, TextPart
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import QueueKind
-from ullage.tools.functions import tool
+from ullage.turns.loop import Loop, apply
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.functions import tool
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.server import Exchange
 
 FRAMES = 90
 """Events and pieces of a run, from its first on, at which something is sent."""

@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.integration.test_readings import STEPS, TURNS, prose, text
 from tests.integration.test_readings import script as drawn_script
@@ -29,6 +28,7 @@ from tests.promises.stage import (
 )
 from ullage.events import CallStarted
 from ullage.meter.track import Step
+from ullage_simulators import Server, running
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SEEDS = range(1, 13 if THOROUGH else 2)

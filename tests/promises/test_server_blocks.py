@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.server import Exchange
 
 from tests.integration.epochs import blocks_of
 from tests.promises.stage import (
@@ -23,7 +21,9 @@ from tests.promises.stage import (
 )
 from ullage.events import CompactionCommitted
 from ullage.messages import COMPACTION, Message, ProviderItem, ReasoningPart
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Server, running
+from ullage_simulators.server import Exchange
 
 EDITS = [
     {"type": "clear_thinking_20251015", "keep": "all"},

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import (
     CHAT,
@@ -42,7 +41,8 @@ from ullage.events import (
     ToolStarted,
 )
 from ullage.meter.spend import Spend
-from ullage.runtime.subagent import subagent
+from ullage_agent.runtime.subagent import subagent
+from ullage_simulators import Scenario, Server, running
 
 WORDY = "It is large and full of old things, and nobody has counted them yet. " * 60
 SUMMARY = "## Goal\nLook after the museum.\n## State\nIt is large, full of old things, and nobody has counted them."

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
@@ -29,14 +28,15 @@ from tests.promises.stage import (
     script,
 )
 from tests.tiers import first_of
-from ullage.agent.approving import REFUSED_BY_A_RULE
 from ullage.codec.stream import Answer
 from ullage.events import ApprovalAsked, MessageAdded, ToolEnded, ToolStarted, TurnEnded
 from ullage.messages import Request, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading
-from ullage.runtime.hooks import Hook, Refusal
-from ullage.tools.functions import tool
-from ullage.tools.tool import Output
+from ullage.turns.approving import REFUSED_BY_A_RULE
+from ullage_agent.runtime.hooks import Hook, Refusal
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.tool import Output
+from ullage_simulators import Scenario, running
 
 
 def calling(*names: str, **arguments: Any) -> Scenario:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CHAT,
@@ -38,7 +37,8 @@ from tests.promises.stage import (
 from tests.tiers import first_of
 from ullage.errors import BadKey, ProviderError
 from ullage.events import ToolStarted, TurnEnded
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import Scenario, running
 
 SAID = "There is a vase in the hall, and another one in the yard that nobody has ever counted."
 CALLS = [

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from ullage_relay.frames import FrameReader, TapFrame, encoded
+from ullage_proxy.relay.frames import FrameReader, TapFrame, encoded
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ullage_relay.heads import HttpRequest, RequestReader
+from ullage_proxy.relay.heads import HttpRequest, RequestReader
 
 FAKE_METERING = [sys.executable, str(Path(__file__).with_name("fake_metering.py"))]
 
@@ -90,7 +90,7 @@ async def started(
         sys.executable,
         "-P",
         "-m",
-        "ullage_relay",
+        "ullage_proxy.relay",
         text,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -3,7 +3,7 @@ import pytest
 from tests.relay.relays import read_request
 from ullage.guessing import WRONG_AT_ONCE, WrongTokens
 from ullage.upstreams import relayed_path
-from ullage_relay.access import objection
+from ullage_proxy.relay.access import objection
 
 
 def status(

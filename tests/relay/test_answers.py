@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.relay.responses import cuts, random_response
 from tests.tiers import examples
-from ullage_relay.answers import AnswerReader, KeepContent
+from ullage_proxy.relay.answers import AnswerReader, KeepContent
 
 
 def answer_reader(method: str, keep: KeepContent = len) -> AnswerReader:

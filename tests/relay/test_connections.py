@@ -8,12 +8,12 @@ import pytest
 
 from tests.relay.relays import Reader, Writer, answer, post, read_message, upstream
 from ullage.upstreams import parse_upstream
-from ullage_relay import client_side, connections
-from ullage_relay.client_side import ClientConnection
-from ullage_relay.connections import ClientConnections, has_left, most_connections
-from ullage_relay.metering import MeteringChild
-from ullage_relay.passing import RelayState
-from ullage_relay.taps import Taps
+from ullage_proxy.relay import client_side, connections
+from ullage_proxy.relay.client_side import ClientConnection
+from ullage_proxy.relay.connections import ClientConnections, has_left, most_connections
+from ullage_proxy.relay.metering import MeteringChild
+from ullage_proxy.relay.passing import RelayState
+from ullage_proxy.relay.taps import Taps
 
 
 class KeptForTest:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tiers import examples
-from ullage_relay.frames import (
+from ullage_proxy.relay.frames import (
     HEADER_AT_MOST,
     PAYLOAD_AT_MOST,
     BadFrame,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.cases import case
 from tests.relay.relays import read_request
 from tests.tiers import examples
-from ullage_relay.heads import HEAD_AT_MOST, Malformed, RequestReader
+from ullage_proxy.relay.heads import HEAD_AT_MOST, Malformed, RequestReader
 
 
 def head(*lines: str, first: str = "POST /a HTTP/1.1", host: str = "Host: h") -> bytes:

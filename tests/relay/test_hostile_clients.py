@@ -17,7 +17,7 @@ from tests.relay.relays import (
     relay,
     upstream,
 )
-from ullage_relay.heads import HEAD_AT_MOST
+from ullage_proxy.relay.heads import HEAD_AT_MOST
 
 SECRET = "secret-of-the-tests"
 GET = b"GET /a/x HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -22,7 +22,7 @@ from tests.relay.relays import (
     relay,
     upstream,
 )
-from ullage_relay.serving import ASKED_TO_END
+from ullage_proxy.relay.serving import ASKED_TO_END
 
 CHUNKS = [b"5\r\n%05d\r\n" % number for number in range(40)]
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

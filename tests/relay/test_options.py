@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage_relay.options import BadOption, RelayOptions, read_options, token_of
+from ullage_proxy.relay.options import BadOption, RelayOptions, read_options, token_of
 
 OPEN = RelayOptions({}, host="0.0.0.0")
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tests.relay.relays import read_request
-from ullage_relay.own_answers import error_body, own_answer
+from ullage_proxy.relay.own_answers import error_body, own_answer
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from tests.cases import case
 from tests.relay.relays import read_request
 from ullage.codec.routes import route_of
 from ullage.upstreams import parse_upstream, relayed_path
-from ullage_relay.heads import HttpRequest
-from ullage_relay.requests import (
+from ullage_proxy.relay.heads import HttpRequest
+from ullage_proxy.relay.requests import (
     is_metered,
     readable_codings,
     request_for_upstream,

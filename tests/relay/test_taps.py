@@ -1,8 +1,8 @@
 import pytest
 
 from ullage.bounds import ANSWER_AT_MOST
-from ullage_relay.frames import FrameReader, TapFrame
-from ullage_relay.taps import DEATHS_AT_MOST, OVERHEAD, TappedCall, Taps
+from ullage_proxy.relay.frames import FrameReader, TapFrame
+from ullage_proxy.relay.taps import DEATHS_AT_MOST, OVERHEAD, TappedCall, Taps
 
 
 def taken(taps: Taps) -> list[TapFrame]:

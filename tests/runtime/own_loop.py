@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.error import HTTPError
 
-from ullage_simulators import Scenario, Server
-from ullage_simulators.scenario import read
-
 from tests.context.sessions import words
 from ullage import Compactor, Fitted
+from ullage_simulators import Scenario, Server
+from ullage_simulators.scenario import read
 
 ASKS: Final = "Write down what is needed to go on"
 SUMMARY: Final = (

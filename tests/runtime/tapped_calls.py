@@ -8,7 +8,7 @@ from typing import Any
 
 from ullage.messages import Message
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
-from ullage_relay.frames import FrameReader, TapFrame
+from ullage_proxy.relay.frames import FrameReader, TapFrame
 
 MODEL = "claude-haiku-4-5"
 TOOLS = [

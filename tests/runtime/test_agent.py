@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.promises.stage import CLAUDE, agent_for, script
 from ullage import Agent
 from ullage.errors import WrongType
+from ullage_simulators import running
 
 
 def test_run_sync_asks_in_a_program_without_an_event_loop(tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.promises.stage import CLAUDE, agent_for, of_kind, results_of, script
-from ullage.agent.approving import NOBODY_COULD_BE_ASKED, digest_of
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalAsked, ApprovalGiven, GrantGiven, ToolEnded, ToolStarted
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.functions import tool
-from ullage.tools.tool import AgentTool
+from ullage.turns.approving import NOBODY_COULD_BE_ASKED, digest_of
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.tool import AgentTool
+from ullage_simulators import Scenario, running
 
 HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"
 

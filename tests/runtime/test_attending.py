@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from ullage.errors import StoreUnavailable
-from ullage.runtime.attending import AT_ONCE, RETRY_S, Attending
 from ullage.store.store import Store, Unattended
 from ullage.tasks import background
+from ullage_agent.runtime.attending import AT_ONCE, RETRY_S, Attending
 
 
 class FakeStore:

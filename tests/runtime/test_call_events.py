@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.agent.stories import begun, fold, text
 from tests.promises.stage import CHAT, agent_for, generated, of_kind, script
-from ullage.agent.decide import LoopSituation, decide
-from ullage.agent.steps import Compact, EndTurn, NextStep
 from ullage.codec.stream import Answer, Stop
+from ullage.compactor.call_events import ended
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.messages import Message
-from ullage.runtime.call_events import ended
 from ullage.usage import Usage
+from ullage_agent.loop.decide import LoopSituation, decide
+from ullage_agent.loop.steps import Compact, EndTurn, NextStep
+from ullage_simulators import running
 
 
 def answer(stop: Stop, usage: Usage, *words: str) -> Answer:

@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from tests.store.conftest import new_database, new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
 from ullage.models.rate_limits import PROMISED_S, Bucket, RateState
-from ullage.runtime.call_slots import KNOWN_S, RATE, CallSlots, SharedSlot, name_of
-from ullage.runtime.hosting import Host
 from ullage.store.store import Revise, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
+from ullage_agent.runtime.call_slots import KNOWN_S, RATE, CallSlots, SharedSlot, name_of
+from ullage_agent.runtime.hosting import Host
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 __all__ = ["new_database", "new_place", "place", "store"]
 
@@ -252,7 +252,7 @@ async def test_calls_that_are_refused_at_once_are_not_sent_again_at_once(
 TAKES = """
 import asyncio, sys
 from tests.runtime.test_call_slots import slot_of
-from ullage.runtime.call_slots import CallSlots
+from ullage_agent.runtime.call_slots import CallSlots
 from ullage.store.places import store_at
 
 async def take():

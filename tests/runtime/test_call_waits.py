@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.agents import haiku
 from tests.server.served import script
 from ullage.events import CallRetried, CallStarted
+from ullage_simulators import running
 
 REFUSED = {"kind": "status", "status": 429, "retry_after_s": 0.5}
 

@@ -13,11 +13,11 @@ import pytest
 from tests.wire.local_server import LocalServer, Reply, chat, serving
 from ullage.errors import SettingError
 from ullage.events import SessionStarted, SettingsChanged
-from ullage.runtime.agent import Agent
-from ullage.runtime.hosting import Host
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.tool import ToolError
 from ullage.wire.client import Client, Post
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hosting import Host
+from ullage_agent.tools.tool import ToolError
 
 KEYS = {
     "OPENAI_API_KEY": "sk-openai-secret",

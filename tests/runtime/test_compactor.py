@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 from google.genai import types as genai
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.cases import case
 from tests.context.sessions import words
@@ -34,6 +32,7 @@ from tests.runtime.own_loop import (
 )
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
+from ullage.compactor.summaries import read_answer
 from ullage.context.caller_items import Keep
 from ullage.errors import (
     CompactorBusy,
@@ -43,8 +42,9 @@ from ullage.errors import (
     SettingError,
 )
 from ullage.messages import Request
-from ullage.runtime.compactor_summaries import read_answer
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 FIELDS = {
     "chat": "messages",

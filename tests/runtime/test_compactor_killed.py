@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.runtime.own_loop import CHAT, OwnLoop, loop_on, scenario
 from tests.tiers import first_of
 from ullage.compaction import STRATEGIES
+from ullage_simulators import running
 
 ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
 SENDS = range(1, 62, 3)

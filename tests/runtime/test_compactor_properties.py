@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ullage_simulators import running
 
 from tests.context.sessions import words
 from tests.runtime.own_loop import (
@@ -26,6 +25,7 @@ from tests.runtime.own_loop import (
 from tests.tiers import examples, first_of
 from ullage import Compactor, Fitted
 from ullage.context.caller_items import Insert, Keep
+from ullage_simulators import running
 
 WINDOW = 6_000
 MODELS = ("small", "other")

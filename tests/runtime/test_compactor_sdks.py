@@ -6,11 +6,11 @@ from typing import Any
 
 import anthropic
 import openai
-from ullage_simulators import Server, running
 
 from tests.context.sessions import words
 from tests.runtime.own_loop import CHAT, MESSAGES, SYSTEM, scenario
 from ullage import Compactor
+from ullage_simulators import Server, running
 
 WINDOW = 9_000
 SCHEMA = {"type": "object", "properties": {"cask": {"type": "integer"}}}

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.context.sessions import words
 from tests.runtime.own_loop import (
@@ -28,6 +27,7 @@ from ullage import Compactor
 from ullage.compaction import STRATEGIES
 from ullage.errors import SettingError
 from ullage.events import CallEnded, CompactionCommitted, Event
+from ullage_simulators import Server, running
 
 ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}

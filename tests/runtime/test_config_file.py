@@ -4,13 +4,13 @@ import pytest
 
 from scripts.house.pages import ROOT, blocks
 from ullage.errors import SettingError
-from ullage.runtime.config_file import (
+from ullage.user_file import user_config
+from ullage_agent.runtime.config_file import (
     project_config,
     read_config,
     read_configs,
 )
-from ullage.runtime.precedence import resolve
-from ullage.user_file import user_config
+from ullage_agent.runtime.precedence import resolve
 
 
 def written(path: Path, text: str) -> Path:

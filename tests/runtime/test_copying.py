@@ -6,9 +6,9 @@ import pytest
 
 from ullage.errors import SettingError
 from ullage.events import SessionStarted, SettingsChanged
-from ullage.runtime.copying import NARROWED, fork, harmless, kept_in_fork
-from ullage.runtime.settings import KEYS, meaning_of, read_value
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.copying import NARROWED, fork, harmless, kept_in_fork
+from ullage_agent.runtime.settings import KEYS, meaning_of, read_value
 
 WITH_AUTHORITY = {
     "tools": ["shell"],

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.agents import haiku
 from tests.promises.stage import GEMINI, SIX, Speaker, agent_for, generated, script
@@ -20,8 +19,9 @@ from ullage.events import (
     InputCounted,
     PiecesCounted,
 )
-from ullage.runtime.session import Session
 from ullage.wire.endpoints import Endpoint
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
 
 COUNTING = [speaker for speaker in SIX if speaker.codec != "chat"]
 PIXEL = (

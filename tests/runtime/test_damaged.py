@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from ullage_simulators import Scenario, running
-from ullage_simulators.server import Server
 
 from tests.promises.stage import assert_accepted, script
 from ullage.errors import CommandRefused, InputError, UllageError, WrongType
 from ullage.events import Event, MessageAdded, RowDamaged, SettingsChanged
 from ullage.messages import Message, TextPart
-from ullage.runtime.agent import Agent
 from ullage.store.export import export_file, import_file
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.functions import tool
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.tools.functions import tool
+from ullage_simulators import Scenario, running
+from ullage_simulators.server import Server
 
 
 @tool

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from ullage_simulators import Server, running
 
 from tests.promises.stage import (
     BOUND_CLAUDE,
@@ -35,8 +34,9 @@ from ullage.events import (
     ToolServerNoticed,
 )
 from ullage.messages import Tool
-from ullage.runtime.session import Session
-from ullage.tools.tool import AgentTool, Output, ToolContext
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.tool import AgentTool, Output, ToolContext
+from ullage_simulators import Server, running
 
 SMALL = 30_000
 VERBS = ("create", "list", "update", "delete", "search", "export")

@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.restate import shared_restate
-from ullage.runtime.dispatch import Dispatch, Embedded
-from ullage.runtime.lease_dispatch import LeaseDispatch
-from ullage.runtime.restate_admin import register_workers
-from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
-from ullage.store.postgres.calls import PostgresCalls
 from ullage.tasks import background
+from ullage_agent.runtime.dispatch import Dispatch, Embedded, ListenAddress
+from ullage_agent.runtime.lease_dispatch import LeaseDispatch
+from ullage_cluster.postgres.calls import PostgresCalls
+from ullage_cluster.restate.admin import register_workers
+from ullage_cluster.restate.dispatch import RestateDispatch
 
 
 async def embedded(place: str) -> Dispatch:

@@ -8,8 +8,8 @@ import pytest
 
 from ullage.codec.stream import TextDelta
 from ullage.events import DraftPiece
-from ullage.runtime.drafting import drafting
 from ullage.store.store import Lease, Store
+from ullage_agent.runtime.drafting import drafting
 
 
 class SlowStore:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from ullage.events import Event, QueueLeft, ReadingTaken
 from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Lease
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 
 class Asked(SqliteStore):

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.scenario import read
 
 from ullage.errors import CommandRefused, SettingError, WrongType
 from ullage.events import (
@@ -21,9 +19,11 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.messages import ToolResultPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.handovers import check_name, team_of
-from ullage.runtime.session import Session
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.handovers import check_name, team_of
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.scenario import read
 
 CLAUDE = "anthropic:claude-haiku-4-5"
 MODELS = [

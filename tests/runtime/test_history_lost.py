@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ullage_simulators import running
-
 from tests.promises.stage import CLAUDE, agent_for, script
 from tests.store.conftest import new_database, new_place, place
 from tests.store.losing import lose
-from ullage.runtime.session import Session
+from ullage_agent.runtime.session import Session
+from ullage_simulators import running
 
 __all__ = ["new_database", "new_place", "place"]
 

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from ullage.errors import CommandRefused, SessionNotFound, SettingError
@@ -25,8 +23,10 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.runtime.hosting import Host, is_child
-from ullage.runtime.lease_dispatch import LeaseDispatch
+from ullage_agent.runtime.hosting import Host, is_child
+from ullage_agent.runtime.lease_dispatch import LeaseDispatch
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 
 @pytest.fixture(scope="module")

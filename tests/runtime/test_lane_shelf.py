@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.runtime.tapped_calls import NamedLanes
 from ullage.events import SessionStarted
 from ullage.meter.lanes import Placed
-from ullage.runtime.lane_shelf import HELD_BYTES, LaneShelf, LearningHooks, Notices
+from ullage.metering.lane_shelf import HELD_BYTES, LaneShelf, LearningHooks, Notices
 from ullage.store.sqlite.store import SqliteStore
 from ullage_programs.facts import NO_SETTINGS
 

@@ -1,13 +1,16 @@
-"""A decision is written only on what it was made of."""
+"""A decision is written only on what it was made of, and a ledger does not read what it wrote."""
 
 import asyncio
 from pathlib import Path
 
-from ullage.agent.loop import Loop
-from ullage.events import CompactAsked, TurnStarted
+from tests.agents import haiku
+from ullage.events import CompactAsked, Event, TurnStarted
 from ullage.meter.meter import Meter
-from ullage.runtime.ledger import Ledger
 from ullage.store.sqlite.store import SqliteStore
+from ullage.turns.loop import Loop
+from ullage_agent.runtime.ledger import Ledger
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 
 async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_waited(
@@ -29,4 +32,49 @@ async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_wa
         event for event in await store.read("s") if isinstance(event, TurnStarted)
     ] == []
     assert await ledger.write([TurnStarted(turn="t")], exact=True)
+    await store.close()
+
+
+class FakeCounting(SqliteStore):
+    """A store that counts how often a ledger is read."""
+
+    reads = 0
+
+    async def read(
+        self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
+    ) -> list[Event]:
+        self.reads += 1
+        return await super().read(session, after=after, limit=limit, at=at)
+
+
+async def test_a_ledger_is_read_only_where_no_write_told_what_others_stored(
+    tmp_path: Path,
+) -> None:
+    store = FakeCounting(tmp_path / "s.db")
+    await store.create("s")
+    ledger = Ledger(store, "s", Meter("anthropic:claude-haiku-4-5"), Loop())
+    ledger.lease = await store.acquire("s", "me", ttl_s=60)
+    await store.command("s", [CompactAsked()])
+    await ledger.write([TurnStarted(turn="t")])
+    await ledger.keep_up()
+    assert (store.reads, ledger.loop.seq) == (0, 2)
+    await store.command("s", [CompactAsked()])
+    await ledger.keep_up()
+    assert (store.reads, ledger.loop.seq) == (1, 3)
+    await ledger.keep_up()
+    assert store.reads == 2
+    await store.close()
+
+
+async def test_a_turn_reads_the_ledger_as_it_begins_and_as_it_is_over(
+    tmp_path: Path,
+) -> None:
+    store = FakeCounting(tmp_path / "s.db")
+    with running(read({"answers": [{"text": "Yes."}] * 2})) as server:
+        agent = haiku(store, base_url=server.url("anthropic"))
+        async with agent.session("s") as session:
+            await session.ask("Is it there?")
+            before = store.reads
+            await session.ask("And now?")
+            assert store.reads - before <= 2
     await store.close()

@@ -40,8 +40,8 @@ from ullage.messages import TextPart
 from ullage.meter.lanes import Lanes
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.runtime.metering import CallMeter, MeteredCall
 from ullage.store.sqlite.store import SqliteStore
+from ullage_proxy.metering.metering import CallMeter, MeteredCall
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import read
 from ullage.meter.meter import Meter
 from ullage.store.sqlite.store import SqliteStore
-from ullage_relay.frames import FrameReader, TapFrame, encoded
+from ullage_proxy.relay.frames import FrameReader, TapFrame, encoded
 
 SESSION = "2f764e64-de0c-454d-ab43-8044e4d3deeb"
 MARKS = {
@@ -52,7 +52,7 @@ class Relay:
         """Start a process and give it what is not stored yet."""
         environment = {**os.environ, "ULLAGE_DATA": str(self.data)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ullage.runtime.metering_process"],
+            [sys.executable, "-m", "ullage_proxy.metering.metering_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -251,7 +251,7 @@ def test_settings_that_cant_be_read_are_said_and_calls_are_metered(
     frames = [encoded({"kind": "settings"}, settings)]
     frames += [encoded(frame.header, frame.payload) for frame in conversation()]
     done = subprocess.run(
-        [sys.executable, "-m", "ullage.runtime.metering_process"],
+        [sys.executable, "-m", "ullage_proxy.metering.metering_process"],
         input=b"".join(frames),
         capture_output=True,
         env=environment,
@@ -265,7 +265,7 @@ def test_settings_that_cant_be_read_are_said_and_calls_are_metered(
 def test_input_that_is_no_frames_ends_the_process(tmp_path: Path) -> None:
     environment = {**os.environ, "ULLAGE_DATA": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-m", "ullage.runtime.metering_process"],
+        [sys.executable, "-m", "ullage_proxy.metering.metering_process"],
         input=b"GET / HTTP/1.1\r\n\r\n",
         capture_output=True,
         env=environment,

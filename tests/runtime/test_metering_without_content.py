@@ -23,8 +23,8 @@ from ullage.messages import Message, ProviderItem, Request
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.without_content import ContentRemover
-from ullage.runtime.metering import CallMeter, MeteredCall
 from ullage.store.sqlite.store import SqliteStore
+from ullage_proxy.metering.metering import CallMeter, MeteredCall
 
 ASKED = user("Which vessels anchored yesterday evening near Portsmouth?")
 CALLED: dict[str, Any] = {

@@ -15,10 +15,10 @@ from ullage.errors import SettingError
 from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.models.providers import TABLE
-from ullage.runtime.agent import Agent, first_events
-from ullage.runtime.config_file import read_configs
-from ullage.runtime.precedence import resolve
 from ullage.user_file import user_endpoints
+from ullage_agent.runtime.agent import Agent, first_events
+from ullage_agent.runtime.config_file import read_configs
+from ullage_agent.runtime.precedence import resolve
 
 NAMES = [name for row in TABLE for name in (row.name, *row.aliases)]
 MODELS = [

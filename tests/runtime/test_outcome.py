@@ -1,7 +1,7 @@
 from ullage.errors import UllageError
 from ullage.messages import Message, Role, TextPart
 from ullage.meter.meter import Meter
-from ullage.runtime.outcome import Result, last_words
+from ullage_agent.runtime.outcome import Result, last_words
 
 
 def said(role: Role, text: str, origin: str = "said") -> Message:

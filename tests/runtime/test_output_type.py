@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from ullage.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import OutputType
 
 
 class Cask(BaseModel):

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Server
 
 from tests.agents import haiku
 from ullage.events import Event, OverheadLearnt
 from ullage.meter.meter import Meter
-from ullage.runtime.agent import Agent
 from ullage.store.overhead import OverheadStore
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.importers.test_calls import line
-from ullage.runtime.past_calls import CALLS_VERSION, PastCalls, past_calls
+from ullage.watching.past_calls import CALLS_VERSION, PastCalls, past_calls
 
 
 @pytest.fixture

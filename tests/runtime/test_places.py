@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.agents import haiku
 from tests.runtime.test_subagent import parent, reached, with_child
 from tests.server.served import script
 from ullage.errors import WrongPlace
-from ullage.runtime.dispatch import Embedded
-from ullage.runtime.hosting import Host
-from ullage.runtime.lease_dispatch import LeaseDispatch
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Unattended
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_agent.runtime.hosting import Host
+from ullage_agent.runtime.lease_dispatch import LeaseDispatch
+from ullage_simulators import running
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
         "s": "cellar",
         "after the host": "",
     }
-    with pytest.raises(WrongPlace, match="ullage worker --place cellar"):
+    with pytest.raises(WrongPlace, match="ullage admin worker --place cellar"):
         async with haiku(path, base_url=provider).session("s", resume=False) as session:
             await session.ask("Hello again.")
     store = SqliteStore(path)
@@ -61,7 +61,9 @@ async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
         session = await host.look("s")
         await session.driven()
         assert isinstance(session.failure, WrongPlace)
-        assert "`ullage worker`, without the option --place," in str(session.failure)
+        assert "`ullage admin worker`, without the option --place," in str(
+            session.failure
+        )
 
 
 async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
@@ -152,7 +154,7 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
     said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
     if own:
         assert said.pop(0) == (
-            "A worker is missing for 1 session without a place: start `ullage worker` where the files are."
+            "A worker is missing for 1 session without a place: start `ullage admin worker` where the files are."
         )
     assert [line.partition(":")[0] for line in said] == [
         "A worker is missing for 2 sessions of the place cellar",

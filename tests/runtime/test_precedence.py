@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.agent.budgets import Budget
 from ullage.errors import SettingError
-from ullage.runtime import authority
-from ullage.runtime.authority import PROJECT_KEYS, SANDBOXES
-from ullage.runtime.layers import Layer
-from ullage.runtime.precedence import (
+from ullage_agent.loop.budgets import Budget
+from ullage_agent.runtime import authority
+from ullage_agent.runtime.authority import PROJECT_KEYS, SANDBOXES
+from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.precedence import (
     SettingSource,
     check_values,
     left_out,
     refuse_beyond,
     resolve,
 )
-from ullage.runtime.settings import KEYS, Settings, environment_name, meaning_of
+from ullage_agent.runtime.settings import KEYS, Settings, environment_name, meaning_of
 
 ROOT = Path("/projects/project")
 RANKS = ("argument", "session", "environment", "project file", "user file", "default")

@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from tests.store.conftest import new_database, new_place, place, store
-from ullage.agent.quotas import DAY_S, Quota, SpentBy, TenantQuota
 from ullage.errors import CommandRefused, QuotaReached
 from ullage.events import CallEnded, TurnPaused, TurnResumed
-from ullage.runtime.agent import Agent
-from ullage.runtime.copying import fork
-from ullage.runtime.hosting import Host, TenantHost
-from ullage.runtime.quotas import (
+from ullage.store.store import Lease, Revise, SharedKey, Store
+from ullage.store.tenants import TenantStore
+from ullage_agent.loop.quotas import DAY_S, Quota, SpentBy, TenantQuota
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.copying import fork
+from ullage_agent.runtime.hosting import Host, TenantHost
+from ullage_agent.runtime.quotas import (
     KNOWN_S,
     Quotas,
     all_quotas,
     change_quota,
     new_session,
 )
-from ullage.runtime.subagent import subagent
-from ullage.store.store import Lease, Revise, SharedKey, Store
-from ullage.store.tenants import TenantStore
+from ullage_agent.runtime.subagent import subagent
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 __all__ = ["new_database", "new_place", "place", "store"]
 

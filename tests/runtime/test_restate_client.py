@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from ullage.runtime.restate_client import PUBLIC_KEY, answers, restate_client
+from ullage_cluster.restate.client import PUBLIC_KEY, answers, restate_client
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 

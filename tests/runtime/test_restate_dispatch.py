@@ -17,12 +17,13 @@ import pytest
 
 from tests.restate import new_restate, shared_restate
 from tests.runtime.test_dispatch import Drives
-from ullage.cli.local_restate import LocalRestate, free_ports
 from ullage.errors import SettingError
-from ullage.runtime.restate_admin import reason_of, register_workers
-from ullage.runtime.restate_client import restate_client
-from ullage.runtime.restate_dispatch import ListenAddress, RestateDispatch
 from ullage.tasks import background
+from ullage_agent.runtime.dispatch import ListenAddress
+from ullage_cluster.cli.local_restate import LocalRestate, free_ports
+from ullage_cluster.restate.admin import reason_of, register_workers
+from ullage_cluster.restate.client import restate_client
+from ullage_cluster.restate.dispatch import RestateDispatch
 
 FREE = ListenAddress("127.0.0.1", 0)
 
@@ -257,7 +258,7 @@ async def test_a_wake_without_a_worker_says_how_to_get_one(
     dispatch = RestateDispatch(server.ingress)
     with caplog.at_level(logging.WARNING):
         await dispatch.wake("one", 1)
-    assert "run `ullage dispatch register`" in caplog.text
+    assert "run `ullage admin dispatch register`" in caplog.text
     await dispatch.close()
 
 
@@ -282,7 +283,7 @@ async def test_registering_a_program_that_is_no_worker_says_so_shortly() -> None
             await serving
     assert str(refused.value) == (
         f"Restate at {admin} did not register {workers}: no worker answers there. Start a worker there first "
-        "(`ullage worker --dispatch restate --listen HOST:PORT`), at an address that Restate reaches."
+        "(`ullage admin worker --dispatch restate --listen HOST:PORT`), at an address that Restate reaches."
     )
 
 

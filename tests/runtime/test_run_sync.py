@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
 
 from tests.promises.stage import CLAUDE, agent_for, generated, script
 from ullage import Compactor
 from ullage.errors import CommandRefused
 from ullage.events import Event, ToolEnded
 from ullage.loop_thread import SHARED
-from ullage.runtime.agent import Agent
-from ullage.runtime.hooks import Hook
-from ullage.tools.tool import ToolContext
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hooks import Hook
+from ullage_agent.tools.tool import ToolContext
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 THREADS = 8
 CALLS = 3

@@ -18,15 +18,15 @@ from ullage.importers import Found, FoundSession, ImportedSession, read
 from ullage.importers.growing import LogEnds
 from ullage.importers.places import Looked
 from ullage.meter.meter import Meter
-from ullage.runtime import running as module
-from ullage.runtime.running import (
+from ullage.store.sqlite.store import SqliteStore
+from ullage.watching import running as module
+from ullage.watching.running import (
     RETRY_S,
     RunningList,
     RunningSession,
     first_line,
     running_sessions,
 )
-from ullage.store.sqlite.store import SqliteStore
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
 """Of the day that ``write_log``'s calls are of, in any time zone up to nine hours from UTC."""

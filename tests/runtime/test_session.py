@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Server
 
 from tests.agents import haiku
 from ullage.errors import (
@@ -22,10 +19,13 @@ from ullage.errors import (
 )
 from ullage.events import Event, Queued, TurnStarted
 from ullage.messages import FilePart, Message, TextPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import INTERRUPTED
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import INTERRUPTED
+from ullage_agent.runtime.session import Session
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.server import Server
 
 from tests.promises.stage import CLAUDE, agent_for, generated, script
 from ullage import ToolContext, subagent, tool
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, TurnStarted
 from ullage.messages import Message, TextPart, ToolResultPart
-from ullage.runtime.agent import Agent
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
+from ullage_simulators.server import Server
 
 
 class Cellar:

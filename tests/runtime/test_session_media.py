@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.server import Server
 
 from tests.agents import haiku
 from tests.codec.test_dimensions import IMAGES
@@ -25,9 +23,11 @@ from tests.promises.stage import (
 )
 from ullage.errors import InputError
 from ullage.messages import FilePart, ImagePart
-from ullage.runtime.agent import Agent
-from ullage.runtime.message_input import FILE_BYTES
-from ullage.runtime.session_runtime import BLOB_SOURCE
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.message_input import FILE_BYTES
+from ullage_agent.runtime.session_runtime import BLOB_SOURCE
+from ullage_simulators import running
+from ullage_simulators.server import Server
 
 WHOLE = [data + b"\xff\xd9 IEND" for data in IMAGES if not data.startswith(b"BM")]
 MIMES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/webp", "image/webp"]

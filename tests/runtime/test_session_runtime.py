@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.agents import haiku
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 
 
 def agent(place: Path) -> Agent:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.agents import haiku
 from ullage.errors import SettingError
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
 
 
 def agent(place: Path) -> Agent:

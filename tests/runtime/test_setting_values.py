@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.errors import SettingError
-from ullage.runtime import setting_values as values
-from ullage.runtime.setting_values import McpServerSetting
+from ullage_agent.runtime import setting_values as values
+from ullage_agent.runtime.setting_values import McpServerSetting
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.agent.budgets import Budget
 from ullage.errors import SettingError
 from ullage.meter.meter import Meter
-from ullage.runtime.setting_values import McpServerSetting
-from ullage.runtime.settings import (
+from ullage.wire.call import Retries
+from ullage.wire.client import Timeouts
+from ullage_agent.loop.budgets import Budget
+from ullage_agent.runtime.setting_values import McpServerSetting
+from ullage_agent.runtime.settings import (
     KEYS,
     PER_MODEL,
     Settings,
@@ -17,8 +19,6 @@ from ullage.runtime.settings import (
     environment_name,
     meaning_of,
 )
-from ullage.wire.call import Retries
-from ullage.wire.client import Timeouts
 
 
 def test_the_defaults_are_those_of_the_parts_they_are_for() -> None:

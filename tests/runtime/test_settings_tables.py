@@ -1,6 +1,6 @@
 from scripts.settings_tables import PAGE, authority_table, page, table
 from ullage.codec.wires import WIRES
-from ullage.runtime.settings import KEYS
+from ullage_agent.runtime.settings import KEYS
 
 
 def test_the_documentation_shows_the_settings_as_they_are_made() -> None:

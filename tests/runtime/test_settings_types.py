@@ -7,8 +7,8 @@ from typing import get_type_hints
 import pytest
 
 from scripts.make_settings_types import OWN_PARAMETERS, TARGET, argument_type, source
-from ullage.runtime.settings import KEYS
-from ullage.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.settings import KEYS
+from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, until
 from ullage.events import Event, ToolStarted
-from ullage.runtime.agent import Agent
-from ullage.runtime.subagent import child_of, subagent
 from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import SqliteStore
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.subagent import child_of, subagent
+from ullage_simulators import Scenario, Server, running
 
 
 class Crash(Exception):

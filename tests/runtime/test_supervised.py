@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, running
-from ullage_simulators.server import Server
 
 from tests.promises.stage import (
     CLAUDE,
@@ -22,14 +20,16 @@ from tests.promises.stage import (
 )
 from ullage.errors import InternalError, StoreUnavailable
 from ullage.events import DraftPiece, Event, TurnEnded, TurnPaused
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import Result
-from ullage.runtime.session import Session
-from ullage.server.sessions import session_state
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint, Lease
-from ullage.tools.functions import tool
 from ullage.wire.client import Client, Heard, Incoming, Post
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.functions import tool
+from ullage_server.sessions import session_state
+from ullage_simulators import Scenario, running
+from ullage_simulators.server import Server
 
 
 class Broken(Exception):

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import read, running
 
 from tests.agents import haiku
 from ullage.events import CompactionCommitted, Event, MessageAdded, SessionStarted
 from ullage.messages import Message, Role, TextPart
 from ullage.meter.reading import Reading
-from ullage.runtime.agent import Agent
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.mcp import McpServer
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.mcp import McpServer
+from ullage_simulators import read, running
 
 SYSTEM = "You look after casks. " * 200
 

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.prompt import ScriptContext
 
 from tests.promises.stage import generated, of_kind, script
 from ullage import Agent, TurnContext
 from ullage.errors import RequestRejected
 from ullage.events import EpochChanged, Event, MessageAdded, SystemChanged
 from ullage.messages import SystemBlock
-from ullage.runtime.system_notes import PROMPT, REMOVED, REPLACED, _by_name
+from ullage_agent.runtime.system_notes import PROMPT, REMOVED, REPLACED, _by_name
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.prompt import ScriptContext
 
 BOUND = "claude-fable-5-1"
 THINKS = {"reasoning": "Let me look. " * 5, "text": "Half full."}

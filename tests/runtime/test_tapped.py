@@ -11,7 +11,7 @@ import pytest
 from tests.cases import case
 from ullage.bounds import ANSWER_AT_MOST
 from ullage.messages import Request
-from ullage.runtime.tapped import UnreadableTap, read_answer, read_request, unpacked
+from ullage.metering.tapped import UnreadableTap, read_answer, read_request, unpacked
 
 REQUEST = Request(wire="generateContent", model="gemini-3-pro", provider="google")
 

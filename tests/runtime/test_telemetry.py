@@ -10,8 +10,6 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from tests.processes import run_python
@@ -28,8 +26,10 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.installation import extra_command
-from ullage.runtime.telemetry import Telemetry
 from ullage.usage import Usage
+from ullage_agent.runtime.telemetry import Telemetry
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 MADE = Fingerprint(endpoint="google", model="gemini-3-flash")
 
@@ -244,7 +244,7 @@ WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = None
 from ullage.errors import MissingExtra
-from ullage.runtime.telemetry import Telemetry
+from ullage_agent.runtime.telemetry import Telemetry
 try:
     Telemetry()
 except MissingExtra as problem:

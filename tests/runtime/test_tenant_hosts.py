@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.agents import haiku
 from ullage.errors import SessionNotFound, SettingError
-from ullage.runtime.agent import Agent
-from ullage.runtime.hosting import Host, TenantHost
-from ullage.runtime.subagent import subagent
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hosting import Host, TenantHost
+from ullage_agent.runtime.subagent import subagent
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 KEY = {"ANTHROPIC_API_KEY": "x"}
 

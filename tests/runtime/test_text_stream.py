@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.server import Server
 
 from tests.promises.stage import SIX, Speaker, agent_for, generated, script
 from ullage import tool
 from ullage.errors import CommandRefused, ProviderError, WrongType
 from ullage.events import DraftPiece, ToolEnded
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
+from ullage_simulators.server import Server
 
 WIRES = pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 STORY = "Once there was a cask. " * 40

@@ -12,9 +12,9 @@ from tests.importers.test_calls import line
 from ullage.cli import main
 from ullage.events import CallEnded, CallStarted, Event, SessionStarted
 from ullage.importers import find_sessions
-from ullage.runtime.running import Running, RunningList
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage.watching.running import Running, RunningList
 from ullage_programs.settings import PROXY_FILE
 
 DAY = "2026-01-20"

@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from ullage_simulators import Server, running
 
 from tests.promises.stage import CLAUDE, agent_for, generated, script
 from ullage.errors import SessionNotFound, SettingError
 from ullage.events import SettingsChanged
 from ullage.messages import Tool
-from ullage.runtime.agent import Agent
-from ullage.runtime.layers import Layer
-from ullage.runtime.subagent import subagent
-from ullage.server.background import http_server
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.mcp import McpServer
-from ullage.tools.tool import AgentTool, Output
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.subagent import subagent
+from ullage_agent.tools.mcp import McpServer
+from ullage_agent.tools.tool import AgentTool, Output
+from ullage_server.background import http_server
+from ullage_simulators import Server, running
 
 PAYS = {
     "when": {"contains": "Pay", "after": "user"},

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.server import Server
 
 from tests.promises.stage import SIX, Speaker, agent_for, script
 from tests.runtime.test_session_deps import results
 from ullage import ToolRetry, tool
 from ullage.events import ToolEnded, ToolStarted
-from ullage.runtime.agent import Agent
+from ullage_agent.runtime.agent import Agent
+from ullage_simulators import running
+from ullage_simulators.server import Server
 
 CALL: dict[str, Any] = {"calls": [{"name": "level", "arguments": {"cask": 12}}]}
 

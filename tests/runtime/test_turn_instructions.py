@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Call, ScriptedAnswer
-from ullage_simulators.prompt import ScriptContext
 
 from tests.agents import KEY, haiku
 from ullage import Agent, TurnContext
 from ullage.errors import InternalError, SettingError
 from ullage.events import SystemChanged
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.prompt import ScriptContext
 
 
 @dataclass

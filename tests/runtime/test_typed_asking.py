@@ -11,15 +11,15 @@ from typing import Any, Literal, NotRequired, TypedDict
 import msgspec
 import pytest
 from pydantic import BaseModel, Field
+
+from ullage import Agent, Meter
+from ullage.errors import AnswerInvalid, SettingError, UllageError
 from ullage_simulators import Scenario, running
 from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.answer_format import sample_text
 from ullage_simulators.faults import Fault
 from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.server import Exchange, Server
-
-from ullage import Agent, Meter
-from ullage.errors import AnswerInvalid, SettingError, UllageError
 
 KEYS = {
     "OPENAI_API_KEY": "none",

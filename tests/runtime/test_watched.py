@@ -18,7 +18,7 @@ from ullage.importers import FoundSession, ImportedSession
 from ullage.importers.calls import read_calls
 from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.meter import Meter
-from ullage.runtime.watched import Seen, UnusableSession, Watched
+from ullage.watching.watched import Seen, UnusableSession, Watched
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "importers" / "fixtures"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
+from ullage_simulators import running
 
 ANSWERS = (
     {

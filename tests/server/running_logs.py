@@ -12,11 +12,11 @@ from ullage.directories import data_directory
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted
 from ullage.importers import find_sessions
 from ullage.messages import Message, TextPart
-from ullage.runtime.running import RunningList
-from ullage.server.live import LiveSessions
 from ullage.store.sqlite.store import SqliteStore
 from ullage.usage import Usage
+from ullage.watching.running import RunningList
 from ullage_programs.settings import PROXY_FILE
+from ullage_server.live import LiveSessions
 
 
 class GrowingSession:

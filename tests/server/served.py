@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import httpx2
-from ullage_simulators.scenario import Scenario, read
 
-from ullage.runtime.agent import Agent
-from ullage.runtime.dispatch import Dispatch
-from ullage.server.app import application
-from ullage.server.connections import StreamSlots, TimeLimits
-from ullage.server.guard import LOOPBACK
-from ullage.server.live import LiveSessions
-from ullage.server.metrics import Metrics, measured
-from ullage.server.serving import HttpServer, listener, url_of
-from ullage.server.tokens import Tokens, TokenSource
 from ullage.store.places import store_at
 from ullage.store.store import Store
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.dispatch import Dispatch
+from ullage_server.app import application
+from ullage_server.connections import StreamSlots, TimeLimits
+from ullage_server.guard import LOOPBACK
+from ullage_server.live import LiveSessions
+from ullage_server.metrics import Metrics, measured
+from ullage_server.serving import HttpServer, listener, url_of
+from ullage_server.tokens import Tokens, TokenSource
+from ullage_simulators.scenario import Scenario, read
 
 MODEL = "anthropic:claude-haiku-4-5"
 WAIT_S = 60.0

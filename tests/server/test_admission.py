@@ -10,7 +10,7 @@ from tests.cases import case
 from tests.server.raw import exchange, request
 from tests.server.served import Local
 from ullage.hosts import host_name
-from ullage.server.admission import RequestHead, origin_of, refusal
+from ullage_server.admission import RequestHead, origin_of, refusal
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 

@@ -8,8 +8,8 @@ from ullage.advice.next_compaction import NextCompaction
 from ullage.advice.savings import SavedShare, TokenSaving
 from ullage.advice.suggestion import Suggestion
 from ullage.advice.suggestions import Advice
-from ullage.server.advice_view import NAMED, advice_view
-from ullage.server.window_map import window_map
+from ullage_server.advice_view import NAMED, advice_view
+from ullage_server.window_map import window_map
 
 
 def made_history(count: int) -> WindowHistory:

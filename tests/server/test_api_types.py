@@ -5,7 +5,7 @@ import inspect
 import msgspec
 import pytest
 
-from ullage.server import api_types
+from ullage_server import api_types
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from ullage_simulators import running
-
 from tests.agents import haiku
 from tests.server.served import Api, Local, script, serving
-from ullage.server.app import HANDLERS, application
+from ullage_server.app import HANDLERS, application
+from ullage_simulators import running
 
 
 def test_every_handler_is_there_once() -> None:

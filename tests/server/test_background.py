@@ -2,12 +2,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from ullage_simulators import running
 
 from tests.agents import haiku
 from ullage.errors import SettingError, StoreUnavailable
-from ullage.runtime.agent import Agent
-from ullage.server.background import http_server
+from ullage_agent.runtime.agent import Agent
+from ullage_server.background import http_server
+from ullage_simulators import running
 
 
 def agent_at(store: Path, base_url: str = "http://127.0.0.1:1") -> Agent:

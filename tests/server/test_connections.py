@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.server.raw import connected, exchange, read_to_end, request
 from tests.server.served import Api, Local, patiently, process, serving
-from ullage.server.admission import HEAD_BYTES
-from ullage.server.connections import (
+from ullage_server.admission import HEAD_BYTES
+from ullage_server.connections import (
     PENDING_ROUNDS,
     StreamSlots,
     TimeLimits,

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.server.served import Api, script, serving
-from ullage.server.api_types import NewMessage
-from ullage.server.conversation import KEYS_KEPT, IdempotencyKeys, UnusableMessage
+from ullage_server.api_types import NewMessage
+from ullage_server.conversation import KEYS_KEPT, IdempotencyKeys, UnusableMessage
+from ullage_simulators import running
 
 
 def png(width: int, height: int) -> bytes:

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from ullage_simulators import running
 
 from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.events import DraftPiece, Event, Renamed
-from ullage.server import event_stream
-from ullage.server.event_stream import StreamPosition, frames, moved, position_of
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
+from ullage_server import event_stream
+from ullage_server.event_stream import StreamPosition, frames, moved, position_of
+from ullage_simulators import running
 
 LONG = {
     "when": {"contains": "at length"},
@@ -259,8 +259,8 @@ def test_a_deleted_session_ends_its_streams(api: Api) -> None:
 
 
 def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
-    from ullage.runtime.hosting import Host
-    from ullage.server.event_stream import frames
+    from ullage_agent.runtime.hosting import Host
+    from ullage_server.event_stream import frames
 
     async def hear() -> list[bytes]:
         agent = haiku(tmp_path / "s.db", environment={})

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from tests.server.served import Api, Local, serving
-from ullage.server.guard import Guard
-from ullage.server.tokens import Tokens
+from ullage_server.guard import Guard
+from ullage_server.tokens import Tokens
 
 TOKEN = "correct horse battery staple"
 

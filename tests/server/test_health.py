@@ -16,15 +16,15 @@ from tests.disks import fill, small_disk
 from tests.server.served import MODEL, Api, serving
 from ullage.errors import StoreUnavailable
 from ullage.messages import Message, TextPart
-from ullage.runtime.agent import Agent
-from ullage.runtime.dispatch import Embedded
-from ullage.runtime.hosting import Host
-from ullage.server.metrics import Metrics, measured
-from ullage.server.monitoring import serve_monitoring
-from ullage.server.serving import listener, url_of
-from ullage.server.tokens import Tokens
 from ullage.store.sqlite.store import SqliteStore
 from ullage.tasks import background
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_agent.runtime.hosting import Host
+from ullage_server.metrics import Metrics, measured
+from ullage_server.monitoring import serve_monitoring
+from ullage_server.serving import listener, url_of
+from ullage_server.tokens import Tokens
 
 TOKEN = "the-token-of-the-worker"
 KNOWN = {"Authorization": f"Bearer {TOKEN}"}

@@ -10,9 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
-from ullage_simulators.server import Server
 
 from tests.server.served import Api, Local, serving
 from tests.tiers import first_of
@@ -35,6 +32,9 @@ from ullage.events import (
 from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.store.export import Header, one_line
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server
 
 
 def hostile(place: Path) -> list[Event]:

@@ -12,10 +12,10 @@ from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, serving
 from ullage.errors import InputError
 from ullage.importers import read
-from ullage.runtime.running import log_meter
-from ullage.server.live import MOST_VIEWS, REST, live_id
-from ullage.server.problems import NoLiveSession
-from ullage.server.tokens import TokenStore
+from ullage.watching.running import log_meter
+from ullage_server.live import MOST_VIEWS, REST, live_id
+from ullage_server.problems import NoLiveSession
+from ullage_server.tokens import TokenStore
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.server.running_logs import live_in, metered
-from ullage.runtime.running import RunningSession
-from ullage.server import live_subagents
-from ullage.server.live_subagents import Subagents
+from ullage.watching.running import RunningSession
+from ullage_server import live_subagents
+from ullage_server.live_subagents import Subagents
 
 
 class Clock:

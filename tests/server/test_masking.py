@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from tests.server.raw import exchange, request
 from tests.server.served import Api, process
-from ullage.server.app import HANDLERS
-from ullage.server.masking import MaskingFormatter, Secrets, secrets_in
-from ullage.server.scopes import name_of
-from ullage.server.tokens import TokenStore
+from ullage.masking import MaskingFormatter, Secrets, secrets_in
+from ullage_server.app import HANDLERS
+from ullage_server.scopes import name_of
+from ullage_server.tokens import TokenStore
 
 KEY = "sk-ant-planted-provider-key-0001"
 OTHER_KEY = "sk-planted-openai-key-0002"

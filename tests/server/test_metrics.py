@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
-from ullage_simulators import running
 
 from tests.server.served import Local, patiently, script, serving
 from ullage.errors import SessionNotFound
 from ullage.events import Amount, CallEnded, CallStarted, CancelAsked, TurnEnded
-from ullage.server.metrics import MOST_AWAITED, MOST_PLACES, Metrics, measured
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import WaitingPlace
 from ullage.usage import Usage
+from ullage_server.metrics import MOST_AWAITED, MOST_PLACES, Metrics, measured
+from ullage_simulators import running
 
 
 def told(server: Local) -> dict[tuple[str, ...], float]:

@@ -18,13 +18,13 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from ullage_simulators import running
 
 from tests.server.running_logs import GrowingSession, live_in
 from tests.server.served import Api, Local, script, serving
 from tests.tiers import examples
-from ullage.server.app import HANDLERS
-from ullage.server.openapi import type_schemas
+from ullage_server.app import HANDLERS
+from ullage_server.openapi import type_schemas
+from ullage_simulators import running
 
 EXAMPLES = examples(40)
 """Requests for each operation and kind of path."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ullage.errors import SettingError
-from ullage.server.own_token import own_token
-from ullage.server.tokens import PREFIX, Tokens
+from ullage_server.own_token import own_token
+from ullage_server.tokens import PREFIX, Tokens
 
 
 def test_it_is_made_once_for_the_user_alone(tmp_path: Path) -> None:

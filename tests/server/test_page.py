@@ -3,7 +3,7 @@
 import pytest
 
 from tests.server.served import Api
-from ullage.server.page import KINDS, PAGE
+from ullage_server.page import KINDS, PAGE
 
 
 @pytest.mark.parametrize(

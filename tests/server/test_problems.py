@@ -23,10 +23,10 @@ from ullage.errors import (
     StoreUnavailable,
     UllageError,
 )
-from ullage.server.api_types import Problem
-from ullage.server.masking import Secrets
-from ullage.server.problems import handle_error, of_error, of_http_error
-from ullage.server.tokens import ANYONE
+from ullage.masking import Secrets
+from ullage_server.api_types import Problem
+from ullage_server.problems import handle_error, of_error, of_http_error
+from ullage_server.tokens import ANYONE
 
 
 def every_error() -> list[type[UllageError]]:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.server.served import Api, serving
-from ullage.agent.quotas import DAY_S, Quota
-from ullage.runtime.quotas import change_quota
-from ullage.server.tokens import TokenStore
 from ullage.store.places import store_at
+from ullage_agent.loop.quotas import DAY_S, Quota
+from ullage_agent.runtime.quotas import change_quota
+from ullage_server.tokens import TokenStore
 
 REFUSED = "urn:ullage:problem:refused"
 
 
 def set_quota(path: Path, **limits: Any) -> None:
-    """As `ullage quota set acme` does, from another process."""
+    """As `ullage admin quota set acme` does, from another process."""
 
     async def change() -> None:
         store = store_at(path)

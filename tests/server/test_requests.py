@@ -12,7 +12,7 @@ from litestar.exceptions import ClientException
 from tests.hostile.logs import DEEP, claude
 from tests.server.raw import connected, request
 from tests.server.served import Api, Local, patiently
-from ullage.server.requests import RESERVED, usable_id
+from ullage_server.requests import RESERVED, usable_id
 
 EXPORT = {"format": "ullage-session", "version": 1, "session": "left"}
 

@@ -8,10 +8,10 @@ import pytest
 from litestar import get
 
 from tests.server.served import Local, serving
-from ullage.server.app import HANDLERS
-from ullage.server.guard import LINK
-from ullage.server.scopes import NEEDED, check_table, name_of
-from ullage.server.tokens import INCLUDED, SCOPES, TokenStore
+from ullage_server.app import HANDLERS
+from ullage_server.guard import LINK
+from ullage_server.scopes import NEEDED, check_table, name_of
+from ullage_server.tokens import INCLUDED, SCOPES, TokenStore
 
 CHANGES = {"post", "put", "patch", "delete"}
 READING = {"look_at_log", "redeem_link"}

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from ullage_simulators import running
 
 from tests.machines import ServerProcess, WorkerProcess
 from tests.server.served import (
@@ -29,8 +28,9 @@ from tests.server.served import (
 from tests.tiers import first_of
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
-from ullage.server.serving import is_loopback, listener, url_of
 from ullage.store.sqlite.store import SqliteStore
+from ullage_server.serving import is_loopback, listener, url_of
+from ullage_simulators import running
 
 STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
 

@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.postgres import database
 from tests.server.served import Api, Local, patiently, script, serving
-from ullage.agent.loop import Loop, OpenCall, QueuedMessage
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
-from ullage.runtime.dispatch import Embedded
-from ullage.server.sessions import line_of, state_of
 from ullage.store.store import SessionRow
+from ullage.turns.loop import Loop, OpenCall, QueuedMessage
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_server.sessions import line_of, state_of
+from ullage_simulators import running
 
 
 def test_a_session_begins_with_the_model_and_settings_that_were_said(api: Api) -> None:

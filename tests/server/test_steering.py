@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
-from ullage.tools.functions import tool
+from ullage_agent.tools.functions import tool
+from ullage_simulators import running
 
 ASKS = {
     "when": {"contains": "press", "after": "user"},

@@ -15,8 +15,8 @@ import pytest
 
 from tests.postgres import database
 from tests.server.served import Api, Local, serving
-from ullage.server.scopes import OF_THE_OPERATOR
-from ullage.server.tokens import TokenStore
+from ullage_server.scopes import OF_THE_OPERATOR
+from ullage_server.tokens import TokenStore
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -286,7 +286,7 @@ def test_a_refused_token_is_told_what_to_do_and_not_what_exists(tenants: Tenants
     wants = {
         "wrong": (401, "The token is wrong."),
         expired: (401, "The token 'expired' expired on 1970-01-01"),
-        reader: (403, "`ullage token add NAME --scope write --tenant other`"),
+        reader: (403, "`ullage admin token add NAME --scope write --tenant other`"),
     }
     for api, (status, text) in zip(tenants.clients(*wants), wants.values(), strict=True):
         answers = [

@@ -14,14 +14,14 @@ import pytest
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
 from ullage.errors import SettingError, StoreUnavailable
 from ullage.guessing import WRONG_AT_ONCE
-from ullage.server.tokens import (
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_server.tokens import (
     Bearer,
     TokenRecord,
     Tokens,
     TokenStore,
     TokenTable,
 )
-from ullage.store.postgres.store import PostgresStore
 
 NOW = 1_000_000.0
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from ullage_simulators import running
 
 from tests.hostile.logs import claude
 from tests.importers.first_calls import claude_code
@@ -22,12 +21,13 @@ from ullage.importers import read
 from ullage.messages import Request
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.runtime.agent import Agent
-from ullage.runtime.hooks import Hook
-from ullage.server.app import LOGS_AT_ONCE, application
-from ullage.server.serving import HttpServer, listener, url_of
-from ullage.server.window import step_lines
 from ullage.store.overhead import OverheadStore
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hooks import Hook
+from ullage_server.app import LOGS_AT_ONCE, application
+from ullage_server.serving import HttpServer, listener, url_of
+from ullage_server.window import step_lines
+from ullage_simulators import running
 
 MOMENTS = 1_000
 

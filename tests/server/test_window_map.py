@@ -7,7 +7,7 @@ import pytest
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import CallRow, ItemLife
-from ullage.server.window_map import (
+from ullage_server.window_map import (
     COLUMNS,
     LONGEST,
     MOST_CATEGORIES,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httpx2
+
 from ullage_simulators.server import Server
 
 Body = dict[str, Any]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from ullage_simulators import Scenario, running
 
 from tests.simulators.asking import Talk
+from ullage_simulators import Scenario, running
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ullage_simulators.answer import Call, ScriptedAnswer, default_answer, speak
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Body, Talk, said
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 MODEL = "claude-fable-5-2"
 BETAS: dict[str, str | None] = {

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from anthropic.types.beta import BetaContentBlockParam
 from anthropic.types.beta.message_create_params import MessageCreateParamsBase
+
+from tests.simulators.asking import WEATHER, Ask, Body, Talk
 from ullage_simulators import read, running
 from ullage_simulators.anthropic.checks import BLOCKS, FIELDS
 from ullage_simulators.anthropic.compaction import KIND
 from ullage_simulators.anthropic.tools import CHANGES
-
-from tests.simulators.asking import WEATHER, Ask, Body, Talk
 
 NEWEST = "claude-opus-5-5"
 OLD = "claude-sonnet-4-5"

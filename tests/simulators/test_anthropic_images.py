@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Body, Talk
 from tests.simulators.test_anthropic_rules import png
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 OLD = "claude-sonnet-4-6"
 NEW = "claude-opus-4-7"

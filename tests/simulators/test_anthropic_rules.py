@@ -3,13 +3,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.anthropic.rules import RULES
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from tests.simulators.compactions import ANTHROPIC_CASES
 from tests.simulators.threads import THREAD_CASES
+from ullage_simulators import running
+from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.scenario import read
 
 PATH = "/v1/messages"
 TOOL: Body = {"name": "get_weather", "input_schema": WEATHER}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.simulators.asking import Ask, Body, Talk
+from ullage_simulators import running
 
 CONTROLS: dict[str, str | None] = {
     "anthropic-beta": "thinking-binding-controls-2026-08-01"

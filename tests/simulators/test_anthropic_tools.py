@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.simulators.asking import Ask, Body, Talk
+from ullage_simulators import running
 
 MODEL = "claude-opus-5"
 BETAS: dict[str, str | None] = {

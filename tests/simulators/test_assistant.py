@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ullage_simulators.assistant import MOST_STEPS, harmless_answer, own_words
 from ullage_simulators.prompt import DeclaredTool, Piece, ScriptContext
 

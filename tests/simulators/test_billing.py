@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 LONG = "All work and no play makes a dull day. " * 300
 PINS = {

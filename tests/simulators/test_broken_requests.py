@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ullage_simulators import running
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
+from ullage_simulators import running
 
 USER: Body = {"role": "user", "content": "hello"}
 TOOL: Body = {

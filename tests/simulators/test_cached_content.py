@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from google import genai
 from google.genai import errors, types
+
 from ullage_simulators import Server, running
 
 MODEL = "gemini-2.5-flash"

@@ -3,14 +3,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from ullage_simulators import running
 from ullage_simulators.chat import rules
 from ullage_simulators.chat.simulator import Chat
 from ullage_simulators.chat.variants import VARIANTS
 from ullage_simulators.responses.simulator import Responses
 from ullage_simulators.scenario import read
-
-from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 
 PATH = "/chat/completions"
 HI: Body = {"role": "user", "content": "say get_weather"}

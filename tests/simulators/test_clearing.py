@@ -7,6 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
+
 from ullage_simulators import Server, running
 
 MODEL = "claude-sonnet-4-6"

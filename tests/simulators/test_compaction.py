@@ -8,8 +8,6 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Talk, prove, said
 from tests.simulators.compactions import (
@@ -25,6 +23,8 @@ from tests.simulators.compactions import (
     window_of,
     with_block,
 )
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 BETAS = ["compact-2026-09-04"]
 

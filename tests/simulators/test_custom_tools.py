@@ -5,10 +5,10 @@ from typing import Any
 
 import openai
 import pytest
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Body, Talk
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 PATCH = "*** Begin Patch\n+ hello\n*** End Patch"
 SCRIPT = {

@@ -1,9 +1,8 @@
 from pathlib import Path
 
+from tests.simulators.rule_tables import markdown, models, tables
 from ullage_simulators.faults import KINDS
 from ullage_simulators.refusal import OWN, QUOTED
-
-from tests.simulators.rule_tables import markdown, models, tables
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "packages" / "ullage-simulators"

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 import pytest
+
+from tests.simulators.asking import Ask, Talk
 from ullage_simulators import running
 from ullage_simulators.faults import HUGE, TINY
 from ullage_simulators.scenario import read
-
-from tests.simulators.asking import Ask, Talk
 
 ASKS: dict[str, Ask] = {
     "anthropic": Ask(

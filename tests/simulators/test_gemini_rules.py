@@ -3,11 +3,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from ullage_simulators import running
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.scenario import read
-
-from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 
 THREE = "/v1beta/models/gemini-3-flash-preview:generateContent"
 TWO = "/v1beta/models/gemini-2.5-flash:generateContent"

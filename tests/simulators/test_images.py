@@ -4,9 +4,9 @@ import base64
 from typing import Any
 
 import pytest
-from ullage_simulators.image_size import pixels, pixels_of_url
 
 from tests.simulators.asking import Ask, Body, Talk
+from ullage_simulators.image_size import pixels, pixels_of_url
 
 
 def png(width: int, height: int) -> str:

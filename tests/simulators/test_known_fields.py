@@ -11,6 +11,7 @@ from openai.types.responses import (
     response_create_params,
     response_input_item_param,
 )
+
 from ullage_simulators.chat.checks import FIELDS as CHAT_FIELDS
 from ullage_simulators.gemini.checks import _CALL, _CONTENT, _PART, _RESPONSE
 from ullage_simulators.responses.checks import COMPACT_FIELDS, FIELDS, TYPES

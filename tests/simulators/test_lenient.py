@@ -3,6 +3,11 @@
 from typing import Any
 
 import pytest
+
+from tests.simulators.asking import Ask, Body, Maker, Talk
+from tests.simulators.test_anthropic_rules import CASES as ANTHROPIC
+from tests.simulators.test_gemini_rules import CASES as GEMINI
+from tests.simulators.test_responses_rules import CASES as RESPONSES
 from ullage_simulators import Scenario, running
 from ullage_simulators.anthropic.rules import RULES as ANTHROPIC_RULES
 from ullage_simulators.command import _print_exchange, main
@@ -10,11 +15,6 @@ from ullage_simulators.gemini.rules import RULES as GEMINI_RULES
 from ullage_simulators.responses.rules import RULES as RESPONSES_RULES
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Exchange
-
-from tests.simulators.asking import Ask, Body, Maker, Talk
-from tests.simulators.test_anthropic_rules import CASES as ANTHROPIC
-from tests.simulators.test_gemini_rules import CASES as GEMINI
-from tests.simulators.test_responses_rules import CASES as RESPONSES
 
 HI: Body = {"role": "user", "content": "hello"}
 

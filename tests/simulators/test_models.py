@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.simulators.asking import Ask, Body, Talk
 from ullage_simulators import running
 from ullage_simulators.models import _NEWEST, MODELS, model_of_family
 from ullage_simulators.scenario import Scenario
-
-from tests.simulators.asking import Ask, Body, Talk
 
 ROOT = Path(__file__).parents[2]
 SERVED = (
@@ -97,7 +97,7 @@ NO_CHAT = re.compile(
 
 def catalogued() -> list[tuple[str, str]]:
     """The names that the catalogue spells out, each with the family of its provider's wire."""
-    text = (ROOT / "src/ullage/models/catalogue.json").read_text("utf-8")
+    text = (ROOT / "packages/ullage/src/ullage/models/catalogue.json").read_text("utf-8")
     providers = json.loads(text)["providers"]
     names = []
     for provider in SERVED:

@@ -8,6 +8,7 @@ import urllib.request
 from typing import Any
 
 import pytest
+
 from ullage_simulators import running
 from ullage_simulators.rate_limit import RateLimit
 from ullage_simulators.scenario import read

@@ -1,4 +1,5 @@
 import pytest
+
 from ullage_simulators.refusal import OWN, QUOTED, Confidence, Rule, refuse
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import openai
 import pytest
-from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
+from ullage_simulators import Server, running
 
 TOOL: Any = {
     "type": "function",

@@ -2,12 +2,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ullage_simulators import running
-from ullage_simulators.responses.rules import RULES
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from tests.simulators.compactions import altered_item
+from ullage_simulators import running
+from ullage_simulators.responses.rules import RULES
+from ullage_simulators.scenario import read
 
 PATH = "/responses"
 TOOL: Body = {"type": "function", "name": "get_weather", "parameters": WEATHER}

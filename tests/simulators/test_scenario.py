@@ -3,11 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.simulators.asking import WEATHER, Ask, Body, Talk
 from ullage_simulators import Scenario, SimulatorError, load, running
 from ullage_simulators.prompt import ScriptContext as Asked
 from ullage_simulators.scenario import read
-
-from tests.simulators.asking import WEATHER, Ask, Body, Talk
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.toml"))
 

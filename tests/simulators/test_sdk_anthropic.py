@@ -5,9 +5,9 @@ from typing import Any
 
 import anthropic
 import pytest
-from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
+from ullage_simulators import Server, running
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from google import genai
 from google.genai import errors, types
-from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
+from ullage_simulators import Server, running
 
 MODELS = ["gemini-3-flash-preview", "gemini-2.5-flash"]
 ASKED = types.Content(

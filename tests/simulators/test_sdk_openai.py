@@ -8,9 +8,9 @@ from typing import Any
 
 import openai
 import pytest
-from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
+from ullage_simulators import Server, running
 
 TOOL: Any = {
     "type": "function",

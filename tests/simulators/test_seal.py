@@ -1,5 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ullage_simulators.seal import digest, seal, unseal
 
 

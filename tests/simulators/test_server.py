@@ -6,12 +6,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from ullage_simulators import running
-from ullage_simulators.scenario import read
-from ullage_simulators.server import prepared
 
 from tests.processes import run_python
 from tests.simulators.asking import Ask, Talk
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import prepared
 
 CHAT = Ask(
     "/chat/completions",

@@ -8,12 +8,12 @@ from typing import Any
 import openai
 import pytest
 from openai.resources.responses.responses import ResponsesConnection
-from ullage_simulators import Server, read, running
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 from websockets.sync.connection import Connection
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
+from ullage_simulators import Server, read, running
 
 TOOL: Any = {
     "type": "function",

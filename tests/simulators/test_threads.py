@@ -9,8 +9,6 @@ from typing import Any
 import anthropic
 import pytest
 from anthropic import beta_async_tool, beta_tool
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Body, Talk
 from tests.simulators.threads import (
@@ -22,6 +20,8 @@ from tests.simulators.threads import (
     created,
     started,
 )
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
 
 CASKS = "the gauge of the cask reads full and the cooper writes it down " * 40
 SCRIPT = read(

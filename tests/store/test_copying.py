@@ -14,7 +14,6 @@ from tests.store.sessions import said
 from tests.store.test_retention import full
 from tests.tiers import examples
 from tests.types.strategies import EVENT_TYPES, words
-from ullage.agent.quotas import Quota, SpentBy
 from ullage.encoding import decode_event, encode
 from ullage.errors import CommandRefused
 from ullage.events import (
@@ -27,12 +26,13 @@ from ullage.events import (
     RowDamaged,
     TurnStarted,
 )
-from ullage.runtime.quotas import Quotas, all_quotas, change_quota
 from ullage.store.copying import copy_quotas, copy_store
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
 from ullage.store.tenants import TenantStore
+from ullage_agent.loop.quotas import Quota, SpentBy
+from ullage_agent.runtime.quotas import Quotas, all_quotas, change_quota
 
 
 async def outcomes(source: Store, target: Store) -> dict[str, str]:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from ullage.agent.grants import Grant
 from ullage.errors import CommandRefused, UllageError
 from ullage.store.grants import KIND, ProjectGrants
+from ullage.turns.grants import Grant
 
 STATUS = Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1)
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 from tests.processes import run_python
 from ullage.store.places import store_at
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.urls import is_database_url
+from ullage_cluster.postgres.store import PostgresStore
 
 
 def test_a_path_is_a_file_of_sqlite(tmp_path: Path) -> None:
@@ -26,4 +26,4 @@ def test_without_its_driver_the_command_that_installs_it_is_said() -> None:
         "store_at('postgresql://localhost/ullage')"
     )
     done = run_python("-c", program)
-    assert "MissingExtra: A store in PostgreSQL needs the extra postgres" in done.stderr
+    assert "MissingExtra: This needs asyncpg. Install it: " in done.stderr

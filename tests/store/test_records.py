@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import database
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.records import FileRecords, Records
+from ullage_cluster.postgres.store import PostgresStore
 
 
 @pytest.fixture(params=("files", "postgres"))

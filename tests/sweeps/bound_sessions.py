@@ -17,10 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ullage_simulators import Server, running
-from ullage_simulators.models import MODELS
-from ullage_simulators.scenario import Scenario, read
-
 from tests.promises.stage import ADDRESSES, KEYS
 from ullage import tool
 from ullage.errors import UllageError
@@ -31,9 +27,12 @@ from ullage.events import (
     ReasoningRefused,
     TurnEnded,
 )
-from ullage.runtime.agent import Agent
-from ullage.runtime.session import Session
-from ullage.runtime.turn_instructions import TurnContext
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.turn_instructions import TurnContext
+from ullage_simulators import Server, running
+from ullage_simulators.models import MODELS
+from ullage_simulators.scenario import Scenario, read
 
 BINDING_RULES: Final = frozenset(
     {"prefix_changed", "thinking_edited", "thinking_left_out", "signature_invalid"}

@@ -21,7 +21,7 @@ import msgspec
 
 from tests.sweeps.lives import LIVES
 from tests.sweeps.orders import Ended, Order
-from ullage.tools.launcher import readable
+from ullage_agent.tools.launcher import readable
 
 WARM = "warm "
 

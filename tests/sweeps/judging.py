@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
-from ullage_simulators.server import Exchange
 
 from tests.sweeps.orders import Piece, Report, Shown
 from ullage.encoding import decode_event
@@ -25,6 +24,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage_simulators.server import Exchange
 
 IDEMPOTENT = ("look",)
 

@@ -23,15 +23,15 @@ from ullage.events import (
     ToolStarted,
     TurnEnded,
 )
-from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import Result
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
-from ullage.tools.functions import tool
-from ullage.tools.sandbox import Sandbox
-from ullage.tools.shell import shell
-from ullage.tools.tool import AgentTool, Output, ToolContext
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.session import Session
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.sandbox import Sandbox
+from ullage_agent.tools.shell import shell
+from ullage_agent.tools.tool import AgentTool, Output, ToolContext
 
 DEADLY: Final = "deadly"
 """A file of this name in a session's directory makes its shell command kill the process that runs it."""

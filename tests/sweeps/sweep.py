@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ullage_simulators import Server
-
 from tests.sweeps.forks import Forks
 from tests.sweeps.judging import Trace
 from tests.sweeps.orders import (
@@ -21,6 +19,7 @@ from tests.sweeps.orders import (
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import Server
 
 NEVER = Kill()
 

@@ -3,7 +3,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import IDEMPOTENT, judge_ledger, judge_turns
@@ -20,6 +19,7 @@ from ullage.events import (
     ToolStarted,
 )
 from ullage.messages import ToolCallPart, ToolResultPart
+from ullage_simulators import running
 
 ANTHROPIC = WIRES[0]
 ASKED = ["count", "press"]

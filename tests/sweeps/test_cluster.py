@@ -1,4 +1,4 @@
-"""``ullage cluster --local`` in a process of its own: a session at its two servers, nothing for other users of the
+"""``ullage admin cluster --local`` as a process: a session at its two servers, nothing for other users of the
 machine, and nothing is left at the end."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def opened(link: str) -> Iterator[Api]:
 def started(directory: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(CACHE.parent)}
     return subprocess.Popen(
-        [sys.executable, "-m", "ullage", "cluster", "--local"],
+        [sys.executable, "-m", "ullage", "admin", "cluster", "--local"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from ullage_simulators import running
 
 from tests.deployed import GIVEN, Deployment, deployed
 from tests.machines import STORY
 from tests.server.served import frames_of, patiently, script
 from ullage.events import CallStarted, Event, MessageAdded, Queued, TurnEnded
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_simulators import running
 
 COUNT = 6
 

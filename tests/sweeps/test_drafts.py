@@ -7,7 +7,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Server, running
 
 from tests.sweeps.forks import Process, fork_server
 from tests.sweeps.judging import judge, texts_of
@@ -16,6 +15,7 @@ from tests.sweeps.sweep import Runs, error_of
 from tests.sweeps.wires import EASY, STORY, THOUGHT, WIRES, Wire, script
 from ullage.events import MessageAdded
 from ullage.messages import TextPart
+from ullage_simulators import Server, running
 
 OFFSETS = (
     range(150, 16_000, 150)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.postgres import PostgresServer, database, new_server
 from tests.server.served import Frame, Process, frames_of, process, script
 from ullage.events import CallEnded, CancelAsked, Event, Queued, TurnEnded, TurnStarted
 from ullage.store.places import store_at
+from ullage_simulators import running
 
 STORY = "The cask was filled in spring and by autumn it was opened again. "
 ANSWERS = (

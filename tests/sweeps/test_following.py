@@ -1,14 +1,13 @@
 import asyncio
 from pathlib import Path
 
-from ullage_simulators import running
-
 from tests.sweeps.lives import agent_of, tools_of
 from tests.sweeps.mortal import Switch
 from tests.sweeps.orders import Order
 from tests.sweeps.wires import WIRES, messages, script
 from ullage.events import DraftPiece, TurnEnded
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import running
 
 LONGEST_S = 60.0
 

@@ -3,7 +3,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import judge, what_happened
@@ -12,6 +11,7 @@ from tests.sweeps.orders import Kill
 from tests.sweeps.points import IN_SHELL, points
 from tests.sweeps.sweep import AT_ONCE, Runs, error_of
 from tests.sweeps.wires import WIRES, Wire, script
+from ullage_simulators import running
 
 PROCESSES = 3
 WHENS = (

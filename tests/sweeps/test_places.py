@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import running
 
 from tests.machines import worker
 from tests.postgres import database
 from tests.restate import shared_restate
 from tests.server.served import Api, patiently, process, script
-from ullage.cli.local_restate import free_ports
-from ullage.runtime.restate_admin import register_workers
+from ullage_cluster.cli.local_restate import free_ports
+from ullage_cluster.restate.admin import register_workers
+from ullage_simulators import running
 
 READS = script(
     {

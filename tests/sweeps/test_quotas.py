@@ -1,4 +1,4 @@
-"""Processes over one store heed one quota: `ullage quota` sets it, and what goes beyond it are calls under way."""
+"""Processes over one store heed one quota, set by `ullage admin quota`; only calls under way go beyond it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ullage_simulators import running
 
 from tests.machines import machines
 from tests.server.served import Api, patiently, process, script
@@ -21,6 +20,7 @@ from ullage.events import CallEnded
 from ullage.store.places import store_at
 from ullage.store.store import SessionRow
 from ullage.store.tenants import prefix_of
+from ullage_simulators import running
 
 STEPS = 5
 """Model calls of each session that no quota stops."""
@@ -118,7 +118,8 @@ def cluster(kind: str, tmp_path: Path) -> Iterator[Cluster]:
             workers=[("--dispatch", "lease", *tools)] * 2,
         )
         place, processes, _ = stack.enter_context(many)
-        added = command("token", "add", "acme", "--tenant", "acme", "--scope", "admin", "--store", place)  # fmt: skip
+        words = ("--tenant", "acme", "--scope", "admin", "--store", place)
+        added = command("admin", "token", "add", "acme", *words)
         token = re.search(r"ullage_\S+", added)
         assert token is not None, added
         apis = [stack.enter_context(server.api()) for server in processes]
@@ -144,7 +145,9 @@ def test_all_processes_stop_at_one_quota_and_finish_after_a_raise(
     with cluster(kind, tmp_path) as many:
 
         def quota(*words: str) -> str:
-            return command("quota", "set", many.tenant, *words, "--store", many.place)
+            return command(
+                "admin", "quota", "set", many.tenant, *words, "--store", many.place
+            )
 
         assert "0 of 8 sessions" in quota(f"--{what}", str(limit), "--sessions", "8")
         sent = many.begin()
@@ -196,7 +199,7 @@ def test_servers_that_begin_sessions_at_once_begin_no_more_than_the_quota(
     tmp_path: Path,
 ) -> None:
     with cluster("postgres", tmp_path) as many:
-        command("quota", "set", "acme", "--sessions", "5", "--store", many.place)
+        command("admin", "quota", "set", "acme", "--sessions", "5", "--store", many.place)
 
         async def begin() -> list[int]:
             tries = [

@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from ullage_simulators import Server, running
-from ullage_simulators.scenario import Scenario
 
 from tests.machines import Machines, machines
 from tests.server.served import patiently, script
 from ullage.events import CallEnded, CallRetried
 from ullage.models.rate_limits import PROMISED_S, RateState
-from ullage.runtime.call_slots import RATE
-from ullage.store.postgres.store import PostgresStore
+from ullage_agent.runtime.call_slots import RATE
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import Scenario
 
 PER_MINUTE = 60
 SESSIONS = tuple(f"s{number}" for number in range(40))

@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage_simulators import running
-
 from tests.machines import STORY, Machines, machines, worker
 from tests.restate import new_restate
 from tests.server.served import script
 from tests.sweeps.test_workers import SESSIONS, begin, check
 from ullage.cli import main
-from ullage.cli.local_restate import LocalRestate, free_ports
 from ullage.events import CallStarted
+from ullage_cluster.cli.local_restate import LocalRestate, free_ports
+from ullage_simulators import running
 
 
 class RestateCluster(NamedTuple):
@@ -28,7 +27,7 @@ class RestateCluster(NamedTuple):
 
     def register(self) -> None:
         """Tell Restate where the workers are, as an operator does."""
-        register = ["dispatch", "register", self.workers_url]
+        register = ["admin", "dispatch", "register", self.workers_url]
         assert main([*register, "--admin", self.restate.admin]) == 0
 
 

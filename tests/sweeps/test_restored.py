@@ -9,14 +9,14 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from ullage_simulators import running
 
 from tests.deployed import DEPLOY, GIVEN
 from tests.postgres import PostgresServer, new_server
 from tests.server.served import Frame, frames_of, patiently, process, script
 from ullage.errors import HistoryLost
 from ullage.events import CancelAsked, Event, SettingsChanged
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_simulators import running
 
 ARCHIVING = """
 wal_level = replica

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from ullage_simulators import Server, running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import Trace, judge, judge_ledger
@@ -31,9 +30,10 @@ from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, RowDamaged, TurnEnded
-from ullage.runtime.session import Session
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
+from ullage_agent.runtime.session import Session
+from ullage_simulators import Server, running
 
 ANTHROPIC = WIRES[0]
 WRITES = (

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.server.served import Api, Process, patiently, process, script
 from ullage.events import (
@@ -21,6 +20,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import running
 
 SESSIONS = tuple(f"s{number}" for number in range(6))
 STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}

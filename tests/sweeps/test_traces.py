@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.collector import CollectedSpan, Collector, collecting
 from tests.machines import STORY, machines
 from tests.server.served import patiently, script
+from ullage_simulators import running
 
 TRACE_ID, SENDER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 LEASE = ("--dispatch", "lease")

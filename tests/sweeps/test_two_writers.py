@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from ullage_simulators import Scenario, running
-from ullage_simulators.scenario import read
 
 from tests.sweeps.forks import Forks, Process, fork_server
 from tests.sweeps.judging import judge_ledger, judge_turns
@@ -27,6 +25,8 @@ from ullage.events import (
     ToolStarted,
 )
 from ullage.messages import ToolCallPart, ToolResultPart
+from ullage_simulators import Scenario, running
+from ullage_simulators.scenario import read
 
 ROUNDS = 100
 ANTHROPIC = WIRES[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.machines import STORY, Machines, machines, worker
 from tests.server.served import script
@@ -18,6 +17,7 @@ from ullage.events import (
     TurnEnded,
     TurnStarted,
 )
+from ullage_simulators import running
 
 SESSIONS = tuple(f"s{number}" for number in range(6))
 LEASE = ("--dispatch", "lease")

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from tests.sweeps.orders import Said
 from ullage_simulators import Scenario, Server
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Exchange
-
-from tests.sweeps.orders import Said
 
 
 class Wire(NamedTuple):

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
-from ullage.tools.sandbox import Sandbox, SandboxMode
-from ullage.tools.shell import clean_environment
+from ullage_agent.tools.processes import ProcessEnd, ProcessSpec, run_command
+from ullage_agent.tools.sandbox import Sandbox, SandboxMode
+from ullage_agent.tools.shell import clean_environment
 
 CANARY: Final = "canary-5f2a9c1e"
 SHARED_MEMORY = f"/dev/shm/ullage-canary-{os.getpid()}"

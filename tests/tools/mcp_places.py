@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools.tool_context import FakeToolContext
-from ullage.tools.mcp import McpServer
-from ullage.tools.running import CallResult, run_call
+from ullage_agent.tools.mcp import McpServer
+from ullage_agent.tools.running import CallResult, run_call
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 OLD_SERVER = str(Path(__file__).with_name("mcp_old_server.py"))

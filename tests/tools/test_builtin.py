@@ -7,8 +7,8 @@ import pytest
 
 from tests.tools.tool_context import FakeToolContext
 from ullage.errors import SettingError
-from ullage.tools.builtin import builtin_tools
-from ullage.tools.running import CallResult, run_call
+from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.tools.running import CallResult, run_call
 
 
 async def call(root: Path, name: str, **arguments: Any) -> CallResult:

@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ullage.display.spelling import is_hidden, spelled
-from ullage.tools.call_text import as_text, call_lines
-from ullage.tools.running import parse_arguments
+from ullage_agent.tools.call_text import as_text, call_lines
+from ullage_agent.tools.running import parse_arguments
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 

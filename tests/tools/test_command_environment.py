@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.shell import PASSED, SECRET_WORDS, clean_environment
+from ullage_agent.tools.shell import PASSED, SECRET_WORDS, clean_environment
 
 
 def test_a_key_is_never_passed() -> None:

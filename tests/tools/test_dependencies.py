@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import pytest
 
 from ullage.errors import SettingError
-from ullage.tools.dependencies import check_deps, deps_needed
-from ullage.tools.functions import tool
-from ullage.tools.tool import ToolContext
+from ullage_agent.tools.dependencies import check_deps, deps_needed
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.tool import ToolContext
 
 
 class Cellar:

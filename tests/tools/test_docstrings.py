@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.docstrings import read_docstring
+from ullage_agent.tools.docstrings import read_docstring
 
 GOOGLE = """The forecast for a city.
 

@@ -21,10 +21,10 @@ from tests.tools.escapes import (
     outcome,
     world_in,
 )
-from ullage.tools.launcher import SCAN_S
-from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
-from ullage.tools.sandbox import CommandLimits, Sandbox
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.launcher import SCAN_S
+from ullage_agent.tools.processes import ProcessEnd, ProcessSpec, run_command
+from ullage_agent.tools.sandbox import CommandLimits, Sandbox
+from ullage_agent.tools.tool import ToolError
 
 
 def named(attempt: Attempt) -> str:
@@ -234,7 +234,7 @@ def running_of(argument: str) -> list[int]:
 
 UNTRACEABLE = """
 import ctypes, mmap, os, signal, sys
-from ullage.tools import launcher
+from ullage_agent.tools import launcher
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -335,8 +335,8 @@ async def test_a_command_without_a_sandbox_ends_when_its_program_is_killed(
 async def dies_with_its_program(sandbox: str, root: Path, seconds: str) -> None:
     program = (
         "import asyncio, pathlib\n"
-        "from ullage.tools.sandbox import Sandbox\n"
-        "from ullage.tools.shell import shell\n"
+        "from ullage_agent.tools.sandbox import Sandbox\n"
+        "from ullage_agent.tools.shell import shell\n"
         f"line = 'setsid sleep {seconds} & env -i setsid sleep {seconds} & sleep {seconds}'\n"
         f"asyncio.run(shell(pathlib.Path({str(root)!r}), line, 60, sandbox={sandbox}))\n"
     )

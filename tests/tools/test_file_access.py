@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.tools.file_access import file_access_of, store_files
+from ullage_agent.tools.file_access import file_access_of, store_files
 
 
 @pytest.fixture

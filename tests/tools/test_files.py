@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tools.mcp_server import PNG
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS
-from ullage.tools.files import (
+from ullage_agent.tools.files import (
     LONGEST_LINE,
     edit,
     list_directory,
@@ -17,8 +17,8 @@ from ullage.tools.files import (
     replace_content,
     write,
 )
-from ullage.tools.paths import InsideRepository, walk_to
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.paths import InsideRepository, walk_to
+from ullage_agent.tools.tool import ToolError
 
 
 @pytest.fixture

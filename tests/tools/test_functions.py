@@ -11,8 +11,8 @@ import pytest
 
 from tests.tools.tool_context import FakeToolContext
 from ullage.errors import SettingError
-from ullage.tools.functions import as_tools, tool
-from ullage.tools.tool import BadArguments, Output, ToolContext
+from ullage_agent.tools.functions import as_tools, tool
+from ullage_agent.tools.tool import BadArguments, Output, ToolContext
 
 
 @tool

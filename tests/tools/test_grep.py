@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.grep import SHOWN, around, glob_pattern, main, matches
+from ullage_agent.tools.grep import SHOWN, around, glob_pattern, main, matches
 
 
 def found(root: Path, **more: Any) -> list[dict[str, Any]]:

@@ -17,11 +17,11 @@ from tests.tools.mcp_places import (
     serving,
 )
 from ullage.errors import CommandRefused, SettingError
-from ullage.tools.functions import as_tools
-from ullage.tools.mcp import McpServer
-from ullage.tools.mcp_connection import ServerUnavailable
-from ullage.tools.sandbox import Sandbox
-from ullage.tools.tool import AgentTool
+from ullage_agent.tools.functions import as_tools
+from ullage_agent.tools.mcp import McpServer
+from ullage_agent.tools.mcp_connection import ServerUnavailable
+from ullage_agent.tools.sandbox import Sandbox
+from ullage_agent.tools.tool import AgentTool
 
 
 async def test_tools_are_listed_page_by_page_under_names_of_their_own() -> None:

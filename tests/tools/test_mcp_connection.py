@@ -8,7 +8,7 @@ import pytest
 
 from tests.tools.mcp_places import OLD_SERVER, is_alive
 from ullage.installation import extra_command
-from ullage.tools.mcp_connection import (
+from ullage_agent.tools.mcp_connection import (
     McpAddress,
     McpConnection,
     ServerLost,
@@ -63,7 +63,7 @@ async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
 
 def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:
     line = (
-        "import sys, ullage.tools.mcp; "
+        "import sys, ullage_agent.tools.mcp; "
         "print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
     )
     assert (
@@ -78,7 +78,7 @@ def test_without_the_sdk_it_says_how_to_install_it() -> None:
     line = (
         "import sys; sys.modules['mcp'] = None\n"
         "from ullage.errors import MissingExtra\n"
-        "from ullage.tools.mcp_connection import load_sdk\n"
+        "from ullage_agent.tools.mcp_connection import load_sdk\n"
         "try: load_sdk()\n"
         "except MissingExtra as error: print(error)"
     )

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from mcp import types
 
 from tests.tools.mcp_server import PNG, mixed
-from ullage.tools.mcp_content import LONGEST_NAME, as_output, offered
-from ullage.tools.outputs import NOTHING
-from ullage.tools.tool import Output
+from ullage_agent.tools.mcp_content import LONGEST_NAME, as_output, offered
+from ullage_agent.tools.outputs import NOTHING
+from ullage_agent.tools.tool import Output
 
 
 def listed(*names: str, **more: Any) -> list[types.Tool]:

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.mcp_server import PNG
-from ullage.tools.outputs import NOTHING, as_output, as_picture, is_binary, looks_binary
-from ullage.tools.tool import Output
+from ullage_agent.tools.outputs import (
+    NOTHING,
+    as_output,
+    as_picture,
+    is_binary,
+    looks_binary,
+)
+from ullage_agent.tools.tool import Output
 
 
 @dataclass

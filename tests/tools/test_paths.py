@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.paths import NarrowRoot, OutsideRoot, walk_to
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.paths import NarrowRoot, OutsideRoot, walk_to
+from ullage_agent.tools.tool import ToolError
 
 SECRET = b"secret"
 

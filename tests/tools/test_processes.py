@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.descriptors import HOLD_MANY
-from ullage.tools.processes import (
+from ullage_agent.tools.processes import (
     MARK,
     ProcessEnd,
     ProcessGroup,
@@ -211,7 +211,7 @@ async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
 
 RUN_ECHO = """
 import asyncio, os, pathlib
-from ullage.tools.processes import ProcessSpec, run_command
+from ullage_agent.tools.processes import ProcessSpec, run_command
 command = ProcessSpec(("/bin/echo", "seen"), pathlib.Path.cwd(), dict(os.environ))
 printed = []
 ended = asyncio.run(run_command(command, printed.append, timeout_s=60))

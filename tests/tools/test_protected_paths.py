@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ullage.runtime.sandboxing import sandbox_of
-from ullage.runtime.settings import Settings
-from ullage.tools.protected_paths import UllageCode, ullage_code
-from ullage.tools.sandbox import Sandbox
-from ullage.tools.shell import shell
+from ullage_agent.runtime.sandboxing import sandbox_of
+from ullage_agent.runtime.settings import Settings
+from ullage_agent.tools.protected_paths import UllageCode, ullage_code
+from ullage_agent.tools.sandbox import Sandbox
+from ullage_agent.tools.shell import shell
 
 ALL = "; ".join(
     (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.escapes import index_of
-from ullage.tools.repositories import git_places, submodules
+from ullage_agent.tools.repositories import git_places, submodules
 
 
 @pytest.fixture

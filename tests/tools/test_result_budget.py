@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.tools.mcp_server import PNG
 from tests.tools.tool_context import FakeToolContext
 from ullage.messages import ImagePart
-from ullage.tools.result_budget import (
+from ullage_agent.tools.result_budget import (
     LEAST,
     READER,
     RESULT_TOKENS,
@@ -19,8 +19,8 @@ from ullage.tools.result_budget import (
     fit,
     read_result,
 )
-from ullage.tools.running import run_call
-from ullage.tools.tool import BadArguments, Output, Picture, ToolError
+from ullage_agent.tools.running import run_call
+from ullage_agent.tools.tool import BadArguments, Output, Picture, ToolError
 
 LINES = "".join(
     f"{number:06} some line of a log, with words\n" for number in range(20_000)
@@ -229,7 +229,7 @@ async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> 
     async def give() -> str:
         return text
 
-    from ullage.tools.functions import tool
+    from ullage_agent.tools.functions import tool
 
     context = FakeToolContext()
     turning = asyncio.ensure_future(turn())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.tool_context import FakeToolContext
-from ullage.tools.functions import tool
-from ullage.tools.retries import out_of_retries, with_retries_left
-from ullage.tools.running import run_call
-from ullage.tools.tool import AgentTool, Output, ToolRetry
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.retries import out_of_retries, with_retries_left
+from ullage_agent.tools.running import run_call
+from ullage_agent.tools.tool import AgentTool, Output, ToolRetry
 
 
 def asking(retries: int) -> AgentTool:

@@ -16,10 +16,17 @@ from ullage.encoding import decode_event, encode
 from ullage.envelope import RESULT_CHARS
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, Tool, ToolResultPart
-from ullage.tools import running
-from ullage.tools.functions import tool
-from ullage.tools.running import CallResult, cancelled, parse_arguments, run_call
-from ullage.tools.tool import AgentTool, BadArguments, Output, Run, ToolContext, ToolError
+from ullage_agent.tools import running
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.running import CallResult, cancelled, parse_arguments, run_call
+from ullage_agent.tools.tool import (
+    AgentTool,
+    BadArguments,
+    Output,
+    Run,
+    ToolContext,
+    ToolError,
+)
 
 
 def made(run: Run, **more: Any) -> AgentTool:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.tools.tool_context import FakeToolContext
-from ullage.tools.builtin import builtin_tools
-from ullage.tools.processes import ProcessSpec, run_command
-from ullage.tools.sandbox import CommandLimits, Sandbox
-from ullage.tools.shell import shell
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.tools.processes import ProcessSpec, run_command
+from ullage_agent.tools.sandbox import CommandLimits, Sandbox
+from ullage_agent.tools.shell import shell
+from ullage_agent.tools.tool import ToolError
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from ullage.tools.files import BACKTRACKING_S, Query, re2_library, search
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.files import BACKTRACKING_S, Query, re2_library, search
+from ullage_agent.tools.tool import ToolError
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools import shell as shell_module
-from ullage.tools.sandbox import Sandbox
-from ullage.tools.shell import LONGEST_S, Spool, denial_note, shell
-from ullage.tools.tool import Output, ToolError
+from ullage_agent.tools import shell as shell_module
+from ullage_agent.tools.sandbox import Sandbox
+from ullage_agent.tools.shell import LONGEST_S, Spool, denial_note, shell
+from ullage_agent.tools.tool import Output, ToolError
 
 OPEN = Sandbox(mode="off")
 

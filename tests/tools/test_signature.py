@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.errors import SettingError
-from ullage.tools.functions import read_signature
-from ullage.tools.tool import BadArguments, ToolContext
+from ullage_agent.tools.functions import read_signature
+from ullage_agent.tools.tool import BadArguments, ToolContext
 
 
 @dataclass

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ullage.tools.threads import in_thread
+from ullage.threads import in_thread
 
 
 async def test_what_a_function_gives_or_raises_comes_back() -> None:

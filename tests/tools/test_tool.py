@@ -3,7 +3,13 @@ from typing import Any
 
 from ullage.errors import UllageError
 from ullage.messages import Tool
-from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
+from ullage_agent.tools.tool import (
+    AgentTool,
+    BadArguments,
+    Output,
+    ToolContext,
+    ToolError,
+)
 
 
 async def _nothing(arguments: Mapping[str, Any], context: ToolContext) -> Output:

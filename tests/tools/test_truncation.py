@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.messages import clean_text
-from ullage.tools import truncation
-from ullage.tools.truncation import (
+from ullage_agent.tools import truncation
+from ullage_agent.tools.truncation import (
     PIECE,
     clean_pieces,
     encode_pieces,

@@ -18,8 +18,8 @@ from tests.processes import run_python
 from tests.tools.tool_context import FakeToolContext
 from ullage import tool
 from ullage.errors import SettingError
-from ullage.tools.tool import AgentTool, BadArguments
-from ullage.tools.typed_values import read_value, type_schema
+from ullage_agent.tools.tool import AgentTool, BadArguments
+from ullage_agent.tools.typed_values import read_value, type_schema
 
 
 class Colour(Enum):
@@ -245,7 +245,7 @@ def test_pydantic_is_not_imported_for_other_types() -> None:
         "from ullage import tool\n"
         "@tool\n"
         "def f(a: int, b: list[str]) -> str:\n    return ''\n"
-        "from ullage.runtime.output_type import OutputType\n"
+        "from ullage_agent.runtime.output_type import OutputType\n"
         "OutputType(list[int]).read('{\"value\": [1]}')\n"
         "print('pydantic' in sys.modules)\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ullage.tools.tool import ToolError
+from ullage_agent.tools.tool import ToolError
 
 
 class FakeToolContext:

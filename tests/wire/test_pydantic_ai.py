@@ -15,10 +15,6 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
-from ullage_simulators.answer import Call
-from ullage_simulators.answer import ScriptedAnswer as Scripted
-from ullage_simulators.scenario import Scenario, ScriptLine, When
-from ullage_simulators.server import Server, running
 
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
 from ullage.errors import MissingExtra, NotFound, SettingError
@@ -36,6 +32,10 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.wire import pydantic_ai as bridge
+from ullage_simulators.answer import Call
+from ullage_simulators.answer import ScriptedAnswer as Scripted
+from ullage_simulators.scenario import Scenario, ScriptLine, When
+from ullage_simulators.server import Server, running
 
 ANSWERS = (
     ScriptLine(

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ullage.store.store import Store
+from ullage_agent.chat.commands import Acting
+from ullage_agent.chat.start import environment_for
+from ullage_agent.cli.agent_options import LOOKING, own_defaults
+from ullage_agent.cli.simulated import Simulated
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hosting import Host
+from ullage_agent.runtime.session import Session
 from ullage_simulators import running
 from ullage_simulators.scenario import read
-
-from ullage.cli.chat.commands import Acting
-from ullage.cli.chat.start import environment_for
-from ullage.cli.simulated import Simulated
-from ullage.runtime.agent import Agent
-from ullage.runtime.hosting import Host
-from ullage.runtime.session import Session
-from ullage.store.store import Store
 
 MODEL = "anthropic:claude-sonnet-4-6"
 
@@ -57,7 +57,10 @@ async def talking(
         )
         environment = environment_for({}, simulator)
         agent = Agent(
-            environment=environment, store=place / "sessions.db", config=False, **given
+            environment=environment,
+            store=place / "sessions.db",
+            config=(own_defaults(tools=LOOKING.split(",")),),
+            **given,
         )
         shared = await agent._enter()
         try:

@@ -12,15 +12,15 @@ from textual.pilot import Pilot
 
 from tests.cli.chat.simulator import MODEL, Talk, talking
 from tests.server.test_conversation import png
-from ullage.cli.chat.app import ChatApp
-from ullage.cli.chat.commands import Typed
-from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
-from ullage.cli.chat.panels import Panel
 from ullage.cli.screenplay import AnswerEntry, MessageEntry, Notice
 from ullage.display.gauge_line import amount
 from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
 from ullage.messages import ImagePart, TextPart
+from ullage_agent.chat.app import ChatApp
+from ullage_agent.chat.commands import Typed
+from ullage_agent.chat.lister import ContextScreen, Lister, Overlay
+from ullage_agent.chat.panels import Panel
 
 LONG = {
     "when": {"contains": "story", "after": "user"},

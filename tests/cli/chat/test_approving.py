@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from ullage.cli.chat.approving import Approving
 from ullage.display.text import plain
-from ullage.runtime.approvals import Question
-from ullage.tools.call_text import call_lines
+from ullage_agent.chat.approving import Approving
+from ullage_agent.runtime.approvals import Question
+from ullage_agent.tools.call_text import call_lines
 
 WIDTH, HEIGHT = 78, 14
 LONG = "\n".join([*(f"echo {number}" for number in range(199)), "touch hidden"])

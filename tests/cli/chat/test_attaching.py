@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.chat.attaching import (
+from ullage.errors import InputError
+from ullage.messages import ImagePart, Message, TextPart
+from ullage_agent.chat.attaching import (
     AttachedFiles,
     attachable,
     clipboard_image,
     paths_of,
 )
-from ullage.errors import InputError
-from ullage.messages import ImagePart, Message, TextPart
-from ullage.runtime.message_input import NamedFile
+from ullage_agent.runtime.message_input import NamedFile
 
 
 @pytest.fixture

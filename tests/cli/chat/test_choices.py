@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import talking
-from ullage.cli.chat.choices import Choice, ago, message_choices, session_choices
 from ullage.display.text import Span, plain
+from ullage_agent.chat.choices import Choice, ago, message_choices, session_choices
 
 
 def test_a_line_without_a_target_can_not_be_chosen() -> None:

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import Talk, talking
-from ullage.cli.chat.commands import (
+from ullage.cli.screenplay import Screenplay
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
+from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
+from ullage.events import CompactAsked
+from ullage.store.export import import_file
+from ullage_agent.chat.commands import (
     COMMANDS,
     LEAVE,
     CommandResult,
@@ -15,12 +21,6 @@ from ullage.cli.chat.commands import (
     parse,
     unknown,
 )
-from ullage.cli.screenplay import Screenplay
-from ullage.display.glyphs import UNICODE
-from ullage.display.text import plain
-from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
-from ullage.events import CompactAsked
-from ullage.store.export import import_file
 
 
 def test_a_command_is_its_name_and_what_follows() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from msgspec import Raw
 
 from tests.cli.readings import QUARTER_FULL
-from ullage.cli.chat.drilldown import LONGEST_TEXT, DrilldownData, first_target, level
 from ullage.cli.drawing import Subject
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import cells, plain
@@ -17,6 +16,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.rows import PartEstimate
+from ullage_agent.chat.drilldown import LONGEST_TEXT, DrilldownData, first_target, level
 
 MESSAGES = (
     Message(id="m1", role="user", parts=(TextPart(id="m1.0", text="Look at it."),)),

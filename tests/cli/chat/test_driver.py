@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
-from ullage.cli.chat.driver import LossyOutput
+from ullage_agent.chat.driver import LossyOutput
 
 
 def test_drawing_goes_on_and_ends_when_the_terminal_has_gone() -> None:

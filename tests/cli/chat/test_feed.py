@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from textual.app import App, ComposeResult
 
-from ullage.cli.chat.feed import SCREENS, Feed
 from ullage.cli.screenplay import (
     AnswerEntry,
     ChatEntry,
@@ -12,6 +11,7 @@ from ullage.cli.screenplay import (
     ReasoningEntry,
     ToolCallEntry,
 )
+from ullage_agent.chat.feed import SCREENS, Feed
 
 
 class FakeScreen(App[None]):

@@ -6,10 +6,10 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 
 from tests.cli.chat.simulator import talking
-from ullage.cli.chat.choices import Choice
-from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import Span, plain
+from ullage_agent.chat.choices import Choice
+from ullage_agent.chat.lister import ContextScreen, Lister, Overlay
 
 HEAD = Choice((Span("a heading"),))
 CHOICES = (

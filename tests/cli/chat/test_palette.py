@@ -5,10 +5,10 @@ from pathlib import Path
 from textual.command import CommandPalette
 
 from tests.cli.chat.test_app import Shown, showing
-from ullage.cli.chat.commands import COMMANDS
-from ullage.cli.chat.lister import Lister, Overlay
-from ullage.cli.chat.palette import palette_commands
-from ullage.cli.chat.themes import THEMES
+from ullage_agent.chat.commands import COMMANDS
+from ullage_agent.chat.lister import Lister, Overlay
+from ullage_agent.chat.palette import palette_commands
+from ullage_agent.chat.themes import THEMES
 
 
 async def choose(screen: Shown, *keys: str) -> None:

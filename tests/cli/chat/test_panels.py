@@ -7,9 +7,12 @@ from msgspec.structs import replace
 from textual.app import App, ComposeResult
 
 from tests.cli.readings import QUARTER_FULL
-from ullage.agent.loop import Loop, OpenCall
-from ullage.cli.chat.commands import COMMANDS
-from ullage.cli.chat.panels import (
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.text import Span, cells, plain
+from ullage.meter.reading import Basis, CompactionThreshold, Used, Window
+from ullage.turns.loop import Loop, OpenCall
+from ullage_agent.chat.commands import COMMANDS
+from ullage_agent.chat.panels import (
     NAMES,
     SHOWN_COMMANDS,
     Panel,
@@ -21,9 +24,6 @@ from ullage.cli.chat.panels import (
     source_of,
     waiting_lines,
 )
-from ullage.display.glyphs import ASCII, UNICODE
-from ullage.display.text import Span, cells, plain
-from ullage.meter.reading import Basis, CompactionThreshold, Used, Window
 
 
 class FakeScreen(App[str]):

@@ -99,6 +99,6 @@ def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
 
 
 def test_plain_lines_need_no_full_screen_package() -> None:
-    look = "import sys, ullage.cli.chat.start; print('textual' in sys.modules)"
+    look = "import sys, ullage_agent.chat.start; print('textual' in sys.modules)"
     done = run_python("-c", look, check=True)
     assert done.stdout.strip() == "False"

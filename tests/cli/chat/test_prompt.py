@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 
-from ullage.cli.chat.prompt import PASTED_WHOLE, Prompt
+from ullage_agent.chat.prompt import PASTED_WHOLE, Prompt
 
 
 class FakeConversation(App[None]):

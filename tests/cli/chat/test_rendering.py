@@ -7,15 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ullage.cli.chat.rendering import (
-    FOLDED_LINES,
-    ScreenRow,
-    blocks,
-    details_of,
-    plain_rows,
-    rows_of,
-    visible,
-)
 from ullage.cli.screenplay import (
     AnswerEntry,
     ChatEntry,
@@ -25,6 +16,15 @@ from ullage.cli.screenplay import (
     ToolCallEntry,
 )
 from ullage.display.text import Span, plain
+from ullage_agent.chat.rendering import (
+    FOLDED_LINES,
+    ScreenRow,
+    blocks,
+    details_of,
+    plain_rows,
+    rows_of,
+    visible,
+)
 
 TEXTS = st.text(
     alphabet=st.one_of(

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import talking
-from ullage.cli.agent_options import session_settings
-from ullage.cli.chat.start import (
+from ullage.cli.parser import parser
+from ullage.errors import SessionNotFound, SettingError
+from ullage_agent.chat.start import (
     _tidied,
     agent_of,
     environment_for,
@@ -20,10 +21,9 @@ from ullage.cli.chat.start import (
     resume_command,
     run,
 )
-from ullage.cli.parser import parser
-from ullage.cli.simulated import Simulated
-from ullage.errors import SessionNotFound, SettingError
-from ullage.runtime.agent import Agent
+from ullage_agent.cli.agent_options import session_settings
+from ullage_agent.cli.simulated import Simulated
+from ullage_agent.runtime.agent import Agent
 
 
 def test_a_dumb_or_unnamed_terminal_and_a_pipe_get_no_full_screen() -> None:

@@ -7,7 +7,8 @@ from textual.app import App
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from ullage.cli.chat.themes import (
+from ullage.errors import CommandRefused, InputError
+from ullage_agent.chat.themes import (
     LEAST_CONTRAST,
     TERMINAL,
     THEMES,
@@ -18,7 +19,6 @@ from ullage.cli.chat.themes import (
     remembered_theme,
     sixteen_colours,
 )
-from ullage.errors import CommandRefused, InputError
 
 
 @pytest.mark.parametrize("name", [name for name in THEMES if name != TERMINAL])

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.command import Ended, perform
 from ullage.cli.client_names import CLIENTS
 from ullage.cli.install import ENTRIES
-from ullage.cli.wrap import CLIENTS as WRAPPED
+from ullage_proxy.cli.wrap import CLIENTS as WRAPPED
 
 PLACES = {
     "copilot-cli": ".copilot/settings.json",
@@ -46,6 +46,7 @@ def test_a_client_gets_its_extension_once_and_loses_it(
     assert files_of(tmp_path) == []
 
 
+@pytest.mark.program
 @pytest.mark.parametrize(
     ("client", "place", "address"),
     [

@@ -18,7 +18,7 @@ from ullage.cli.installing.files import CannotEdit, ClientFiles
 
 PATH = Path("/nowhere/settings.json")
 LINE = Path("/nowhere/line.json")
-OURS = command("claude_code.py")
+OURS = command("claude_code/statusline.py")
 OLDER = '"/old/python" -I -S "/old/ullage_programs/claude_code/statusline.py"'
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "https://llm.example/v1"}
 KEYS = ["env", "ADDRESS"]

@@ -6,8 +6,8 @@ import pytest
 
 from tests.hostile.mcp.http_server import serving_harm
 from tests.tools.mcp_places import call
-from ullage.tools.mcp import McpServer
-from ullage.tools.mcp_connection import ServerUnavailable
+from ullage_agent.tools.mcp import McpServer
+from ullage_agent.tools.mcp_connection import ServerUnavailable
 
 KEY = "Bearer sk-secret-key-of-the-user"
 

@@ -16,10 +16,10 @@ from tests.hostile.mcp.raw_server import BEHAVIOURS
 from tests.tools.mcp_places import call, until_dead
 from tests.tools.tool_context import FakeToolContext
 from ullage.envelope import MCP_DESCRIPTION_CHARS, MCP_TOOLS, PICTURES
-from ullage.tools.mcp import McpServer, tools_of
-from ullage.tools.mcp_connection import ServerUnavailable
-from ullage.tools.running import run_call
-from ullage.tools.tool import AgentTool
+from ullage_agent.tools.mcp import McpServer, tools_of
+from ullage_agent.tools.mcp_connection import ServerUnavailable
+from ullage_agent.tools.running import run_call
+from ullage_agent.tools.tool import AgentTool
 
 SERVER = str(Path(__file__).with_name("raw_server.py"))
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from ullage_simulators import running
 
 from tests.hostile.mcp.test_raw_servers import hostile
 from tests.promises.stage import CLAUDE, agent_for, of_kind, script
 from ullage.events import Event, ToolsChanged, ToolServerNoticed
 from ullage.store.sqlite.store import SqliteStore
-from ullage.tools.mcp import McpServer
+from ullage_agent.tools.mcp import McpServer
+from ullage_simulators import running
 
 SERVER = str(Path(__file__).with_name("raw_server.py"))
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Response, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 LARGEST_PAINT = 80_000
 """Bytes that may come over the wire, compressed and with their headers, until the page stands there with a session."""

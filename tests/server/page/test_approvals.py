@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 LONG = "\n".join([*(f"echo {number}" for number in range(199)), "touch hidden"])
 HIDDEN = "echo safe \u202e ; rm \u200bx \x1b[2K <img src=x onerror=alert(1)>"

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 from playwright.sync_api import FilePayload, ViewportSize, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.page.test_look import FIXTURES
 from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, script, serving
 from tests.server.test_conversation import png
+from ullage_simulators import running
 
 AXE: Final = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 

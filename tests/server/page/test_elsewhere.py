@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.postgres import new_server
 from tests.server.page.screen import Open
 from tests.server.served import process, script, serving
 from tests.store.losing import lose
-from ullage.runtime.dispatch import Embedded
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_simulators import running
 
 STORY = "The cask was filled in spring, and then it stood. "
 ANSWERS = (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 NAMES = "abcdefghij"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 SCRIPT = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script><b>bold</b>"
 LINKS = (

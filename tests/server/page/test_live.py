@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 TABLE = "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`"
 ANSWERS = (

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import script, serving
 from ullage.events import Event, MessageAdded, SessionStarted
 from ullage.messages import Message, Role, TextPart
 from ullage.store.sqlite.store import SqliteStore
+from ullage_simulators import running
 
 MESSAGES = 10_000
 LARGE = {"name": "large", "like": "claude-opus-4-6", "window": 2_000_000}

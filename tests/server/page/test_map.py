@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.page.test_look import drop
 from tests.server.running_logs import GrowingSession
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 FIXTURES = Path(__file__).parent.parent.parent / "importers" / "fixtures"
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"

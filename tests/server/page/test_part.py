@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.page.test_window import ANSWERS, SMALL, fill, read_log
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 

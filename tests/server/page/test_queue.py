@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
 from tests.server.test_conversation import png
+from ullage_simulators import running
 
 ANSWERS = (
     {

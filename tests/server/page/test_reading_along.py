@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Route, ViewportSize, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.page.test_look import FIXTURES, drop
 from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 TURNS = 10
 ANSWER = "## The cask\n\n" + "\n\n".join(

@@ -6,11 +6,11 @@ import socket
 from pathlib import Path
 
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.cable import Cable
 from tests.server.page.screen import Open
 from tests.server.served import process, script
+from ullage_simulators import running
 
 ANSWERS = (
     {

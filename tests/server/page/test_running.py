@@ -14,8 +14,8 @@ from tests.server.page.screen import Open, Screen
 from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, serving
 from ullage.importers import read
-from ullage.runtime.running import log_meter
-from ullage.server.tokens import TokenStore
+from ullage.watching.running import log_meter
+from ullage_server.tokens import TokenStore
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"
 

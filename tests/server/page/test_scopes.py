@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
-from ullage.server.tokens import TokenStore
+from ullage_server.tokens import TokenStore
+from ullage_simulators import running
 
 WRITE = {"name": "write", "arguments": {"path": "a", "content": "b"}}
 CALLS = {"when": {"contains": "write", "after": "user"}, "calls": [WRITE]}

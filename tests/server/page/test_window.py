@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
-from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
 from ullage.display.gauge_line import interval
 from ullage.meter.reading import Used
+from ullage_simulators import running
 
 SHOWN = re.compile("true|false")
 SUMMARY = "## Goal\nLook at the logs.\n## State\nThree files were read, nothing failed so far. Next: the fourth."

@@ -15,8 +15,8 @@ import pytest
 from tests.postgres import PostgresServer, new_server
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.events import Event, TurnStarted
-from ullage.store.postgres import base, connecting, news
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres import base, connecting, news
+from ullage_cluster.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.slow
 

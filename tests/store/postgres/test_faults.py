@@ -18,10 +18,10 @@ from tests.store.sessions import said
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.errors import LeaseLost, StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
-from ullage.store.postgres.connecting import PgConnection, PgPool, drop
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.store import Lease
 from ullage.tasks import background
+from ullage_cluster.postgres.connecting import PgConnection, PgPool, drop
+from ullage_cluster.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 from tests.disks import small_disk
 from tests.postgres import NOBODY, new_server
 from ullage.errors import StoreUnavailable
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.slow
 

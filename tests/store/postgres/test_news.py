@@ -10,8 +10,8 @@ import asyncpg
 from tests.postgres import WAIT_S
 from tests.store.sessions import said
 from ullage.events import DraftPiece, TurnStarted
-from ullage.store.postgres.news import CHANNEL, MOST_PIECES
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.news import CHANNEL, MOST_PIECES
+from ullage_cluster.postgres.store import PostgresStore
 
 
 def forged(session: str, seq: int, *pieces: tuple[object, ...]) -> str:

@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 
 from ullage.events import DraftPiece
-from ullage.store.postgres.rows import AppendValues, draft_values
-from ullage.store.postgres.store import PostgresStore
-from ullage.store.postgres.tables import statements, write_of
+from ullage_cluster.postgres.rows import AppendValues, draft_values
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_cluster.postgres.tables import statements, write_of
 
 OTHERS = 2_000
 

@@ -19,7 +19,7 @@ from tests.programs import needed
 from tests.store.sessions import said
 from ullage.errors import LeaseLost, StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
 
 SETTINGS = """
 [databases]

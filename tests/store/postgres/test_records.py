@@ -13,18 +13,18 @@ import pytest
 from tests.postgres import shared_server
 from tests.store.test_overhead import call
 from tests.tokens.test_calibration import after, seen
-from ullage.agent.grants import Grant
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.calibration import CalibrationStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.overhead import OverheadStore
-from ullage.store.postgres import records as module
-from ullage.store.postgres.connecting import PgConnection
-from ullage.store.postgres.records import TableRecords
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.records import LARGEST_RECORD, Records
 from ullage.store.tenants import TenantStore
 from ullage.tokens.calibration import Calibration, Learnt, learn
+from ullage.turns.grants import Grant
+from ullage_cluster.postgres import records as module
+from ullage_cluster.postgres.connecting import PgConnection
+from ullage_cluster.postgres.records import TableRecords
+from ullage_cluster.postgres.store import PostgresStore
 
 WAIT_S = 60
 

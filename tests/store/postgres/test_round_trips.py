@@ -14,7 +14,7 @@ from tests.postgres import shared_server
 from tests.store.sessions import said
 from ullage.events import QueueLeft, TurnStarted
 from ullage.store.following import Follower
-from ullage.store.postgres.store import PostgresStore
+from ullage_cluster.postgres.store import PostgresStore
 
 
 class CountingRelay:

@@ -5,9 +5,9 @@ import pytest
 
 from tests.postgres import shared_server
 from ullage.errors import StoreUnavailable
-from ullage.store.postgres.connecting import connect, database_of, drop
-from ullage.store.postgres.store import PostgresStore
-from ullage.store.postgres.tables import VERSION, make_tables
+from ullage_cluster.postgres.connecting import connect, database_of, drop
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_cluster.postgres.tables import VERSION, make_tables
 
 
 @pytest.fixture

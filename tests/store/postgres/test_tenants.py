@@ -11,8 +11,8 @@ import pytest
 
 from tests.postgres import PostgresServer, plain_database, shared_server
 from ullage.messages import Message, TextPart
-from ullage.store.postgres.store import PostgresStore
 from ullage.store.tenants import TenantStore
+from ullage_cluster.postgres.store import PostgresStore
 
 WITHOUT = {"writers", "schema_versions"}
 """Tables that hold nothing of a session."""

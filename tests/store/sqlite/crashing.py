@@ -37,7 +37,7 @@ from ullage.store.sqlite.opening import open_for_writing
 from ullage.store.sqlite.queue import pending
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import session_head
-from ullage.tools.launcher import readable
+from ullage_agent.tools.launcher import readable
 
 ROUNDS_A_FILE = 25
 BATCH = 3

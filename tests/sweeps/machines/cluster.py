@@ -18,10 +18,10 @@ from tests.sweeps.machines.claims import (
     judge_claims,
     log_claims,
 )
-from ullage.cli.local_restate import LOOPBACK, LocalRestate, free_ports
 from ullage.events import Event
-from ullage.runtime.restate_admin import register_workers
 from ullage.store.places import store_at
+from ullage_cluster.cli.local_restate import LOOPBACK, LocalRestate, free_ports
+from ullage_cluster.restate.admin import register_workers
 
 Kind = Literal["restate", "lease", "sqlite"]
 """Restate, or leases, over PostgreSQL; or two servers that drive over one SQLite file."""

@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ullage_simulators import running
-from ullage_simulators.scenario import Scenario
-
 from tests.server.served import script
 from tests.sweeps.machines.cluster import Cluster, Kind, cluster
 from tests.sweeps.machines.people import FILE, LONG, Person
 from tests.sweeps.machines.verdict import judge_session
 from ullage.events import CallEnded, CallStarted, Event
 from ullage.tasks import background
+from ullage_simulators import running
+from ullage_simulators.scenario import Scenario
 
 log = logging.getLogger(__name__)
 

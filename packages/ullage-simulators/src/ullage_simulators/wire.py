@@ -207,7 +207,7 @@ class WireSimulator(ABC):
         body: Body,
     ) -> Body:
         """Shows or changes what the provider keeps."""
-        raise NotImplementedError
+        raise LookupError(f"{type(self).__name__} keeps nothing.")
 
     @abstractmethod
     def check(self, call: CallInProgress) -> None:

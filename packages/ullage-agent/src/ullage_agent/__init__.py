@@ -1,0 +1,1 @@
+"""Agents that run inside a context window: the loop, its tools, sessions, the chat."""

@@ -1,0 +1,496 @@
+"""The slash commands: their names and completions, and what each does.
+
+The full screen and the plain conversation share them: a command gives lines to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ullage.cli.drawing import Subject, draw
+from ullage.cli.footing import dollars, usage_items
+from ullage.cli.listing import step_table
+from ullage.cli.screenplay import Screenplay, as_markdown, text_of
+from ullage.cli.table import LARGEST_NAMED
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span, cells, counted, number, padded, printable
+from ullage.errors import BadKey, CommandRefused, InputError
+from ullage.similar import similar
+from ullage.store.export import export_file
+from ullage.store.store import Store
+from ullage.turns.grants import granted_words
+from ullage_agent.chat.drilldown import DrilldownData
+from ullage_agent.cli.permissions import meant
+from ullage_agent.runtime.approvals import may_ask
+from ullage_agent.runtime.quotas import new_session_id
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.settings import from_text
+
+
+class Command(NamedTuple):
+    name: str
+    takes: str
+    about: str
+
+    @property
+    def usage(self) -> str:
+        return f"/{self.name} {self.takes}".rstrip()
+
+
+COMMANDS: Final = (
+    Command("context", "", "what fills the window, down to a single message"),
+    Command(
+        "compact",
+        "[up-to|from MESSAGE] [INSTRUCTIONS]",
+        "make the view smaller now, or what stands before a message, or from it on; instructions are for the summary",
+    ),
+    Command("uncompact", "", "undo the last compaction or prune"),
+    Command(
+        "pin", "[MESSAGE]", "keep a message through every compaction, or let it go again"
+    ),
+    Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
+    Command("tools", "", "the tools, and which need your approval"),
+    Command(
+        "grants",
+        "[revoke ID]",
+        "what is allowed without asking, here and in this project; revoke one",
+    ),
+    Command("retry", "", "continue a turn that waits after a failure or for more budget"),
+    Command("resume", "[SESSION]", "another session"),
+    Command("new", "", "a new session"),
+    Command("fork", "", "go on in a copy of this session"),
+    Command("rewind", "[MESSAGE]", "go back to before something you said"),
+    Command(
+        "export",
+        "FILE",
+        "write the session to a file: JSON lines, or Markdown for a name that ends in .md",
+    ),
+    Command(
+        "set",
+        "KEY [VALUE]",
+        "change a setting of this session; without a value back to its default",
+    ),
+    Command("steps", "", "every call: estimate, actual, error"),
+    Command("spend", "", "what the session has cost"),
+    Command("explain", "MESSAGE", "where a message went"),
+    Command(
+        "attach", "FILE", "send an image, a PDF or a text file with the next message"
+    ),
+    Command("theme", "[NAME]", "other colours, from now on"),
+    Command("help", "", "keys and commands"),
+    Command("quit", "", "leave; the session stays"),
+)
+
+KEYS: Final = (
+    ("Enter", "send; while it works: steer, goes in before the next call"),
+    ("Tab, Alt+Enter", "send when the turn is over (follow-up)"),
+    ("Ctrl+J, Shift+Enter", "a new line; a backslash before Enter does the same"),
+    ("Up", "edit the newest message that waits; else what you said before"),
+    ("Ctrl+X", "withdraw the newest message that waits, or the one being edited"),
+    ("Escape", "cancel; again: don't wait for tools"),
+    (
+        "y n a p",
+        "answer a call that needs approval: yes, no, always in this session, in this project",
+    ),
+    (
+        "Page Down, Down",
+        "read a call that is longer than its place; a yes counts at its end",
+    ),
+    ("Ctrl+V", "paste the image in the clipboard; a dropped image is attached too"),
+    ("Ctrl+P", "the command palette: commands and themes by a word"),
+    ("Ctrl+O", "unfold results"),
+    ("Ctrl+R", "unfold reasoning"),
+    ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
+    ("Ctrl+C", "copy what is selected, else clear the input; twice: leave"),
+)
+
+
+class Typed(NamedTuple):
+    """A command as it was typed."""
+
+    name: str
+    argument: str
+
+
+def parse(text: str) -> Typed | None:
+    """The command in this text; ``None`` for something to be said, such as a path that begins with a slash."""
+    if not text.startswith("/") or text[1:2].isspace() or "\n" in text.strip():
+        return None
+    name, _, argument = text[1:].strip().partition(" ")
+    if not name.replace("-", "").isalpha():
+        return None
+    return Typed(name.lower(), argument.strip())
+
+
+def command_of(name: str) -> Command | None:
+    """The command of that name, or of that beginning where only one begins so."""
+    exact = [command for command in COMMANDS if command.name == name]
+    found = exact or [
+        command for command in COMMANDS if name and command.name.startswith(name)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def unknown(name: str) -> str:
+    """What is said of a name that is no command."""
+    meant = similar(name, [command.name for command in COMMANDS], cutoff=0.5)
+    hint = f"Did you mean /{meant}?" if meant else "/help lists them."
+    return f"There is no /{name}. {hint}"
+
+
+def completions(text: str) -> list[Command]:
+    """The commands that what was typed so far may become; none once its name is there and something follows."""
+    if not text.startswith("/") or " " in text or "\n" in text:
+        return []
+    return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
+
+
+LARGEST_WINDOW = 10_000_000
+"""More parts than any view has: all of them are wanted."""
+
+
+class CommandResult(NamedTuple):
+    """What a command gives: lines to show, a session to go to (``-`` leaves), or text for the input."""
+
+    lines: tuple[Line, ...] = ()
+    opens: str = ""
+    text: str = ""
+
+
+LEAVE = "-"
+
+
+class Acting:
+    """Carries out commands on the session that is open. Raises ``UllageError``."""
+
+    def __init__(
+        self, store: Store, session: Session, environment: Mapping[str, str]
+    ) -> None:
+        self.store = store
+        self.session = session
+        self._environment = environment
+
+    async def run(
+        self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs
+    ) -> CommandResult:
+        """Carry out a command; the ones that a screen shows as lists are plain lines here."""
+        command = command_of(typed.name)
+        if command is None:
+            return said(unknown(typed.name), "warn")
+        match command.name:
+            case "context":
+                return CommandResult(
+                    tuple(draw((await self.window()).subject, width, glyphs))
+                )
+            case "steps":
+                return CommandResult(
+                    tuple(step_table((await self.session.meter()).steps, width))
+                )
+            case "tools":
+                return await self._tools(width)
+            case "spend":
+                return await self._spend()
+            case "grants":
+                return await self._grants(typed.argument)
+            case "help":
+                return CommandResult(tuple(help_lines()))
+            case "attach" | "theme":
+                return said(
+                    f"/{command.name} {command.takes} is for the full screen.", "warn"
+                )
+            case "quit":
+                return CommandResult(opens=LEAVE)
+            case "explain" | "export" | "fork" | "new" | "resume":
+                return await self._elsewhere(command.name, typed.argument)
+            case _:
+                return await self._change(command.name, typed.argument, transcript)
+
+    async def _change(
+        self, name: str, argument: str, transcript: Screenplay
+    ) -> CommandResult:
+        """What changes this session."""
+        match name:
+            case "compact":
+                await self._compact(argument)
+                return CommandResult()
+            case "uncompact":
+                if not transcript.undoable:
+                    return said("There is no compaction or prune to undo.", "warn")
+                await self.session.uncompact(transcript.undoable[-1])
+                return CommandResult()
+            case "retry":
+                await self.session.resume()
+                return CommandResult()
+            case "model":
+                return await self._model(argument)
+            case "set":
+                return await self._set(argument)
+            case "pin":
+                return await self.pin(argument)
+            case _:
+                return await self.rewind(argument)
+
+    async def _elsewhere(self, name: str, argument: str) -> CommandResult:
+        """What looks at, copies or leaves this session."""
+        match name:
+            case "explain":
+                message = await self._named(argument)
+                return said(str(await self.session.explain(message)))
+            case "export":
+                return await self._export(argument)
+            case "new":
+                return CommandResult(opens=new_session_id())
+            case "fork":
+                through = (await self.session._look()).ledger.loop.seq
+                made = await self.session.fork(through=through)
+                return CommandResult(opens=made.session)
+            case _:
+                rows = await self.store.sessions(limit=20)
+                if not argument:
+                    return CommandResult(
+                        tuple(
+                            (Span(f"{row.id}  {printable(row.title)}"),) for row in rows
+                        )
+                    )
+                await self.store.about(argument)
+                return CommandResult(opens=argument)
+
+    # -- settings --
+
+    async def _model(self, name: str) -> CommandResult:
+        work = await self.session._look()
+        settings, own = work.settings, work.ledger.loop.settings
+        if not name:
+            return said(
+                f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another."
+            )
+        try:
+            work.shared.commanded({"model": name}, own, changed=work.changed).endpoint(
+                self._environment
+            )
+        except BadKey as problem:
+            await self.session.set(model=name)
+            return said(f"Set, but it can't be called yet: {problem}", "warn")
+        await self.session.set(model=name)
+        return CommandResult()
+
+    async def _set(self, argument: str) -> CommandResult:
+        key, _, value = argument.replace("=", " ", 1).partition(" ")
+        key, value = key.strip(), value.strip()
+        if not key:
+            return said(
+                "/set KEY VALUE changes a setting of this session; docs/settings.md lists them.",
+                "warn",
+            )
+        await self.session._set({key: from_text(key, value) if value else None})
+        return CommandResult()
+
+    # -- messages --
+
+    async def _named(self, name: str) -> str:
+        """A message's id, said as itself, as ``#12`` (its place in view), or not at all for the last one said."""
+        messages = await self.session.messages()
+        if not name:
+            own = [
+                message
+                for message in messages
+                if message.role == "user" and message.origin == "said"
+            ]
+            if not own:
+                raise CommandRefused("This session has no messages yet. Send one first.")
+            return own[-1].id
+        place = name.removeprefix("#")
+        if place.isdigit():
+            if not 0 < int(place) <= len(messages):
+                raise CommandRefused(
+                    f"There is no message #{place} in view: there are {len(messages)}."
+                )
+            return messages[int(place) - 1].id
+        return name
+
+    async def _compact(self, argument: str) -> None:
+        """Compact everything, or what stands before a message (``up-to MESSAGE``), or from it on (``from MESSAGE``)."""
+        first, _, rest = argument.partition(" ")
+        if first not in ("up-to", "from"):
+            await self.session.compact(argument)
+            return
+        name, _, instructions = rest.strip().partition(" ")
+        message = await self._named(name)
+        wishes = instructions.strip()
+        if first == "from":
+            await self.session.compact(wishes, from_=message)
+        else:
+            await self.session.compact(wishes, up_to=message)
+
+    async def pin(self, name: str) -> CommandResult:
+        """Pin a message, or let a pinned one go."""
+        message = await self._named(name)
+        work = await self.session._look()
+        if message not in work.ledger.meter._fold.view.entries:
+            raise CommandRefused(
+                f"There is no message {name} in view. /context lists them."
+            )
+        pinned = message in work.memory.pins
+        await self.session.pin(message, pinned=not pinned)
+        return CommandResult()
+
+    async def rewind(self, name: str) -> CommandResult:
+        """Go back to before a message; what it said comes back, to be said otherwise."""
+        message = await self._named(name)
+        messages = await self.session.messages()
+        places = [place for place, one in enumerate(messages) if one.id == message]
+        if not places:
+            raise CommandRefused(
+                f"There is no message {name} in view. /context lists them."
+            )
+        before = messages[places[0] - 1].id if places[0] else ""
+        await self.session.rewind(before)
+        return CommandResult(text=text_of(messages[places[0]]))
+
+    # -- looking --
+
+    async def window(self) -> DrilldownData:
+        """All that ``/context`` shows."""
+        work = await self.session._look()
+        meter, reading = await self.session.meter(), await self.session.context()
+        items, request = meter.largest(LARGEST_WINDOW), meter.request()
+        subject = Subject(
+            reading=reading,
+            program="ullage chat",
+            calls=len(meter.steps),
+            steps=meter.steps,
+            largest=items[: LARGEST_NAMED + 1],
+        )
+        return DrilldownData(
+            reading,
+            subject,
+            request.messages,
+            items,
+            meter._fold.tools or (),
+            request.system,
+            work.memory.pins,
+        )
+
+    async def _tools(self, width: int) -> CommandResult:
+        work = await self.session._look()
+        if not work.tools:
+            return said("There are no tools: /set tools read,list,search gives some.")
+        widest = max(map(cells, work.tools))
+        lines: list[Line] = []
+        for name, tool in work.tools.items():
+            asks = may_ask(work, tool)
+            about = " ".join(tool.declaration.description.split())
+            lines.append(
+                (
+                    Span(padded(printable(name), widest + 2), "strong"),
+                    Span(padded("asks first" if asks else "", 12), "warn"),
+                    Span(printable(about)[: max(10, width - widest - 16)], "dim"),
+                )
+            )
+        return CommandResult(tuple(lines))
+
+    async def _grants(self, argument: str) -> CommandResult:
+        """What is allowed without asking, or one of it revoked."""
+        word, _, name = argument.partition(" ")
+        if word == "revoke" and name.strip():
+            grant = meant(
+                name.strip(), [one.grant.id for one in await self.session.grants()]
+            )
+            await self.session.revoke(grant)
+            return said(
+                f"Revoked: {printable(grant)}. Such calls need your approval again."
+            )
+        if argument:
+            return said(
+                "/grants lists what is allowed without asking; /grants revoke ID takes one back.",
+                "warn",
+            )
+        found = await self.session.grants()
+        if not found:
+            return said(
+                "Nothing is allowed without asking. The keys a and p of a question allow such calls."
+            )
+        listed: list[Line] = [
+            (
+                Span(padded(one.grant.id, 16), "strong"),
+                Span(padded(f"this {one.scope}", 14), "dim"),
+                Span(granted_words(one.grant.tool, one.grant.prefix)),
+            )
+            for one in found
+        ]
+        return CommandResult(
+            (*listed, (Span("/grants revoke ID takes one back.", "dim"),))
+        )
+
+    async def _spend(self) -> CommandResult:
+        spend = await self.session.spend()
+        lines: list[Line] = []
+        for purpose, total in [("all", spend.all), *spend.by_purpose.items()]:
+            if total.calls:
+                said_of = " · ".join([counted(total.calls, "call"), *usage_items(total)])
+                lines.append((Span(padded(purpose, 10), "strong"), Span(said_of)))
+        if not lines:
+            return said("Nothing has been spent yet.")
+        money = spend.money
+        if money.priced:
+            without = (
+                f", {counted(money.unpriced, 'call')} without a price"
+                if money.unpriced
+                else ""
+            )
+            lines.append(
+                (
+                    Span(padded("money", 10), "strong"),
+                    Span(f"{dollars(money.usd)} at list prices{without}"),
+                )
+            )
+        return CommandResult(tuple(lines))
+
+    async def _export(self, name: str) -> CommandResult:
+        if not name:
+            return said(
+                "/export FILE: say which file. A name that ends in .md is written to be read by people.",
+                "warn",
+            )
+        path = Path(name).expanduser()
+        if path.suffix == ".md":
+            transcript = Screenplay()
+            transcript.apply_all(await self.session.history())
+            try:
+                await asyncio.to_thread(
+                    path.write_text,
+                    as_markdown(f"Session {self.session.id}", transcript.entries),
+                    encoding="utf-8",
+                )
+            except OSError as problem:
+                raise InputError(
+                    f"{path} can't be written: {problem.strerror}."
+                ) from problem
+        else:
+            await export_file(self.store, self.session.id, path)
+        size = (await asyncio.to_thread(path.stat)).st_size
+        return said(f"Written: {printable(str(path))}, {number(size)} bytes.")
+
+
+def said(text: str, style: str = "dim") -> CommandResult:
+    """One line of ours."""
+    return CommandResult(((Span(text, style),),))
+
+
+def help_lines() -> list[Line]:
+    """Keys and commands."""
+    widest = max(len(command.usage) for command in COMMANDS) + 2
+    lines: list[Line] = [(Span("Keys", "title"),)]
+    lines += [
+        (Span(padded(f"  {keys}", widest + 2)), Span(about, "dim"))
+        for keys, about in KEYS
+    ]
+    lines += [(), (Span("Commands", "title"),)]
+    lines += [
+        (Span(padded(f"  {command.usage}", widest + 2)), Span(command.about, "dim"))
+        for command in COMMANDS
+    ]
+    return lines

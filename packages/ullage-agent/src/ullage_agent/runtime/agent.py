@@ -1,0 +1,824 @@
+"""An agent: a model, tools and settings, and the sessions that use them.
+
+agent = ullage.Agent("anthropic:claude-haiku-4-5", tools=[look_up], system="You are brief.")
+print(agent.run_sync("What does the cask hold?").text)
+
+async with agent.session("notes") as s:
+    await s.ask("And now?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
+
+import msgspec
+
+from ullage.directories import data_directory
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    SessionNotFound,
+    SettingError,
+    UllageError,
+    WrongType,
+)
+from ullage.events import (
+    Calibrated,
+    Event,
+    FirstCall,
+    OverheadLearnt,
+    SessionStarted,
+    SettingsChanged,
+)
+from ullage.loop_thread import SHARED, LoopInUse
+from ullage.messages import SystemBlock, clean_text
+from ullage.meter.meter import Meter
+from ullage.store.calibration import CalibrationStore
+from ullage.store.counts import CountStore
+from ullage.store.grants import ProjectGrants
+from ullage.store.leases import new_owner
+from ullage.store.overhead import OverheadStore
+from ullage.store.places import store_at
+from ullage.store.records import Records
+from ullage.store.refusals import check_new_id
+from ullage.store.sqlite.store import FILE
+from ullage.store.store import SessionRow, Store
+from ullage.store.tenants import TenantStore
+from ullage.store.urls import is_database_url
+from ullage.tokens.calibration import Calibration
+from ullage.wire.client import Client, Timeouts
+from ullage_agent.runtime.authority import is_hidden
+from ullage_agent.runtime.config_file import read_configs
+from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.dispatch import Dispatch
+from ullage_agent.runtime.handovers import (
+    arguments_within,
+    check_name,
+    handover_tools,
+    team_of,
+)
+from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.message_input import MessageInput
+from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.precedence import Resolved, resolve
+from ullage_agent.runtime.quotas import new_session, new_session_id
+from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session_runtime import AgentRuntime
+from ullage_agent.runtime.settings import Settings
+from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.turn_instructions import InstructionWriter
+from ullage_agent.runtime.typed_asking import OUTPUT_RETRIES, check_retries
+from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.tools.functions import as_tools
+from ullage_agent.tools.mcp import McpServer, open_all, tools_of
+from ullage_agent.tools.paths import NarrowRoot, walk_to
+from ullage_agent.tools.result_budget import READER, read_result
+from ullage_agent.tools.sandbox import Sandbox
+from ullage_agent.tools.tool import AgentTool, ToolError
+
+log = logging.getLogger("ullage_agent.loop")
+
+NOTHING = Calibration()
+
+MOST_GIVEN: Final = 32
+"""First calls of earlier sessions that a new session begins with, the newest."""
+
+LONGEST_INSTRUCTIONS = 200_000
+"""The largest instruction file in bytes; a larger one is an error."""
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str)
+    DepsT = TypeVar("DepsT", default=Any)
+    AnyT = TypeVar("AnyT")
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+    DepsT = TypeVar("DepsT")
+    AnyT = TypeVar("AnyT")
+
+
+class Agent(Generic[OutputT, DepsT]):
+    """A model, tools and settings, and the sessions that use them.
+
+    Opens nothing before its first session. Any thread may call ``run_sync``; the other methods are for one event loop
+    at a time.
+
+    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
+    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
+    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
+    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+
+    Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
+    ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
+    What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
+    on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
+    ``SettingError``.
+
+    ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
+    turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
+    functions get; sessions are then opened with one.
+
+    ``handoffs`` are agents that the model may hand the conversation over to (docs/agent.md); the list may be extended
+    until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
+    """
+
+    _place = ""
+    """The place whose sessions it drives, where a host or a parent has one."""
+
+    _shared: AgentRuntime | None
+    _resources: AsyncExitStack | None
+    _open: int
+    _opening: asyncio.Lock
+    _servers: tuple[McpServer, ...]
+    _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
+        system: str = "",
+        hooks: Sequence[Hook] = (),
+        store: Store | Path | str | None = None,
+        environment: Mapping[str, str] | None = None,
+        config: bool | Sequence[Layer] = True,
+        yields: bool = False,
+        learns: bool | None = None,
+        name: str = "",
+        description: str = "",
+        handoffs: Sequence[Agent[Any]] = (),
+        instructions: Sequence[str | InstructionWriter[DepsT]]
+        | InstructionWriter[DepsT]
+        | None = None,
+        deps_type: type[DepsT] | None = None,
+        output_type: type[OutputT] | None = None,
+        output_retries: int = OUTPUT_RETRIES,
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        check_retries(output_retries)
+        self._output: OutputType[Any] | None = None
+        if output_type is not None and output_type is not str:
+            self._output = OutputType(output_type)
+        self._output_retries = output_retries
+        arguments: dict[str, object] = {
+            name: value for name, value in settings.items() if value is not None
+        }
+        if model:
+            arguments["model"] = model
+        if system:
+            arguments["system"] = system
+        self._writers = writers_among(instructions)
+        if self._writers and isinstance(instructions, list | tuple):
+            instructions = [one for one in instructions if not callable(one)] or None
+        if instructions is not None and not callable(instructions):
+            arguments["instructions"] = instructions
+        self._deps_type = deps_type
+        given = _listed("tools", tools)
+        if named := tuple(one for one in given if isinstance(one, str)):
+            arguments["tools"] = () if named == ("none",) else named
+        check_name(name)
+        self.name, self.description = name, description
+        self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
+        team_of(self)
+        self._is_member = False
+        self._arguments = arguments
+        self._may_learn = learns
+        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._files: Sequence[Layer] = (
+            read_configs(Path.cwd(), self._environment)
+            if config is True
+            else config or ()
+        )
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+        self._hooks = tuple(hooks)
+        self._yields = yields
+        self._data = data_directory(self._environment)
+        self._given_store = store
+        self._given_client: Client | None = None
+        self._records: Records | None = None
+        """Where the store's machines keep what they learn; ``None``: in ``_data``."""
+        self._in_use = LoopInUse("The agent")
+        self._forget_opened()
+        self._guest: Agent[OutputT, DepsT] | None = None
+        self._in_background: Agent[OutputT, DepsT] | None = None
+        """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
+        resolved = resolve(arguments, {}, self._files, self._environment)
+        self.settings = resolved.settings
+        _check_root(resolved)
+
+    # -- sessions --
+
+    def session(
+        self,
+        id: str = "",
+        *,
+        resume: bool = True,
+        deps: DepsT | None = None,
+        **settings: Unpack[SessionSettings],
+    ) -> Session[OutputT]:
+        """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
+
+        Resumes an interrupted turn and queued messages unless ``resume=False``. ``deps`` is what tools get as
+        ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
+        (``SettingError``). ``settings`` are the own settings of a session that is created.
+        """
+        return Session(
+            self,
+            id or new_session_id(),
+            resume=resume,
+            settings=dict(settings),
+            deps=deps,
+            output=self._output,
+            output_retries=self._output_retries,
+        )
+
+    def _hosted(
+        self, session: str, dispatch: Dispatch, *, drives_here: bool, awaits_other: bool
+    ) -> Session[OutputT]:
+        """A session that this dispatch has driven."""
+        return Session(
+            self,
+            session,
+            resume=False,
+            settings={},
+            output=self._output,
+            output_retries=self._output_retries,
+            dispatch=dispatch,
+            drives_here=drives_here,
+            awaits_other=awaits_other,
+        )
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> Result[AnyT]: ...
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> Result[OutputT]: ...
+
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        output_type: Any = None,
+    ) -> Result[Any]:
+        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
+
+        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        """
+        async with self.session(session, deps=deps) as opened:
+            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            return result
+
+    def stream(
+        self, *pieces: MessageInput, session: str = "", deps: DepsT | None = None
+    ) -> TextStream[OutputT]:
+        """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
+
+        The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+        """
+        return TextStream(self.session(session, deps=deps), pieces, owns=True)
+
+    @overload
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> Result[AnyT]: ...
+
+    @overload
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> Result[OutputT]: ...
+
+    def run_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        output_type: Any = None,
+    ) -> Result[Any]:
+        """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
+
+        All synchronous calls of the process do their work in one event loop in the background, where async tools and
+        hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
+        would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
+        """
+
+        async def asked() -> Result[Any]:
+            agent = self._in_background
+            if agent is None:
+                agent = self._copied(self._given_store, self._given_client)
+                self._in_background = agent
+            result: Result[Any] = await agent.ask(
+                *pieces, session=session, deps=deps, output_type=output_type
+            )
+            return result
+
+        return SHARED.run(asked)
+
+    async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
+        """The store's sessions, the last changed first."""
+        shared = await self._enter()
+        try:
+            return await shared.store.sessions(limit=limit)
+        finally:
+            await self._leave()
+
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
+        return warnings_of(self._tools(self.settings))
+
+    # -- what sessions share --
+
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        """Holds open what sessions share. Raises ``StoreUnavailable``, and ``SettingError`` for settings with which no
+        session could work."""
+        shared = await self._enter()
+        try:
+            await shared.store.sessions(limit=1)
+            self._check_settings(self.settings, {})
+            yield
+        finally:
+            await self._leave()
+
+    async def _enter(self) -> AgentRuntime:
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
+        if self._in_use.enter():
+            self._forget_opened()
+        try:
+            async with self._opening:
+                if self._shared is None:
+                    self._shared = await self._begun()
+                self._shared.place = self._place
+                self._open += 1
+                return self._shared
+        except BaseException:
+            self._in_use.leave()
+            raise
+
+    async def _begun(self) -> AgentRuntime:
+        shared = await self._begin()
+        try:
+            await self._begin_team(shared)
+        except BaseException:
+            resources, self._resources = self._resources, None
+            if resources is not None:
+                await resources.aclose()
+            raise
+        return shared
+
+    def _forget_opened(self) -> None:
+        """Nothing of it is open in this event loop."""
+        self._shared, self._resources, self._open = None, None, 0
+        self._opening, self._servers, self._made = asyncio.Lock(), (), {}
+
+    def _within(
+        self, store: Store, client: Client, place: str = ""
+    ) -> Agent[OutputT, DepsT]:
+        """A copy of the agent at a place that uses this store and this client and closes neither.
+
+        The same two give the same copy, so that its sessions share resources.
+        """
+        guest = self._guest
+        if (
+            guest is None
+            or guest._given_store is not store
+            or guest._given_client is not client
+        ):
+            guest = self._copied(store, client)
+            guest._place = place
+            self._guest = guest
+        return guest
+
+    def _copied(
+        self, store: Store | Path | str | None, client: Client | None
+    ) -> Agent[OutputT, DepsT]:
+        """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
+        guest = copy.copy(self)
+        if isinstance(store, TenantStore):
+            root = tenant_root(self.settings, store.tenant)
+            guest._arguments = {**self._arguments, "root": str(root)}
+            guest.settings = resolve(
+                guest._arguments, {}, self._files, self._environment
+            ).settings
+        guest._given_store, guest._given_client, guest._guest = store, client, None
+        guest._in_use, guest._in_background = LoopInUse("The agent"), None
+        guest._forget_opened()
+        return guest
+
+    async def _begin_team(self, first: AgentRuntime) -> None:
+        """Open the other agents of a session and make them known to the ``first`` one. Raises ``SettingError``."""
+        if self._is_member:
+            return
+        assert self._resources is not None
+        for name, other in team_of(self).items():
+            assert isinstance(other, Agent)
+            member = other._copied(first.store, first.client)
+            member._is_member = True
+            opened = await member._enter()
+            self._resources.push_async_callback(member._leave)
+            arguments = arguments_within(
+                member._arguments, self._arguments, has_model=bool(other.settings.model)
+            )
+            joined = replace(
+                opened,
+                arguments=arguments,
+                owner=first.owner,
+                hooks=first.hooks,
+                yields=first.yields,
+                grants=first.grants,
+                name=name,
+            )
+            first.team[name] = joined
+
+    async def _leave(self) -> None:
+        """Close the shared resources after the last session."""
+        try:
+            async with self._opening:
+                self._open -= 1
+                if self._open > 0 or self._resources is None:
+                    return
+                resources, self._resources, self._shared = self._resources, None, None
+                await resources.aclose()
+        finally:
+            self._in_use.leave()
+
+    async def _begin(self) -> AgentRuntime:
+        settings = self.settings
+        async with AsyncExitStack() as stack:
+            store = self._given_store
+            if store is None or isinstance(store, str | Path):
+                store = store_at(self._data / FILE if store is None else store)
+                stack.push_async_callback(store.close)
+            self._records = store.records()
+            grants = ProjectGrants(self._data, records=self._records)
+            if self._records is not None:
+                with contextlib.suppress(UllageError):  # the first call waits
+                    await asyncio.to_thread(grants.all)
+            client = self._given_client
+            if client is None:
+                client = await stack.enter_async_context(
+                    Client(timeouts=Timeouts.of(settings.timeout))
+                )
+            named = servers_of(settings, self._environment, self._sandbox(settings))
+            self._servers = (*self._given_servers, *named)
+            for server in self._servers:
+                server.on_state(self._forget_tools)
+                stack.push_async_exit(server)
+            await open_all(self._servers)
+            self._forget_tools()
+            self._resources = stack.pop_all()
+        return AgentRuntime(
+            name=self.name,
+            deps_type=self._deps_type,
+            writers=self._writers,
+            store=store,
+            client=client,
+            owner=new_owner(),
+            arguments=self._arguments,
+            yields=self._yields,
+            files=self._files,
+            environment=self._environment,
+            settings=self.settings,
+            tools=self._tools,
+            servers=lambda: self._servers,
+            system=self._system,
+            hooks=self._hooks,
+            clock=time.time,
+            grants=grants,
+            counts=CountEndpoints(
+                client,
+                time.time,
+                CountStore(self._data) if self._learns(settings) else None,
+            ),
+        )
+
+    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
+        """Create the session in the store if it does not exist. Returns its place.
+
+        Raises ``SettingError`` and ``BadKey`` for settings that could not work, ``CommandRefused`` for an id that
+        can't be one, ``QuotaReached``; nothing is stored.
+        """
+        assert self._shared is not None
+        store, place = self._shared.store, self._shared.place
+        with contextlib.suppress(SessionNotFound):
+            return (await store.about(session)).place
+        check_new_id(session)
+        resolved = self._shared.commanded(settings)
+        events = await self._first_events(resolved, settings)
+        self._check_settings(resolved, settings)
+        resolved.endpoint(self._environment)
+        with contextlib.suppress(CommandRefused):  # another process has just created it
+            async with new_session(store, session):
+                await store.create(session, events, place=place)
+                return place
+        return (await store.about(session)).place
+
+    async def _first_events(
+        self, resolved: Settings, own: Mapping[str, object]
+    ) -> list[Event]:
+        """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
+        learnt = await asyncio.to_thread(self._learnt, resolved)
+        overhead = await asyncio.to_thread(self._overhead, resolved)
+        return first_events(resolved, own, learnt, overhead)
+
+    def _check_settings(self, settings: Settings, own: Mapping[str, object]) -> None:
+        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read.
+
+        ``own`` are the session's own settings. The agents that it may be handed over to are checked with it.
+        """
+        assert self._shared is not None
+        self._tools(settings)
+        self._system(settings)
+        for agent in (self._shared, *self._shared.team.values()):
+            self._shared.check_tool_names(agent.resolve(own), agent)
+
+    def _learns(self, settings: Settings) -> bool:
+        """Whether to store what a session with these settings learns: not from a provider's simulator."""
+        if self._may_learn is not None or not settings.model:
+            return bool(self._may_learn) and bool(settings.model)
+        try:
+            endpoint, _ = settings.endpoint(self._environment)
+        except BadKey:
+            return False
+        return settings.destination().provider.is_own_server or not endpoint.is_local
+
+    def _learnt(self, settings: Settings) -> Calibration:
+        """What earlier sessions have learnt about the model; nothing if it can't be read."""
+        if not self._learns(settings):
+            return NOTHING
+        provider, model = settings.destination()
+        key = f"{provider.name}/{model}"
+        try:
+            known = CalibrationStore(self._data, records=self._records).read().models
+        except UllageError as problem:
+            log.warning("%s Going on without it.", problem)
+            return NOTHING
+        return Calibration(models={key: known[key]} if key in known else {})
+
+    def _first_calls(self) -> tuple[FirstCall, ...]:
+        """What earlier sessions' first calls held beyond their estimates."""
+        stored = OverheadStore(self._data, records=self._records).read()
+        if stored.problem:
+            log.warning("%s", stored.problem)
+        return stored.calls
+
+    def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
+        """Those of agents with this model whose system prompt and tools are known."""
+        if not self._learns(settings):
+            return ()
+        provider, model = settings.destination()
+        name = (provider.name, model)
+        return tuple(
+            call
+            for call in self._first_calls()
+            if call.content and (call.provider, call.model) == name
+        )[:MOST_GIVEN]
+
+    async def _remember(self, meter: Meter) -> None:
+        """Store what a session has learnt for later ones. Logs a warning if it can't be written."""
+        if not self._learns(self.settings):
+            return
+        try:
+            if meter.calibration.models:
+                store = CalibrationStore(self._data, records=self._records)
+                await asyncio.to_thread(store.add, meter.calibration)
+            if meter.first_call is not None:
+                calls = OverheadStore(self._data, records=self._records)
+                await asyncio.to_thread(calls.add, meter.first_call)
+        except UllageError as problem:
+            log.warning("%s", problem)
+
+    def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
+        """The tools of a session with these settings; the same mapping until they change."""
+        confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
+        key = (settings.tools, settings.root, settings.result_tokens, *confined)
+        if key not in self._made:
+            narrow = self._narrow(settings)
+            sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
+            made = builtin_tools(
+                settings.tools, root=narrow or settings.root, sandbox=sandbox
+            )
+            own = as_tools([*made, *self._own_tools, *handover_tools(self)])
+            served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
+            named = {tool.name: tool for tool in (*own, *served)}
+            if named:
+                reader = read_result(settings.result_tokens)
+                named.setdefault(reader.name, reader)
+            self._made[key] = named
+        return self._made[key]
+
+    def _narrow(self, settings: Settings) -> NarrowRoot | None:
+        """The root of a session that has a narrower one than the operator's."""
+        if settings.root is None or settings.root == self.settings.root:
+            return None
+        return NarrowRoot(self.settings.root or Path.cwd(), settings.root)
+
+    def _sandbox(self, settings: Settings) -> Sandbox:
+        place = getattr(
+            self._given_store, "path", self._given_store
+        )  # a store that is a file says where it lies
+        store = None
+        if isinstance(place, str | Path) and not is_database_url(place):
+            store = Path(place)
+        return sandbox_of(settings, self._environment, store)
+
+    def _forget_tools(self) -> None:
+        """Called when a server offers other tools or fails: the next decision makes the tools again."""
+        self._made.clear()
+
+    def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
+        blocks = (
+            [SystemBlock(text=clean_text(settings.system).text)]
+            if settings.system
+            else []
+        )
+        root = self._narrow(settings) or settings.root or Path.cwd()
+        for name in settings.instructions:
+            if text := read_instructions(root, name):
+                blocks.append(SystemBlock(text=text, kind="instructions", name=name))
+        return tuple(blocks)
+
+
+def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
+    """The functions in ``instructions=``; what else is in it is read as a setting."""
+    listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
+    return tuple(one for one in listed if callable(one))
+
+
+@cache
+def program_name() -> str:
+    """This program and its version; looking it up takes milliseconds."""
+    return f"ullage {version('ullage')}"
+
+
+def first_events(
+    settings: Settings,
+    own: Mapping[str, object],
+    learnt: Calibration = NOTHING,
+    overhead: tuple[FirstCall, ...] = (),
+) -> list[Event]:
+    """The first events of a session. Raises ``SettingError`` for a model without a provider."""
+    if not settings.model:
+        raise SettingError(
+            "No model is set: name one, as in model='anthropic:claude-haiku-4-5'."
+        )
+    provider, model = settings.destination()
+    started = SessionStarted(
+        model=model,
+        wire=provider.wire,
+        provider=provider.name,
+        cwd=str(settings.root or Path.cwd()),
+        program=program_name(),
+    )
+    events: list[Event] = [started]
+    if learnt.models:
+        state = msgspec.Raw(learnt.as_json())
+        events.append(
+            Calibrated(
+                model=model,
+                call="",
+                estimated=0,
+                actual=0,
+                error=0,
+                ratio=1.0,
+                state=state,
+            )
+        )
+    if overhead:
+        events.append(OverheadLearnt(calls=overhead))
+    if own:
+        events.append(SettingsChanged(settings=dict(own)))
+    return events
+
+
+def servers_of(
+    settings: Settings, environment: Mapping[str, str], sandbox: Sandbox
+) -> list[McpServer]:
+    """The MCP servers that the settings name. Raises ``SettingError`` for a variable that is not set."""
+    servers: list[McpServer] = []
+    for name, server in settings.mcp.items():
+        if not server.enabled:
+            continue
+        filled = server.with_environment(environment)
+        cwd = (settings.root or Path.cwd()) / filled.cwd if filled.command else None
+        servers.append(
+            McpServer(
+                name,
+                command=filled.command,
+                args=filled.args,
+                env=filled.env,
+                cwd=cwd,
+                url=filled.url,
+                headers=filled.headers,
+                timeout_s=settings.timeout,
+                sandbox=confined_server(filled, sandbox),
+            )
+        )
+    return servers
+
+
+def _check_root(resolved: Resolved) -> None:
+    root = resolved.settings.root
+    if root is not None and not root.is_dir():
+        source = resolved.source_of("root")
+        raise SettingError(
+            f"root ({source}): {root} is no directory. Make it, or name another one."
+        )
+
+
+def tenant_root(settings: Settings, tenant: str) -> Path:
+    """The directory of a tenant's files: the one of its name in the agent's root, made where tools may need it.
+
+    Raises ``SettingError``.
+    """
+    root = (settings.root or Path.cwd()) / tenant
+    if not (settings.tools or settings.mcp):
+        return root
+    try:
+        root.mkdir(mode=0o700, exist_ok=True)
+    except OSError as problem:
+        raise SettingError(
+            f"root: the directory {root} of the tenant {tenant} can't be made ({problem.strerror}). Make it, or name "
+            "another root."
+        ) from problem
+    return root
+
+
+def read_instructions(root: Path | NarrowRoot, name: str) -> str:
+    """The text of an instruction file below ``root``; empty if it does not exist.
+
+    A link may only lead to another visible file below the root. Raises ``SettingError``.
+    """
+    try:
+        with walk_to(root, name) as place:
+            if is_hidden(place.shown) and Path(place.shown) != Path(name):
+                raise SettingError(
+                    f"The instruction file {name} is a link to the hidden file {place.shown}. Name another file."
+                )
+            with os.fdopen(place.open_file(), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(LONGEST_INSTRUCTIONS + 1)
+    except ToolError as problem:
+        if isinstance(problem.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return ""
+        raise SettingError(
+            f"The instruction file {name} can't be read: {problem} Name another one in `instructions`."
+        ) from problem
+    if len(data) > LONGEST_INSTRUCTIONS:
+        raise SettingError(
+            f"The instruction file {name} has {size:,} bytes, which would fill the window of many "
+            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+        )
+    return clean_text(data).text
+
+
+def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:
+    """What an argument lists. Raises ``WrongType`` for a single one, or what is no list."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Mapping):
+        return tuple(given)
+    raise WrongType(
+        f"`{name}` takes a list, and not {type(given).__name__}: write {name}=[…], with one of them too."
+    )

@@ -1,0 +1,259 @@
+"""Carries out ``CallModel``: sends one request, stores its answer as it streams, and records start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from typing import Final
+
+from ullage.codec.blocks import Options
+from ullage.codec.stream import Answer, UsageSeen
+from ullage.codec.wires import default_output
+from ullage.compactor.call_events import ended, failed
+from ullage.compactor.call_waits import CallWaits
+from ullage.context.exchanges import in_view
+from ullage.envelope import RATE_WAIT_S
+from ullage.errors import (
+    Overflow,
+    ProviderError,
+    ServerError,
+    SessionNotFound,
+    WrongConversation,
+)
+from ullage.events import (
+    Amount,
+    CallStarted,
+    Event,
+    LimitLearnt,
+    ReasoningRefused,
+    RequestRepaired,
+    SettingsChanged,
+)
+from ullage.messages import Request
+from ullage.wire.call import Retries, stream
+from ullage.wire.discovery import limits
+from ullage_agent.loop.steps import CallModel
+from ullage_agent.runtime.answer_tool import is_about_format
+from ullage_agent.runtime.compacting import note_refusal, prepare_ahead
+from ullage_agent.runtime.drafting import drafting
+from ullage_agent.runtime.hooks import run_hook
+from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
+
+DROP_WAIT_S: Final = 0.5
+"""Seconds before a call whose answer broke off is repeated; doubled each time, as in ``wire.call.Retries``."""
+
+_LONGEST_WAIT_S: Final = 8.0
+
+
+async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
+    """Make one call. Errors of the provider become events; raises only errors of the store and of hooks.
+
+    Cancelling is safe at any point: streamed text is stored as a draft, and the call stays open in the ledger until
+    the driver settles it.
+    """
+    ledger = runtime.ledger
+    if drops := ledger.loop.drops:
+        await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
+    meter, settings = ledger.meter, runtime.settings
+    request = meter.request(
+        stream=settings.stream, messages=runtime.requests.messages(meter)
+    )
+    await load_media(runtime)
+    reading = runtime.reading
+    for hook in runtime.shared.hooks:
+        await run_hook(hook.before_call(request, reading))
+    max_output = step.max_output or asked_output(runtime)
+    options = dataclasses.replace(
+        settings.options, media=runtime.media, max_output=max_output
+    )
+    call = f"call-{ledger.loop.seq + 1}"
+    started: list[Event] = [
+        *runtime.reading_events(),
+        *epoch_changed(runtime, request, options),
+    ]
+    used = reading.used
+    started.append(
+        CallStarted(
+            call=call,
+            fingerprint=ledger.meter.fingerprint(),
+            estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
+            snapshot=reading.snapshot_id,
+            stream=request.stream,
+        )
+    )
+    # Pieces of a call of this name are left where the database lost the call's events.
+    await ledger.write(started, ends_draft=call)
+    runtime.usage_seen, runtime.waits_to_retry = None, False
+    prepare_ahead(runtime)
+    answer: Answer | ProviderError
+    try:
+        answer = await _stream(runtime, request, call, options)
+    except ProviderError as problem:
+        answer = problem
+    finally:
+        repaired = runtime.requests.settle()
+    repairs: list[Event] = []
+    if repaired:
+        repairs.append(RequestRepaired(call=call, repairs=repaired))
+    if isinstance(answer, ProviderError):
+        if isinstance(answer, Overflow):
+            note_refusal(runtime, answer)
+        rows = [*repairs, *failed(call, answer, ledger.meter._fold.model)]
+        if _is_schema_refused(runtime, answer):
+            rows.append(SettingsChanged(settings={"output_by": "tool"}))
+        if isinstance(answer, WrongConversation):
+            rows += reasoning_refused(runtime, call)
+        await ledger.write(rows, ends_draft=call)
+        return
+    lost = reasoning_refused(runtime, call) if answer.unbound else []
+    await ledger.write([*repairs, *lost, *ended(call, answer)], ends_draft=call)
+    if runtime.was_unloaded:
+        runtime.asked_limits, runtime.was_unloaded = "", False
+    reading = runtime.reading
+    for hook in runtime.shared.hooks:
+        await run_hook(hook.after_call(answer, reading))
+
+
+def _is_schema_refused(runtime: SessionRuntime, problem: ProviderError) -> bool:
+    """Whether the endpoint refuses the field with the schema of the answer: the session asks by a tool then."""
+    is_asked = runtime.output is not None and runtime.settings.output_by == "schema"
+    return is_asked and is_about_format(problem)
+
+
+def reasoning_refused(runtime: SessionRuntime, call: str) -> list[Event]:
+    """The provider did not take reasoning that this session took to be valid; nothing where none was sent."""
+    fold = runtime.ledger.meter._fold
+    if not fold.reasoning.tokens:
+        return []
+    return [ReasoningRefused(call=call, model=fold.model)]
+
+
+def lacks_limits(runtime: SessionRuntime) -> bool:
+    """Whether the model's window or largest output is unknown, and its endpoint has not been asked."""
+    meter = runtime.ledger.meter
+    is_known = (
+        runtime.reading.window.tokens is not None and meter.limits.max_output is not None
+    )
+    return not is_known and runtime.asked_limits != meter._fold.model
+
+
+async def learn_limits(runtime: SessionRuntime) -> None:
+    """Ask the endpoint for the model's limits, once for each model.
+
+    The next call asks again after a cancel, and where the server had to load the model first.
+    """
+    model = runtime.ledger.meter._fold.model
+    found = None
+    with contextlib.suppress(ProviderError):
+        found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
+    runtime.asked_limits = model
+    runtime.was_unloaded = found is not None and not found.is_loaded
+    if found is None or (found.window is None and found.max_output is None):
+        return
+    learnt = LimitLearnt(
+        model=model,
+        source="provider",
+        window=found.window,
+        input_cap=found.input_cap,
+        max_output=found.max_output,
+    )
+    await runtime.ledger.write([learnt])
+
+
+def epoch_changed(
+    runtime: SessionRuntime, request: Request, options: Options
+) -> list[Event]:
+    """A new epoch if the request does not extend the last one and no event has announced it.
+
+    That happens when the policy, or the model's wire, leaves out reasoning that was sent before.
+    """
+    memory, meter = runtime.memory, runtime.ledger.meter
+    if memory.started is None or memory.is_declared:
+        return []
+    earlier = None
+    if runtime.requests.history.last is None:
+        places = [message.id for message in meter.messages]
+        if memory.newest_sent in places:
+            sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
+            earlier = meter.request(stream=request.stream, messages=sent)
+    try:
+        endpoint = runtime.endpoint()
+    except ProviderError:
+        return []  # the call itself will fail with this error
+    changes_earlier = runtime.requests.changes_earlier(
+        request, endpoint, earlier, policy=meter.policy, options=options
+    )
+    return [runtime.new_epoch("reasoning")] if changes_earlier else []
+
+
+def asked_output(runtime: SessionRuntime) -> int | None:
+    """The largest output that a call asks for; ``None`` if it is not set and the wire does not require one."""
+    meter, asked = runtime.ledger.meter, runtime.settings.max_output
+    if asked is None:
+        asked = default_output(meter._fold.wire)
+    most = meter.limits.max_output
+    if asked is None or most is None:
+        return asked
+    return min(asked, most.tokens)
+
+
+async def _stream(
+    runtime: SessionRuntime, request: Request, call: str, options: Options
+) -> Answer:
+    ledger, settings = runtime.ledger, runtime.settings
+    endpoint = runtime.endpoint()
+    waits = CallWaits(ledger.write, call, endpoint)
+
+    async def pause(seconds: float) -> None:
+        runtime.waits_to_retry = True
+        await waits.pause(seconds)
+        runtime.waits_to_retry = False
+
+    events = stream(
+        request,
+        endpoint,
+        client=runtime.shared.client,
+        message_id=f"{call}.answer",
+        call=call,
+        policy=ledger.meter.policy,
+        options=options,
+        retries=Retries(tries=settings.tries),
+        on_retry=waits.note_retry,
+        slot=runtime.shared.slots.for_call(
+            endpoint, request.model, settings.rates.per_minute, longest_s=RATE_WAIT_S
+        ),
+        on_wait=waits.note_wait,
+        sleep=pause,
+        history=runtime.requests.history,
+    )
+    drafted = drafting(ledger.store, ledger.held, call)
+    async with drafted as draft, contextlib.aclosing(events) as coming:
+        async for event in coming:
+            if isinstance(event, Answer):
+                return event
+            if isinstance(event, UsageSeen):
+                runtime.usage_seen = event.usage
+            draft.put(event)
+    raise ServerError("The call ended without an answer. Try again.")
+
+
+async def load_media(runtime: SessionRuntime) -> None:
+    """Load the bytes of images and files that are new in view. Missing bytes are sent as a note."""
+    if runtime.wanted is None:
+        runtime.wanted = [
+            source
+            for message in runtime.ledger.meter.messages
+            for source in sources_of(message)
+        ]
+    while runtime.wanted:
+        source = runtime.wanted[-1]
+        if source not in runtime.media:
+            handle = source.removeprefix(BLOB_SOURCE)
+            with contextlib.suppress(
+                SessionNotFound
+            ):  # an imported session may name bytes that came with no file
+                runtime.media[source] = await runtime.ledger.store.kept(
+                    runtime.ledger.session, handle
+                )
+        runtime.wanted.pop()

@@ -1,0 +1,382 @@
+"""Carries out ``Compact``: tries the strategies, makes the calls they ask for, and commits the proved change.
+
+The view does not change before the commit: an attempt abandoned by a cancel, a crash or an error leaves only rows that
+say so. ``context/`` makes the decisions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ullage.compactor.call_waits import CallWaits
+from ullage.compactor.summary_calls import (
+    bounded_answer,
+    in_thread,
+    known_output,
+    request_for,
+    try_strategies,
+)
+from ullage.context.budget import (
+    aim_of,
+    correction_of,
+    should_prepare,
+)
+from ullage.context.choice import FOR_THINKING, ordered
+from ullage.context.clear import ClearToolResults
+from ullage.context.cold_cache import cache_lifetime_s, is_cold
+from ullage.context.kept_thinking import plan_with_thinking
+from ullage.context.known_limits import Served, served_by
+from ullage.context.prepared import PreparedSummary, prepare
+from ullage.context.rules import CompactionRules
+from ullage.context.situation import Situation
+from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
+from ullage.context.strategy import Ask, Declined, SummaryAnswer
+from ullage.envelope import RATE_WAIT_S
+from ullage.errors import (
+    BodyTooLarge,
+    ContentFiltered,
+    NotFound,
+    Overflow,
+    ProviderError,
+    RequestRejected,
+    SettingError,
+    TooManyImages,
+    WrongConversation,
+)
+from ullage.events import (
+    Amount,
+    CallEnded,
+    CallStarted,
+    CompactionRolledBack,
+    CompactionStarted,
+    CompactionTrigger,
+    Event,
+    Pinned,
+    Purpose,
+)
+from ullage.meter.fold import Fold
+from ullage.meter.limits import lookup
+from ullage.tasks import start, stop
+from ullage.turns.loop import OVERFLOWS
+from ullage.usage import Usage
+from ullage.wire.endpoints import destination_of
+from ullage_agent.loop.steps import Compact
+from ullage_agent.runtime.hooks import Refusal, run_hook
+from ullage_agent.runtime.session_runtime import ReadySummary, SessionRuntime
+from ullage_agent.runtime.settings import Settings
+
+
+def may_compact(runtime: SessionRuntime) -> bool:
+    """Whether to try a compaction now. Cheap while none is due."""
+    loop, reading = runtime.ledger.loop, runtime.reading
+    if loop.compact_asked is not None:
+        return True
+    is_refused = loop.failed in OVERFLOWS
+    is_too_large = (
+        reading.input_limit is not None and reading.proven_high > reading.input_limit
+    )
+    is_due = reading.should_compact() or is_too_large
+    if not runtime.settings.compacts or not (
+        is_refused or is_due or is_over_request(runtime)
+    ):
+        return False
+    return not refusal(runtime, "overflow" if is_refused else "point")
+
+
+def may_clear_cold(runtime: SessionRuntime) -> bool:
+    """Whether to look for old tool results to clear because the provider's cache has expired. Once for each call."""
+    share, started = runtime.settings.clear_cold_at, runtime.memory.started
+    point = runtime.reading.compaction_point
+    if share is None or started is None or point is None or not runtime.settings.compacts:
+        return False
+    if started.call == runtime.compactions.looked_cold:
+        return False
+    if runtime.reading.proven_high < share * point:
+        return False
+    fold = fold_of(runtime)
+    settings = runtime.settings
+    lifetime = cache_lifetime_s(fold.provider, settings.options.cache, settings.params)
+    return is_cold(lifetime, started.at, runtime.shared.clock())
+
+
+def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
+    """Why a compaction would not help, by the circuit breakers; empty if it may."""
+    situation = situation_of(runtime, Compact(trigger), "")
+    bar = aim_of(situation).bar
+    return runtime.memory.breakers.refusal(
+        history=situation.fold.view.digest,
+        high=situation.sizes.high,
+        limit=None if bar is None else round(bar),
+        input_limit=runtime.reading.input_limit,
+    )
+
+
+def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Situation:
+    """The input of this compaction, as of now."""
+    memory, settings, reading = runtime.memory, runtime.settings, runtime.reading
+    if step.trigger == "overflow" and not runtime.compactions.limits.has_met_any:
+        _note_earlier_refusal(runtime)
+    situation = Situation(
+        fold=fold_of(runtime),
+        trigger=step.trigger,
+        compaction=compaction,
+        snapshot=reading.snapshot_id,
+        epoch=memory.epoch,
+        rules=rules_of(settings),
+        pins=memory.pins,
+        waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
+        task_start=memory.task_start,
+        instructions=step.instructions,
+        up_to=step.up_to,
+        from_=step.from_,
+        has_refused=_served(runtime) in runtime.shared.client.without_compaction,
+    )
+    if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
+        refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
+        correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
+        situation = dataclasses.replace(situation, correction=correction)
+    return runtime.compactions.limits.limited(situation, settings.base_url)
+
+
+def rules_of(settings: Settings) -> CompactionRules:
+    """The rules of a compaction with these settings, and what is known of another model that summarises."""
+    rules = CompactionRules(
+        keep=settings.keep,
+        protect_tokens=settings.protect_tokens,
+        reattach_tokens=settings.reattach_tokens,
+        instructions=settings.summary_instructions,
+        chosen=tuple(strategy.name for strategy in ordered(settings.strategy)),
+    )
+    if settings.summary_model in ("", settings.model):
+        return rules
+    rules = dataclasses.replace(rules, own_model=True)
+    try:
+        other = destination_of(settings.summary_model, endpoints=settings.endpoints)
+    except SettingError:  # the call for a summary raises it
+        return rules
+    known = lookup(other.provider.name, other.model)
+    if known is None:
+        return rules
+    return dataclasses.replace(
+        rules, summary_window=known.window, summary_output=known.max_output
+    )
+
+
+def _note_earlier_refusal(runtime: SessionRuntime) -> None:
+    """Note a refusal that another driver got, of which only the kind is known."""
+    for kind in (BodyTooLarge, TooManyImages):
+        if runtime.memory.last_error == kind.__name__:
+            note_refusal(runtime, kind(""))
+
+
+def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
+    """Note how many bytes or images the endpoint accepts, from its refusal of the current view."""
+    situation = situation_of(runtime, Compact("point"), "")
+    runtime.compactions.limits.note(problem, situation, runtime.settings.base_url)
+
+
+def fold_of(runtime: SessionRuntime) -> Fold:
+    """The fold behind the session's readings, for reading only."""
+    return runtime.ledger.meter._fold
+
+
+async def compact(runtime: SessionRuntime, step: Compact) -> None:
+    """Try strategies until one commits or none is left. The ledger records each attempt.
+
+    Raises only errors of the store and of hooks. A cancel is safe at any point and leaves the view unchanged.
+    """
+    before = (
+        await runtime.record_reading()
+    )  # so that displays show the reading that decides
+    name = f"compaction-{runtime.ledger.loop.seq + 1}"
+    compactions = runtime.compactions
+    is_optional = step.trigger == "cold"
+    if is_optional and runtime.memory.started is not None:
+        compactions.looked_cold = runtime.memory.started.call
+    if not await _is_allowed(runtime, step, name):
+        return
+    order = ordered(runtime.settings.strategy)
+    if is_optional:
+        order = tuple(each for each in order if isinstance(each, ClearToolResults))
+    elif compactions.prepared is not None and not (step.up_to or step.from_):
+        order = (PreparedSummary(*compactions.prepared), *order)
+    strategies = Strategies(order)
+
+    async def next_step(attempt: Attempt) -> AttemptStep:
+        async with runtime.ledger.still():
+            return await in_thread(strategies, situation_of(runtime, step, name), attempt)
+
+    found = await try_strategies(
+        next_step,
+        runtime.ledger.write,
+        lambda wanted: summarise(runtime, wanted, "summary"),
+    )
+    match found:
+        case Commit():
+            compactions.prepared = None
+            runtime.stuck = None
+            await runtime.ledger.write(found.events, durable=True)
+            await runtime.record_reading()
+            for hook in runtime.shared.hooks:
+                await run_hook(hook.after_compaction(before, runtime.reading))
+        case Stuck() if not is_optional:
+            runtime.stuck = found.error
+            await runtime.ledger.write(found.events)
+        case _:
+            return
+
+
+async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
+    """Whether no hook refuses. Pins the messages that hooks name."""
+    for hook in runtime.shared.hooks:
+        wish = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
+        if isinstance(wish, Refusal) and step.trigger == "cold":
+            return False
+        if isinstance(wish, Refusal):
+            started = CompactionStarted(
+                compaction=name,
+                trigger=step.trigger,
+                snapshot=runtime.reading.snapshot_id,
+                high=runtime.reading.proven_high,
+                history=fold_of(runtime).view.digest,
+            )
+            await runtime.ledger.write(
+                [
+                    started,
+                    CompactionRolledBack(compaction=name, reason="vetoed", note=wish.why),
+                ]
+            )
+            return False
+        if wish:
+            await runtime.ledger.write([Pinned(messages=wish)])
+    return True
+
+
+async def summarise(
+    runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False
+) -> SummaryAnswer:
+    """Call the model for a summary. Its usage is spend; an error of the provider is a value for the strategy."""
+    ledger, settings = runtime.ledger, runtime.settings
+    call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
+    size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
+    started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
+    await ledger.write([started])
+    try:
+        endpoint, model = settings.endpoint(
+            runtime.shared.environment, settings.summary_model
+        )
+        held = ledger.meter.request(stream=settings.stream)
+        answer = await bounded_answer(
+            wanted,
+            request_for(
+                wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
+            ),
+            endpoint,
+            known_output=known_output(fold_of(runtime), model, endpoint.provider),
+            client=runtime.shared.client,
+            call=call,
+            policy=ledger.meter.policy,
+            media=runtime.media if wanted.extends else {},
+            slot=lambda: runtime.shared.slots.for_call(
+                endpoint, model, settings.rates.per_minute, longest_s=RATE_WAIT_S
+            ),
+            waits=CallWaits(ledger.write, call, endpoint),
+        )
+    except ProviderError as problem:
+        if wanted.compaction is not None and is_not_offered(problem):
+            runtime.shared.client.without_compaction.add(_served(runtime))
+        kind = type(problem).__name__
+        failed = CallEnded(
+            call=call,
+            purpose=purpose,
+            outcome="failed",
+            error=str(problem),
+            error_kind=kind,
+        )
+        await ledger.write([failed])
+        return SummaryAnswer(None, error=kind)
+    ended = CallEnded(
+        call=call,
+        purpose=purpose,
+        outcome=answer.outcome,
+        stop=answer.stop,
+        usage=answer.usage,
+        model=answer.model or model,
+        provider=endpoint.provider,
+        error="" if answer.error is None else str(answer.error),
+        error_kind="" if answer.error is None else type(answer.error).__name__,
+    )
+    await ledger.write([ended])
+    if answer.outcome != "finished":
+        return SummaryAnswer(None, error=answer.outcome)
+    return SummaryAnswer(answer.message, answer.stop, answer.usage)
+
+
+def is_not_offered(problem: ProviderError) -> bool:
+    """Whether an endpoint's refusal says that it compacts no conversations of this model.
+
+    A refusal of what the request holds is none: its size, its content, or the compaction in it, which Anthropic names
+    with a code of its own (https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand).
+    """
+    if isinstance(problem, Overflow | ContentFiltered | WrongConversation):
+        return False
+    is_refused = isinstance(problem, NotFound | RequestRejected)
+    return is_refused and "compaction_" not in f"{problem.said} {problem}"
+
+
+def prepare_ahead(runtime: SessionRuntime) -> None:
+    """Start a summary in the background if ``background_at`` is reached and none is prepared or running."""
+    compactions = runtime.compactions
+    if compactions.preparing is not None or compactions.prepared is not None:
+        return
+    settings = runtime.settings
+    if not settings.compacts or not settings.summarises:
+        return
+    if not should_prepare(runtime.reading, settings.background_at):
+        return
+    compactions.preparing = start(_prepare(runtime))
+
+
+async def _prepare(runtime: SessionRuntime) -> None:
+    compactions = runtime.compactions
+    try:
+        name = f"prepared-{runtime.ledger.loop.seq + 1}"
+        situation = situation_of(runtime, Compact("point"), name)
+        by_provider = FOR_THINKING in ordered(runtime.settings.strategy)
+        if by_provider and not situation.has_refused and plan_with_thinking(situation):
+            return  # behind a summary of ours thinking would be invalid
+        preparation = prepare(situation)
+        if isinstance(preparation, Declined):
+            return
+        answer = await summarise(runtime, preparation.ask, "summary", detached=True)
+        if answer.message is not None:
+            compactions.prepared = ReadySummary(preparation.prefix, answer)
+    finally:
+        compactions.preparing = None
+
+
+async def stop_preparing(runtime: SessionRuntime) -> None:
+    """Stop a summary in the background, and close its call in the ledger."""
+    task = runtime.compactions.preparing
+    if task is not None:
+        await stop(task)
+    if runtime.memory.background:
+        call = runtime.memory.background
+        await runtime.ledger.write(background_closed(call, runtime.usage_of_aside(call)))
+
+
+def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
+    """The end of a call for a summary in the background that is no longer needed."""
+    return [CallEnded(call=call, purpose="summary", outcome="cancelled", usage=usage)]
+
+
+# -- limits on images and bytes --
+
+
+def is_over_request(runtime: SessionRuntime) -> bool:
+    """Whether the view has more images or bytes than one request may hold, by the known limits."""
+    return runtime.compactions.limits.is_over(fold_of(runtime), runtime.settings.base_url)
+
+
+def _served(runtime: SessionRuntime) -> Served:
+    return served_by(fold_of(runtime), runtime.settings.base_url)

@@ -1,0 +1,168 @@
+"""Which endpoints count requests, and how: found by asking once, and remembered.
+
+A server without a count endpoint is not asked again for a week, by any session on this machine; one that fails is left
+alone for a while, longer with each failure. Nothing here raises for a count that can't be had.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from ullage.codec.blocks import PLAIN, Options
+from ullage.codec.wire import CountEndpoint
+from ullage.codec.wires import wire_named
+from ullage.errors import NoAnswer, NotFound, ProviderError, UllageError
+from ullage.messages import Request
+from ullage.meter.fingerprint import digest
+from ullage.reasoning import ReasoningPolicy
+from ullage.store.counts import CountStore, KnownCounts, KnownEndpoint
+from ullage.store.private_file import UnwritableStore
+from ullage.wire.client import Client
+from ullage.wire.counting import count
+from ullage.wire.endpoints import Endpoint
+
+log = logging.getLogger("ullage.agent")
+
+MISSING_S: Final = 7 * 86_400.0
+"""How long a server without a count endpoint is not asked again: it may be updated."""
+
+FIRST_PAUSE_S: Final = 60.0
+LONGEST_PAUSE_S: Final = 3_600.0
+"""How long a count endpoint is left alone after a failure; doubled with each further one."""
+
+_MISSING: Final = (404, 405, 410, 501)
+
+
+class _Pause(NamedTuple):
+    """An endpoint that failed ``failures`` times in a row is not asked before ``until``."""
+
+    failures: int
+    until: float
+
+
+@dataclass(slots=True)
+class CountEndpoints:
+    """What the sessions of an agent know of count endpoints. Belongs to one event loop.
+
+    Without a ``store`` nothing is kept on disk. ``clock`` gives seconds since 1970.
+    """
+
+    client: Client
+    clock: Callable[[], float]
+    store: CountStore | None = None
+    _known: KnownCounts | None = None
+    _pauses: dict[str, _Pause] = field(default_factory=dict)
+
+    async def known(self) -> KnownCounts:
+        """What is stored, read once."""
+        if self._known is None:
+            self._known = KnownCounts()
+            if self.store is not None:
+                self._known = await asyncio.to_thread(self.store.read)
+        return self._known
+
+    async def keep(self, new: KnownCounts) -> None:
+        """Remember these, on disk as well. What can't be written is kept in memory alone."""
+        self._known = (await self.known()).plus(new)
+        if self.store is None:
+            return
+        try:
+            await asyncio.to_thread(self.store.add, new)
+        except UnwritableStore as problem:
+            log.debug("%s", problem)
+
+    async def may_ask(self, endpoint: Endpoint, model: str) -> bool:
+        """Whether this endpoint may count: it has a way to, is not known to lack it, and has not just failed."""
+        return bool(await self._ways(endpoint, model))
+
+    async def count(
+        self,
+        request: Request,
+        endpoint: Endpoint,
+        *,
+        policy: ReasoningPolicy,
+        options: Options = PLAIN,
+    ) -> int | None:
+        """The tokens of a request as its provider counts them; ``None`` where that can't be had in time.
+
+        Safe to cancel: nothing is remembered of a count that was cancelled.
+        """
+        place, failed = place_of(endpoint, request.model), False
+        ways = await self._ways(endpoint, request.model)
+        if not ways:
+            return None
+        try:
+            for way in ways:
+                try:
+                    tokens = await count(
+                        request,
+                        endpoint,
+                        way,
+                        client=self.client,
+                        policy=policy,
+                        options=options,
+                    )
+                except ProviderError as problem:
+                    log.debug("No count by %s: %s", way.name, problem)
+                    failed = failed or not _is_missing(problem)
+                    if isinstance(problem, NoAnswer):
+                        break
+                    continue
+                await self._works(place, way)
+                return tokens
+        except UllageError as problem:  # a request that can't be sent at all
+            log.debug("No count: %s", problem)
+            return None
+        if failed:
+            self._pause(place)
+        else:
+            await self.keep(_found(place, KnownEndpoint(way="", at=self.clock())))
+        return None
+
+    async def _ways(self, endpoint: Endpoint, model: str) -> tuple[CountEndpoint, ...]:
+        """The ways to try: the one that is known to work, none, or all.
+
+        Another version may know other ways, and a clock may have been wrong.
+        """
+        place, now = place_of(endpoint, model), self.clock()
+        pause = self._pauses.get(place)
+        if pause is not None and now < pause.until:
+            return ()
+        ways = wire_named(endpoint.wire).counts
+        known = (await self.known()).endpoints.get(place)
+        if known is None:
+            return ways
+        for way in ways:
+            if way.name == known.way:
+                return (way,)
+        is_missing = not known.way and known.at <= now < known.at + MISSING_S
+        return () if is_missing else ways
+
+    async def _works(self, place: str, way: CountEndpoint) -> None:
+        self._pauses.pop(place, None)
+        known = (await self.known()).endpoints.get(place)
+        if known is None or known.way != way.name:
+            await self.keep(_found(place, KnownEndpoint(way=way.name, at=self.clock())))
+
+    def _pause(self, place: str) -> None:
+        before = self._pauses.get(place)
+        failures = 1 if before is None else before.failures + 1
+        seconds = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(failures - 1, 10))
+        self._pauses[place] = _Pause(failures, self.clock() + seconds)
+
+
+def place_of(endpoint: Endpoint, model: str) -> str:
+    """Names one model at one address, without telling the address."""
+    return digest(endpoint.base_url, endpoint.wire, model)
+
+
+def _found(place: str, endpoint: KnownEndpoint) -> KnownCounts:
+    return KnownCounts(endpoints={place: endpoint})
+
+
+def _is_missing(problem: ProviderError) -> bool:
+    return isinstance(problem, NotFound) or problem.status in _MISSING

@@ -1,0 +1,116 @@
+"""Where a session is driven: a wake says that a session has work, and a dispatch has it driven somewhere.
+
+A wake carries no content. What there is to do is in the ledger, and a driver that finds nothing returns at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, Protocol
+
+from ullage.tasks import start, stop
+
+Drive = Callable[[str], Awaitable[bool]]
+"""Drives a session until it rests, waits for a person, or has another driver. Begins at the call; what it returns ends
+with it and raises nothing but a cancel, which stops the driver. False: the same may succeed in another process, or
+later."""
+
+LOST_WAKE_S: Final = 0.9
+"""Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
+
+
+class ListenAddress(NamedTuple):
+    """Where a worker listens for Restate."""
+
+    host: str
+    port: int
+
+
+class Dispatch(Protocol):
+    """Has woken sessions driven. It orders nothing and excludes nothing: the ledger's queue and its lease do."""
+
+    takes_over: bool
+    """Whether it begins a drive of a session only after the one before has ended or is given up, in all processes. Then
+    the driver takes the lease at once, and wakes are kept by it rather than by the process that woke."""
+
+    place: str
+    """The place whose sessions ``serve`` has driven here, and where new ones are begun; empty: those without one."""
+
+    sweep_s: float
+    """The longest time between two searches for lost wakes, in seconds."""
+
+    async def wake(self, session: str, why: int, place: str = "") -> None:
+        """Have this session of this place driven at least once after this call. ``why`` is its event that asks for it:
+        the same wake again changes nothing."""
+        ...
+
+    async def serve(self, drive: Drive) -> None:
+        """Drive the woken sessions of ``place``, each once at a time, until cancelled. That cancels the drives too."""
+        ...
+
+    async def problem(self) -> str:
+        """Why a wake would reach nobody now; empty if nothing is known to be wrong."""
+        ...
+
+    async def close(self) -> None:
+        """Let connections go. Wakes may follow: they connect again."""
+        ...
+
+
+class Embedded:
+    """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it.
+
+    A session of another place is left to the sweep of a process of that place.
+    """
+
+    takes_over = False
+    sweep_s = LOST_WAKE_S
+
+    def __init__(self, place: str = "") -> None:
+        self.place = place
+        self._drive: Drive | None = None
+        self._running: dict[str, asyncio.Task[bool]] = {}
+        self._again: set[str] = set()
+        """Sessions to drive once more: woken while they were driven, or before there was a ``serve``."""
+
+    async def wake(self, session: str, why: int, place: str = "") -> None:
+        """See ``Dispatch.wake``."""
+        if place == self.place:
+            self._wake_here(session)
+
+    def _wake_here(self, session: str) -> None:
+        if self._drive is None or session in self._running:
+            self._again.add(session)
+        else:
+            self._begin(session, self._drive)
+
+    def _begin(self, session: str, drive: Drive) -> None:
+        self._again.discard(session)
+        running = start(drive(session), name=f"drives {session}")
+        self._running[session] = running
+        running.add_done_callback(lambda _: self._ended(session))
+
+    def _ended(self, session: str) -> None:
+        del self._running[session]
+        if self._drive is not None and session in self._again:
+            self._begin(session, self._drive)
+
+    async def serve(self, drive: Drive) -> None:
+        """See ``Dispatch.serve``."""
+        self._drive = drive
+        for session in tuple(self._again):
+            self._begin(session, drive)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._drive = None
+            if self._running:
+                await stop(*self._running.values())
+
+    async def problem(self) -> str:
+        """See ``Dispatch.problem``."""
+        return ""
+
+    async def close(self) -> None:
+        """See ``Dispatch.close``."""

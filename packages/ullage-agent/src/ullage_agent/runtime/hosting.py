@@ -1,0 +1,476 @@
+"""Many sessions in one process: opened on demand, driven with or without clients, closed when idle.
+
+async with Host(agent) as host:
+    session = await host.look("notes")          # open from now on; looking drives nothing
+    await session.send("Go on.")                # a command drives it, and no client has to stay for the answer
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import Any, Final
+
+from ullage.display.text import counted, quoted
+from ullage.errors import (
+    CommandRefused,
+    SessionNotFound,
+    StoreUnavailable,
+    UllageError,
+)
+from ullage.events import FirstCall
+from ullage.store.refusals import check_new_id
+from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store, waiting_places
+from ullage.store.tenants import TenantStore, prefix_of
+from ullage.tasks import start, stop, to_completion
+from ullage_agent.loop.quotas import TenantQuota
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.attending import Attending
+from ullage_agent.runtime.dispatch import Dispatch, Embedded
+from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session_runtime import AgentRuntime
+
+log = logging.getLogger("ullage_agent.loop")
+
+IDLE_S: Final = 300.0
+"""Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
+
+PLACES_S: Final = 10.0
+"""Seconds between two looks at the places that have no worker."""
+
+ANSWERS_IN_S: Final = 3.0
+"""Seconds after which a store or a dispatch that says nothing counts as away."""
+
+ANY_NUMBER: Final = 2**31
+"""A limit on sessions that limits nothing."""
+
+
+class Host:
+    """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop.
+
+    With ``attends`` it also takes over the sessions of its store whose driver ended in any process: see ``Attending``.
+    ``drives`` is how many sessions it drives at once; 0: none, it only stores and shows, and its dispatch has them
+    driven elsewhere.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[Any],
+        *,
+        idle_s: float = IDLE_S,
+        dispatch: Dispatch | None = None,
+        attends: bool = False,
+        drives: int = ANY_NUMBER,
+    ) -> None:
+        self.agent = agent
+        self.dispatch = dispatch or Embedded()
+        self.attends = attends
+        self.drives = drives
+        self._slots = asyncio.Semaphore(drives)
+        self._drives_begun = 0
+        self._idle_s = idle_s
+        self._shared: AgentRuntime | None = None
+        self._agents: dict[str, Agent[Any]] = {}
+        """The agent's copies for tenants, by their names."""
+        self._sessions: dict[str, Session] = {}
+        self._used: dict[str, float] = {}
+        self._locks: dict[str, _Lock] = {}
+        self._attending: Attending | None = None
+        self._taking_over: asyncio.Task[None] | None = None
+        self._is_retiring = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._without_worker: frozenset[str] = frozenset()
+        """The places of which a warning said that they have no worker."""
+
+    async def __aenter__(self) -> Host:
+        self.agent._place = self.dispatch.place
+        self._shared = await self.agent._enter()
+        self._is_retiring = False
+        self._tasks = [
+            start(self._sweep(), name="host: closing idle sessions"),
+        ]
+        if self.drives:
+            driving = start(self.dispatch.serve(self._drive), name="host: driving")
+            self._tasks.append(driving)
+        if self.attends and (self.drives or self.dispatch.takes_over):
+            self._attending = Attending(
+                self.store,
+                self.dispatch.wake,
+                places=None if self.dispatch.takes_over else [self.dispatch.place],
+                pause_s=self.dispatch.sweep_s,
+                room=self._room,
+            )
+            self._taking_over = start(self._attending.run(), name="host: taking over")
+        if self.attends:
+            self._tasks.append(start(self._watch_places(), name="host: places"))
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        """Stop all sessions without loss: the next process resumes unfinished turns."""
+        await self._end_attending()
+        await stop(*self._tasks)
+        sessions, self._sessions = list(self._sessions.values()), {}
+        closed = await asyncio.gather(
+            *(session.close() for session in sessions), return_exceptions=True
+        )
+        for session, how in zip(sessions, closed, strict=True):
+            if isinstance(how, Exception):
+                log.error("The session %s did not close: %s", session.id, how)
+        self._shared = None
+        await self.dispatch.close()
+        agents, self._agents = list(self._agents.values()), {}
+        for agent in agents:
+            await agent._leave()
+        self.agent._place = ""
+        await self.agent._leave()
+
+    async def drain(self) -> None:
+        """Take no more sessions, and return once each one that is driven here has ended its current step.
+
+        Whoever does not want to wait so long cancels this, and leaving the host stops the steps. The rest of the work
+        is due: another server takes it over, or the next one.
+        """
+        self._is_retiring = True
+        await self._end_attending()
+        for session in self._sessions.values():
+            session.retire()
+        for session in tuple(self._sessions.values()):
+            await session.until_idle()
+
+    async def _end_attending(self) -> None:
+        if self._taking_over is not None:
+            await stop(self._taking_over)
+            self._taking_over = None
+
+    @property
+    def store(self) -> Store:
+        """The store of the sessions."""
+        return self._open.store
+
+    def first_calls(self) -> tuple[FirstCall, ...]:
+        """What earlier sessions' first calls held beyond their logs, as the user's store has it. Reads files."""
+        return self.agent._first_calls()
+
+    @property
+    def _open(self) -> AgentRuntime:
+        if self._shared is None:
+            raise RuntimeError("The host is not open: use `async with`.")
+        return self._shared
+
+    async def _shared_by(self, tenant: str) -> AgentRuntime:
+        """What the sessions of a tenant share: a store, a root and MCP servers that no other tenant has."""
+        if tenant == DEFAULT_TENANT:
+            return self._open
+        if tenant not in self._agents:
+            async with _Locked(self._locks, f"the tenant {tenant}"):
+                if tenant not in self._agents:
+                    shared = self._open
+                    store = TenantStore(shared.store, tenant)
+                    agent = self.agent._copied(store, shared.client)
+                    await agent._enter()
+                    self._agents[tenant] = agent
+        found = self._agents[tenant]._shared
+        assert found is not None, "an agent that was entered has been left"
+        return found
+
+    async def begin(
+        self,
+        session: str = "",
+        settings: Mapping[str, object] | None = None,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        place: str | None = None,
+    ) -> Session:
+        """A new session, at the host's place where none is named. Raises ``CommandRefused`` for a taken
+        id or one that is not driven, ``QuotaReached``, ``SettingError``, ``StoreUnavailable``."""
+        own = {
+            name: value for name, value in (settings or {}).items() if value is not None
+        }
+        shared = await self._shared_by(tenant)
+        agent = self._agents.get(tenant, self.agent)
+        resolved = shared.commanded(own)
+        agent._check_settings(resolved, own)
+        name = session or prefix_of(tenant) + new_session_id()
+        _check_driven(name)
+        events = await agent._first_events(resolved, own)
+        async with new_session(shared.store, name):
+            where = shared.place if place is None else place
+            await shared.store.create(name, events, place=where)
+        return await self.wake(name)
+
+    async def look(self, session: str) -> Session:
+        """A session of the store, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
+
+        Nothing is driven before a command to it.
+        """
+        held = self._sessions.get(session)
+        if held is None:
+            async with _Locked(self._locks, session):
+                held = self._sessions.get(session)
+                if held is None:
+                    tenant = (await self.store.about(session)).tenant
+                    await self._shared_by(tenant)
+                    agent = self._agents.get(tenant, self.agent)
+                    held = agent._hosted(
+                        session,
+                        self.dispatch,
+                        drives_here=self.drives > 0,
+                        awaits_other=not self.attends,
+                    )
+                    await held.__aenter__()
+                    if self._is_retiring:
+                        held.retire()
+                    self._sessions[session] = held
+        self._used[session] = time.monotonic()
+        return held
+
+    async def wake(self, session: str) -> Session:
+        """Have unfinished work of the session resumed. Raises as ``look`` does, and ``SettingError``.
+
+        A tool call's own session is only opened: it belongs to the session that made the call.
+        """
+        held = await self.look(session)
+        if not is_child(session):
+            await held.resume_left()
+        return held
+
+    async def forget(self, session: str) -> None:
+        """Close an open session at once; its work in progress is left as by a crash."""
+        async with _Locked(self._locks, session):
+            held = self._sessions.pop(session, None)
+            self._used.pop(session, None)
+            if held is not None:
+                await held.close()
+
+    def _room(self) -> int:
+        """How many more sessions may be woken by the sweep."""
+        if self.dispatch.takes_over:
+            return ANY_NUMBER
+        return self.drives - self._drives_begun
+
+    def _drive(self, session: str) -> Awaitable[bool]:
+        held = self._sessions.get(session)
+        if held is not None:
+            held.expect_driver()  # at once, so that no look comes before the driver
+        return self._driven(session)
+
+    async def _driven(self, session: str) -> bool:
+        """See ``Drive``. A tool call's own session is driven by that of the call."""
+        if is_child(session):
+            return True
+        self._drives_begun += 1
+        try:
+            async with self._slots:
+                failure = await self._failure_of_driving(session)
+        except asyncio.CancelledError:
+            await to_completion(self.forget(session))
+            raise
+        finally:
+            self._drives_begun -= 1
+        if self._is_retiring or isinstance(failure, StoreUnavailable):
+            return False
+        if failure is not None and self._attending is not None:
+            self._attending.failed(session)
+        return True
+
+    async def _failure_of_driving(self, session: str) -> BaseException | None:
+        try:
+            held = await self.look(session)
+            await held.driven()
+        except SessionNotFound:  # deleted, or a wake that somebody else has sent
+            log.info("There is no session %s to be driven.", quoted(session))
+            return None
+        except UllageError as problem:
+            log.warning("The session %s can't be resumed: %s", session, problem)
+            return problem
+        if held.is_closed:
+            return StoreUnavailable(
+                f"The session {session} was closed while it was driven. Its work is unfinished. Open it again "
+                "to continue."
+            )
+        return held.failure
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether it takes no more sessions, for good."""
+        return self._is_retiring
+
+    async def problems(self) -> dict[str, str]:
+        """Why no work should be given to this process now, by what it lacks; empty while it is ready."""
+        if self._is_retiring:
+            return {"draining": "It takes no more sessions, and ends after its steps."}
+        checks = {"store": self._store_problem(), "dispatch": self.dispatch.problem()}
+        found = await asyncio.gather(*(_in_time(check) for check in checks.values()))
+        return {
+            lack: problem for lack, problem in zip(checks, found, strict=True) if problem
+        }
+
+    async def _store_problem(self) -> str:
+        try:
+            await self.store.check()
+        except StoreUnavailable as problem:
+            return str(problem)
+        return ""
+
+    @property
+    def swept_sessions(self) -> int:
+        """How many sessions its search for lost work has woken."""
+        return self._attending.woken if self._attending is not None else 0
+
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._sessions)
+
+    @property
+    def busy_sessions(self) -> int:
+        """How many of them are at work."""
+        return sum(not session.is_idle for session in self._sessions.values())
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._idle_s, 30.0))
+            now = time.monotonic()
+            for name, session in list(self._sessions.items()):
+                if session.is_idle and now - self._used.get(name, now) > self._idle_s:
+                    await self.forget(name)
+
+    async def _watch_places(self) -> None:
+        while True:
+            await asyncio.sleep(PLACES_S)
+            with contextlib.suppress(UllageError):
+                await self.warn_of_places()
+
+    async def warn_of_places(self) -> None:
+        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``.
+
+        Sessions without a place count as those of one, unless this process is without one itself.
+        """
+        waiting = await waiting_places(self.store)
+        lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
+        if not self.dispatch.place:
+            lacking.pop("", None)
+        for place in sorted(lacking.keys() - self._without_worker):
+            log.warning(
+                "%s %s: start `ullage admin worker%s` where the files are.",
+                f"A worker is missing for {counted(lacking[place].sessions, 'session')}",
+                f"of the place {place}" if place else "without a place",
+                f" --place {place}" if place else "",
+            )
+        self._without_worker = frozenset(lacking)
+
+
+class TenantHost:
+    """A host as one tenant's callers see it: their sessions alone."""
+
+    def __init__(self, host: Host, tenant: str) -> None:
+        self.tenant = tenant
+        self.store = TenantStore(host.store, tenant)
+        self._host = host
+
+    def id_of(self, given: str) -> str:
+        """The id of a new session for which the caller gave this one, or none."""
+        return prefix_of(self.tenant) + (given or new_session_id())
+
+    async def begin(
+        self, session: str, settings: Mapping[str, object], place: str | None = None
+    ) -> Session:
+        """See ``Host.begin``."""
+        return await self._host.begin(
+            self.id_of(session), settings, tenant=self.tenant, place=place
+        )
+
+    async def look(self, session: str) -> Session:
+        """See ``Host.look``. Raises ``SessionNotFound`` for another tenant's session."""
+        await self.store.own(session)
+        return await self._host.look(session)
+
+    async def forget(self, session: str) -> None:
+        """See ``Host.forget``. Raises ``SessionNotFound`` for another tenant's session."""
+        await self.store.own(session)
+        await self._host.forget(session)
+
+    @property
+    def place(self) -> str:
+        """Where sessions are begun for which no place is named."""
+        return self._host.dispatch.place
+
+    async def quota(self) -> TenantQuota | None:
+        """The tenant's quota with what was used of it today, if it has one."""
+        return await Quotas(self.store).today()
+
+    def first_calls(self) -> tuple[FirstCall, ...]:
+        """See ``Host.first_calls``. None for a tenant: they are learnt from sessions of all of them."""
+        return self._host.first_calls() if self.tenant == DEFAULT_TENANT else ()
+
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open in this process, of all tenants."""
+        return self._host.open_sessions
+
+    @property
+    def busy_sessions(self) -> int:
+        """How many of them are at work."""
+        return self._host.busy_sessions
+
+
+async def _in_time(check: Coroutine[None, None, str]) -> str:
+    """What a check of readiness gives; one without an answer has failed."""
+    try:
+        async with asyncio.timeout(ANSWERS_IN_S):
+            return await check
+    except TimeoutError:
+        return f"It did not answer within {ANSWERS_IN_S:.0f} s."
+
+
+def _check_driven(session: str) -> None:
+    """Raise ``CommandRefused`` for the id of a session that no host would drive."""
+    check_new_id(session)
+    if is_child(session):
+        raise CommandRefused(
+            f"{quoted(session)} can't be the id of a session: behind a slash is a tool call, whose session is driven "
+            "by that of the call. Choose another id."
+        )
+
+
+def is_child(session: str) -> bool:
+    """Whether a session belongs to a tool call of another one."""
+    return "/" in session
+
+
+class _Lock:
+    """A lock, and how many tasks hold it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
+
+
+class _Locked:
+    """A lock by name; it is dropped after its last user."""
+
+    def __init__(self, locks: dict[str, _Lock], name: str) -> None:
+        self._locks = locks
+        self._name = name
+        self._lock = locks.setdefault(name, _Lock())
+
+    async def __aenter__(self) -> None:
+        self._lock.users += 1
+        try:
+            await self._lock.lock.acquire()
+        except BaseException:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *problem: object) -> None:
+        self._lock.lock.release()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._lock.users -= 1
+        if not self._lock.users:
+            self._locks.pop(self._name, None)

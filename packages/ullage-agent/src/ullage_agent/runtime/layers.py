@@ -1,0 +1,194 @@
+"""A layer is what one place sets: arguments, a session, a file or the environment. Its values are checked here."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from ullage.display.text import quoted
+from ullage.errors import SettingError
+from ullage_agent.runtime.authority import PROJECT_KEYS, is_hidden
+from ullage_agent.runtime.setting_values import is_secret_name, literal_secrets
+from ullage_agent.runtime.settings import (
+    KEYS,
+    Place,
+    environment_name,
+    from_text,
+    nearest,
+    read_value,
+)
+
+NO_SETTINGS: Final = frozenset(
+    {
+        "ULLAGE_DATA",
+        "ULLAGE_CONFIG",
+        "ULLAGE_API_KEY",
+        "ULLAGE_RECORDINGS",
+        "ULLAGE_TOKEN",
+    }
+)
+"""Variables that are read elsewhere: directories, a file, a key, a server's token."""
+
+TABLES: Final = ("params", "mcp", "models", "endpoints")
+"""Settings whose entries are looked up one by one."""
+
+_TYPO: Final = 0.8  # an unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one place sets. ``path`` and ``text`` are a file's, for messages and for directories relative to it."""
+
+    place: Place
+    values: Mapping[str, object]
+    path: Path | None = None
+    text: str = field(default="", repr=False)
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the operator set it: an argument, the environment, the user's own file or the program's default."""
+        return self.place not in ("session", "project file")
+
+    def where(self, *key: str) -> str:
+        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
+        if self.path is not None:
+            line = _line_of(self.text, key) if key and self.text else 0
+            return f"{self.path}, line {line}" if line else str(self.path)
+        if self.place == "environment" and key:
+            return environment_name(key[0])
+        return self.place
+
+
+def read_layer(layer: Layer) -> Layer:
+    """The layer with every value read. Raises ``SettingError`` that names the place."""
+    read: dict[str, object] = {}
+    for key, given in layer.values.items():
+        if key not in KEYS:
+            raise SettingError(f"{layer.where(key)}: {_unknown(key)}")
+        if layer.place == "project file" and key not in PROJECT_KEYS:
+            raise _no_project_s(layer, key)
+        try:
+            value = read_value(key, given)
+        except SettingError as problem:
+            raise SettingError(
+                f"{layer.where(*_path_of_problem(key, given))}: {problem}"
+            ) from problem
+        if layer.place == "project file" and key == "instructions":
+            _refuse_hidden(value, layer)
+        if layer.path is not None and isinstance(value, Path):
+            value = layer.path.parent / value
+        if key in TABLES and layer.place != "argument":
+            _refuse_secrets(key, value, layer)
+        read[key] = value
+    return replace(layer, values=read)
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The settings that the environment's variables set. Raises ``SettingError``."""
+    values: dict[str, object] = {}
+    for name, value in environment.items():
+        if not name.startswith("ULLAGE_") or name in NO_SETTINGS or not value.strip():
+            continue
+        key = name.removeprefix("ULLAGE_").lower()
+        if key in KEYS:
+            if not environment_name(key):
+                raise SettingError(
+                    f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml."
+                )
+            values[key] = from_text(key, value)
+        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_TYPO):
+            meant = f"ULLAGE_{alike[0].upper()}"
+            raise SettingError(
+                f"The environment sets {name}, which is no setting. Did you mean {meant!r}?"
+            )
+    return read_layer(Layer(place="environment", values=values))
+
+
+def _unknown(key: str) -> str:
+    if is_secret_name(key):
+        return (
+            f"{quoted(key)} is no setting: keys come from the environment alone, so that none lies in a file or a "
+            "session. Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
+        )
+    return f"there is no setting {quoted(key)}.{nearest(key, KEYS)}"
+
+
+def _no_project_s(layer: Layer, key: str) -> SettingError:
+    """The one sentence about a key that a project's file can't set, and where it may stand."""
+    variable = environment_name(key)
+    places = f"your own ullage.toml, {variable}" if variable else "your own ullage.toml"
+    return SettingError(
+        f"{layer.where(key)}: a project's file can't set {key}: remove it there, and set it in {places} or the call."
+    )
+
+
+def _refuse_hidden(names: object, layer: Layer) -> None:
+    for name in names if isinstance(names, tuple) else ():
+        if is_hidden(name):
+            raise SettingError(
+                f"{layer.where('instructions')}: a project's file can't name the hidden file {quoted(name)} in "
+                "`instructions`: remove it there, and name it in your own ullage.toml, ULLAGE_INSTRUCTIONS or the call."
+            )
+
+
+def _refuse_secrets(key: str, table: object, layer: Layer) -> None:
+    instead = "Remove it."
+    if key == "mcp":
+        instead = 'Write "${NAME}" for a variable of the environment.'
+    for path in literal_secrets(table, (key,)):
+        raise SettingError(
+            f"{layer.where(*path)}: {'.'.join(path)} holds a secret, and none may lie in a file or a session. {instead}"
+        )
+
+
+def _path_of_problem(key: str, value: object) -> tuple[str, ...]:
+    """The key whose value is wrong, or the first entry of its table that is wrong by itself."""
+    if not isinstance(value, Mapping) or key not in TABLES:
+        return (key,)
+    for name, entry in value.items():
+        if key == "models" and isinstance(entry, Mapping):
+            for inner in entry:
+                if not _is_valid(key, {name: {inner: entry[inner]}}):
+                    return (key, name, inner)
+        elif not _is_valid(key, {name: entry}):
+            return (key, name)
+    return (key,)
+
+
+def _is_valid(key: str, value: object) -> bool:
+    try:
+        read_value(key, value)
+    except SettingError:
+        return False
+    return True
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line, from 1, that names ``path`` or as much of it as any line does; 0 where none begins with it."""
+    table: tuple[str, ...] = ()
+    found, longest = 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        is_table = line.lstrip().startswith("[")
+        try:
+            keys = _keys_of(line if is_table else line.partition("=")[0] + "=0")
+        except ValueError:
+            continue
+        table = keys if is_table else table
+        here = (keys if is_table else (*table, *keys))[: len(path)]
+        if here == path[: len(here)] and len(here) > longest:
+            found, longest = number, len(here)
+    return found
+
+
+def _keys_of(line: str) -> tuple[str, ...]:
+    """The keys of a line of TOML: ``mcp`` and ``github`` of ``[mcp.github]``."""
+    keys: list[str] = []
+    read: object = tomllib.loads(line)
+    while isinstance(read, dict) and read:
+        name, read = next(iter(read.items()))
+        keys.append(name)
+    return tuple(keys)

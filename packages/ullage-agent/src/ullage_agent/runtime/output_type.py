@@ -1,0 +1,350 @@
+"""The type of an answer: its schema in the form of each wire, and the answer's text read into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Generic, TypeVar, cast
+
+from ullage.codec.foreign import parse_json
+from ullage.errors import SettingError, UllageError
+from ullage_agent.tools.typed_values import read_value, type_schema, with_constraints
+
+T = TypeVar("T")
+
+VALUE: Final = "value"
+"""The field that holds an answer whose type is no object: all wires want an object."""
+
+_FENCES: Final = ("```json", "```JSON", "```")
+
+_STRICT_WORDS: Final = frozenset(
+    (
+        "$defs",
+        "$ref",
+        "additionalProperties",
+        "anyOf",
+        "const",
+        "default",
+        "description",
+        "enum",
+        "items",
+        "properties",
+        "required",
+        "title",
+        "type",
+    )
+)
+"""Keywords that OpenAI's strict mode takes for all models, and ``default``, which is taken out: a careful part of
+https://developers.openai.com/api/docs/guides/structured-outputs. The rules for fields, ``default`` and ``$ref`` are
+those of its SDK (openai 3.52, ``lib/_pydantic.py``)."""
+
+_ANTHROPIC_WORDS: Final = frozenset(
+    (
+        "$defs",
+        "$ref",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "const",
+        "description",
+        "enum",
+        "items",
+        "properties",
+        "required",
+        "title",
+        "type",
+    )
+)
+"""Keywords that Anthropic takes, but for some values of ``format`` and ``minItems``; its SDK writes the others into
+the description (anthropic 2.11, ``lib/_parse/_transform.py``;
+https://platform.claude.com/docs/en/build-with-claude/structured-outputs)."""
+
+_GEMINI_WORDS: Final = frozenset(
+    (
+        "$defs",
+        "$ref",
+        "additionalProperties",
+        "anyOf",
+        "description",
+        "enum",
+        "format",
+        "items",
+        "maxItems",
+        "maximum",
+        "minItems",
+        "minimum",
+        "oneOf",
+        "prefixItems",
+        "properties",
+        "required",
+        "title",
+        "type",
+    )
+)
+"""Keywords of ``responseJsonSchema`` that Gemini takes. Beside ``$ref`` it takes nothing else
+(https://ai.google.dev/api/generate-content#generationconfig, read in the reference of the client googleapis 15.0)."""
+
+
+class AnswerMisfit(UllageError):
+    """An answer that does not fit its type; the message says why and names the field. Not raised to users."""
+
+
+class OutputType(Generic[T]):
+    """A type that answers are read into: a Struct, dataclass, TypedDict, pydantic model, enum, list, number …
+
+    Raises ``SettingError`` for a type without a JSON form.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = with_constraints(kind)
+        self.name = _name_of(kind)
+        try:
+            shape, definitions = type_schema(self.kind)
+        except (TypeError, ValueError) as problem:
+            raise SettingError(
+                f"output_type={self.name} has no JSON form: {problem}"
+            ) from problem
+        shape = _resolved(shape, definitions)
+        self.is_wrapped = "properties" not in shape
+        if self.is_wrapped:
+            shape = {
+                "type": "object",
+                "properties": {VALUE: shape},
+                "required": [VALUE],
+            }
+        closed = _closed(shape)
+        used = _used(closed, definitions)
+        if used:
+            closed["$defs"] = {name: _closed(definitions[name]) for name in sorted(used)}
+        self.schema: dict[str, Any] = closed
+
+    def params(self, wire: str) -> dict[str, Any]:
+        """The request's field that asks for this type; empty for a wire without one, and for a type it can't hold."""
+        match wire:
+            case "chat":
+                strict = _strict(self.schema)
+                form: dict[str, Any] = {
+                    "name": self.name,
+                    "schema": strict or self.schema,
+                }
+                form["strict"] = strict is not None
+                asked = {"type": "json_schema", "json_schema": form}
+                return {"response_format": asked}
+            case "responses":
+                strict = _strict(self.schema)
+                form = {"type": "json_schema", "name": self.name}
+                form["schema"] = strict or self.schema
+                form["strict"] = strict is not None
+                return {"text": {"format": form}}
+            case "messages" if not _is_open(self.schema):
+                taken = _limited(self.schema, _ANTHROPIC_WORDS)
+                form = {"type": "json_schema", "schema": taken}
+                return {"output_config": {"format": form}}
+            case "generateContent":
+                return {
+                    "generationConfig": {
+                        "responseMimeType": "application/json",
+                        "responseJsonSchema": _limited(self.schema, _GEMINI_WORDS),
+                    }
+                }
+        return {}
+
+    def read(self, text: str) -> T:
+        """The answer as this type. Raises ``AnswerMisfit`` for one that does not fit."""
+        try:
+            value = parse_json(_bare(text))
+        except ValueError as problem:
+            raise AnswerMisfit(f"it is no JSON: {problem}") from problem
+        if self.is_wrapped:
+            if not isinstance(value, dict) or VALUE not in value:
+                raise AnswerMisfit(f"it is no object with the field `{VALUE}`")
+            value = value[VALUE]
+        try:
+            found = read_value(value, self.kind, is_text_lax=False)
+        except (ValueError, TypeError) as problem:
+            raise AnswerMisfit(str(problem)) from problem
+        return cast(T, found)
+
+    @property
+    def instruction(self) -> str:
+        """What tells a model in words to answer with this type."""
+        schema = json.dumps(self.schema, separators=(",", ":"), ensure_ascii=False)
+        return f"Answer with JSON alone, without any other text, that follows this JSON Schema:\n{schema}"
+
+
+def without_format(params: Mapping[str, object]) -> dict[str, object]:
+    """The parameters without a format of the answer."""
+    kept = dict(params)
+    kept.pop("response_format", None)
+    for outer, names in _INNER.items():
+        inner = kept.get(outer)
+        if isinstance(inner, Mapping):
+            rest = {name: value for name, value in inner.items() if name not in names}
+            kept[outer] = rest
+            if not rest:
+                del kept[outer]
+    return kept
+
+
+_INNER: Final = {
+    "text": ("format",),
+    "output_config": ("format",),
+    "generationConfig": (
+        "responseMimeType",
+        "responseJsonSchema",
+        "responseSchema",
+    ),
+}
+
+
+def with_format(
+    params: Mapping[str, object], asked: Mapping[str, object]
+) -> dict[str, object]:
+    """The parameters with a format of the answer in the place of another one."""
+    merged = without_format(params)
+    for name, value in asked.items():
+        before = merged.get(name)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            merged[name] = {**before, **value}
+        else:
+            merged[name] = value
+    return merged
+
+
+def _name_of(kind: Any) -> str:
+    """A name of letters, digits and ``_``, at most 64: OpenAI's rule for the name of a schema."""
+    found = str(getattr(kind, "__name__", kind))
+    clean = "".join(each if each.isalnum() and each.isascii() else "_" for each in found)
+    return clean.strip("_")[:64] or "answer"
+
+
+def _bare(text: str) -> str:
+    """The text without the fence of a code block around it."""
+    bare = text.strip()
+    for fence in _FENCES:
+        if bare.startswith(fence) and bare.endswith("```") and len(bare) > len(fence):
+            return bare.removeprefix(fence).removesuffix("```").strip()
+    return bare
+
+
+def _resolved(shape: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema itself where it only refers to a definition: no wire takes a reference at the top."""
+    reference = shape.get("$ref")
+    if isinstance(reference, str):
+        return dict(definitions[reference.rpartition("/")[2]])
+    return shape
+
+
+def _used(shape: Any, definitions: Mapping[str, Any]) -> set[str]:
+    """Names of the definitions that a schema refers to, through others too."""
+    found: set[str] = set()
+    waiting = [shape]
+    while waiting:
+        for name in _references(waiting.pop()):
+            if name in definitions and name not in found:
+                found.add(name)
+                waiting.append(definitions[name])
+    return found
+
+
+def _references(value: Any) -> list[str]:
+    found: list[str] = []
+    if isinstance(value, list):
+        for each in value:
+            found += _references(each)
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name == "$ref" and isinstance(each, str):
+                found.append(each.rpartition("/")[2])
+            else:
+                found += _references(each)
+    return found
+
+
+def _closed(value: Any) -> Any:
+    """The schema whose objects have no other fields than their own: OpenAI's strict mode and Anthropic want that."""
+    if isinstance(value, list):
+        return [_closed(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    closed = {name: _closed(each) for name, each in value.items()}
+    if isinstance(value.get("properties"), dict) and value.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a schema has a table of any names, or a list whose places differ: Anthropic's field takes neither."""
+    if isinstance(value, list):
+        return any(_is_open(each) for each in value)
+    if not isinstance(value, dict):
+        return False
+    if "prefixItems" in value or isinstance(value.get("additionalProperties"), dict):
+        return True
+    return any(_is_open(each) for each in value.values())
+
+
+def _strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema for OpenAI's strict mode, where all fields are required; ``None`` for one that it does not take."""
+    try:
+        made: dict[str, Any] = _strictly(schema, is_names=False)
+    except TypeError:
+        return None
+    return made
+
+
+def _strictly(value: Any, *, is_names: bool) -> Any:
+    """``is_names``: the keys are names of fields or definitions. Raises ``TypeError`` for what is not taken."""
+    if isinstance(value, list):
+        return [_strictly(each, is_names=False) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if is_names:
+        return {name: _strictly(each, is_names=False) for name, each in value.items()}
+    if not _STRICT_WORDS.issuperset(value):
+        raise TypeError
+    if value.get("type") == "object" and value.get("additionalProperties") is not False:
+        raise TypeError
+    if "$ref" in value and not {"$ref", "$defs", "default"}.issuperset(value):
+        raise TypeError
+    strict: dict[str, Any] = {}
+    for name, each in value.items():
+        if name in ("enum", "const", "required"):
+            strict[name] = each
+        elif name != "default":
+            strict[name] = _strictly(each, is_names=name in ("properties", "$defs"))
+    if "properties" in strict:
+        strict["required"] = list(strict["properties"])
+    return strict
+
+
+def _limited(value: Any, words: frozenset[str], *, is_names: bool = False) -> Any:
+    """The schema with these keywords alone; the others are told in the descriptions.
+
+    ``is_names``: the keys are names of fields or definitions.
+    """
+    if isinstance(value, list):
+        return [_limited(each, words) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if is_names:
+        return {name: _limited(each, words) for name, each in value.items()}
+    if "$ref" in value:
+        kept = {name: each for name, each in value.items() if name == "$defs"}
+        return {"$ref": value["$ref"], **_limited(kept, words)}
+    limited: dict[str, Any] = {}
+    told: list[str] = []
+    for name, each in value.items():
+        if name == "const" and name not in words:
+            limited["enum"] = [each]
+        elif name not in words:
+            told.append(f"{name}: {each}")
+        elif name in ("enum", "const", "required"):
+            limited[name] = each
+        else:
+            is_inner = name in ("properties", "$defs")
+            limited[name] = _limited(each, words, is_names=is_inner)
+    if told:
+        described = limited.get("description", "")
+        limited["description"] = f"{described} ({', '.join(told)})".strip()
+    return limited

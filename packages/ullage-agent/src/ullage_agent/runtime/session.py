@@ -1,0 +1,1071 @@
+"""The public face of a session: send messages, follow its events, read the window, cancel, change settings.
+
+    async with agent.session() as s:
+        await s.send("Look at the logs and tell me what failed.")
+        async for event in s.events(until_rest=True):
+            ...
+
+Every command is durable when it returns, whether or not a driver works on the session at that moment, in this process
+or another one. Cancelling a method's task never undoes what it has stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, nullcontext, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    Self,
+    Unpack,
+    get_args,
+    overload,
+)
+
+from ullage.context.choice import NOOP, ordered
+from ullage.context.lineage import Whereabouts, explain
+from ullage.display.text import quoted
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    InputError,
+    InternalError,
+    LeaseLost,
+    QuotaReached,
+    SessionBusy,
+    SessionNotFound,
+    SettingError,
+    UllageError,
+    WrongType,
+)
+from ullage.events import (
+    CancelAsked,
+    Cancelled,
+    CompactAsked,
+    DraftPiece,
+    Event,
+    HandedOver,
+    Pinned,
+    QueueLeft,
+    Renamed,
+    Rewound,
+    SessionEvent,
+    SettingsChanged,
+    TurnEnded,
+    Uncompacted,
+)
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    clean_text,
+    is_utf8,
+)
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.spend import Spend
+from ullage.store.store import QueueKind, Receipt, handle_of
+from ullage.tasks import background, start, stop
+from ullage.turns.grants import Grant
+from ullage.turns.loop import Loop, apply
+from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
+from ullage_agent.runtime.approvals import (
+    GrantScope,
+    Question,
+    ScopedGrant,
+    answer,
+    granted_events,
+    grants_of,
+    new_grant,
+    questions,
+    revoked_event,
+)
+from ullage_agent.runtime.copying import Fork, fork
+from ullage_agent.runtime.dispatch import Dispatch
+from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.message_input import (
+    MessageInput,
+    NamedFile,
+    file_part,
+    read_file,
+)
+from ullage_agent.runtime.outcome import (
+    INTERRUPTED,
+    INTERRUPTED_NOTE,
+    CancelAnswer,
+    Result,
+    WaitingMessage,
+    error_of,
+    last_words,
+)
+from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
+from ullage_agent.runtime.settings_types import SessionSettings
+from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
+from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.turn_instructions import deps_of, writer_name
+from ullage_agent.runtime.typed_asking import (
+    OUTPUT_RETRIES,
+    check_retries,
+    settled,
+)
+from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
+
+log = logging.getLogger("ullage_agent.loop")
+
+POLL_S: Final = 0.5
+"""Seconds between two looks at a session that another process drives, unless a change is noticed before."""
+
+
+LONGEST_TITLE: Final = 200
+"""Characters of a session's title: a line of a list."""
+
+
+class Opener(Protocol):
+    """The methods of an agent that its sessions use."""
+
+    async def _enter(self) -> AgentRuntime:
+        """The resources that all sessions share; each ``_enter`` requires a ``_leave``."""
+        ...
+
+    async def _leave(self) -> None:
+        """Release the shared resources."""
+        ...
+
+    async def _remember(self, meter: Meter) -> None:
+        """Store what the session has learnt about its models, and of its first call."""
+        ...
+
+    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
+        """Create the session in the store if it does not exist. Returns its place."""
+        ...
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str)
+    AnyT = TypeVar("AnyT")
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+    AnyT = TypeVar("AnyT")
+
+
+class Session(Generic[OutputT]):
+    """One session. Made by ``Agent.session``; use as ``async with``.
+
+    Inside the block this process drives the session whenever there is work; with ``resume=False``, only from the first
+    command on. Leaving the block waits until the session rests. An exception that leaves the block stops the work in
+    progress as a crash would, without loss: the next process that drives the session continues it.
+
+    With a ``dispatch`` a command wakes the driver that it chooses, here or elsewhere; with ``drives_here=False`` it is
+    always another process, which has the keys. ``awaits_other`` is for ``Driver``.
+    """
+
+    def __init__(
+        self,
+        agent: Opener,
+        session: str,
+        *,
+        resume: bool,
+        settings: dict[str, object],
+        deps: object = None,
+        output: OutputType[Any] | None = None,
+        output_retries: int = OUTPUT_RETRIES,
+        dispatch: Dispatch | None = None,
+        drives_here: bool = True,
+        awaits_other: bool = True,
+    ) -> None:
+        self.id = session
+        self._dispatch = dispatch
+        self._drives_here = drives_here
+        self._awaits_other = awaits_other
+        self._output = output
+        self._output_retries = output_retries
+        self._wanted = output
+        self._agent = agent
+        self._drives = resume
+        """Whether this process drives the session: from the start, or since the first command."""
+        self._settings = settings
+        self._deps = deps
+        self._shared: AgentRuntime | None = None
+        self._driver: Driver | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_closing = False
+        self._failure: BaseException | None = None
+
+    # -- opening and closing --
+
+    async def __aenter__(self) -> Self:
+        shared = await self._agent._enter()
+        try:
+            if self._drives:
+                self._check_deps(shared)
+            place = await self._agent._create_if_new(self.id, self._settings)
+            self._shared = shared
+            self._driver = Driver(
+                shared,
+                self.id,
+                self._deps,
+                awaits_other=self._awaits_other,
+                takes_over=self._dispatch is not None and self._dispatch.takes_over,
+                place=place,
+            )
+            self._driver.want(self._wanted)
+            await self._driver.look()
+        except BaseException:
+            await self._agent._leave()
+            raise
+        self._is_closing = False
+        self._serving = start(self._serve(), name=f"session {self.id}")
+        if self._drives:
+            self._wake.set()
+        else:
+            self._is_idle.set()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close(waits=problem is None)
+
+    async def close(self, *, waits: bool = False) -> None:
+        """Stop driving the session; with ``waits``, after it has come to rest. A second close does nothing.
+
+        Stopped work stays unfinished in the ledger, and the next process that drives the session continues it. With
+        ``waits``, raises the error that stopped the driver.
+        """
+        if self._serving is None or self._is_closing:
+            return
+        try:
+            if waits:
+                await self._wait()
+        finally:
+            await self._end(self._serving)
+
+    async def _end(self, serving: asyncio.Task[None]) -> None:
+        if self._is_closing:  # another task has closed the session while this one waited
+            return
+        self._is_closing = True
+        await stop(serving)
+        self._is_idle.set()
+        runtime = self._driving.runtime
+        self._shared = None
+        try:
+            if runtime is not None and runtime.learns:
+                await self._agent._remember(runtime.ledger.meter)
+        finally:
+            await self._agent._leave()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether this process does no work for the session at the moment."""
+        return self._is_idle.is_set()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed, or is being closed."""
+        return self._is_closing
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
+        return self._failure
+
+    async def _serve(self) -> None:
+        """Drive after each command until the session is closed. An error is kept for ``wait``.
+
+        One that comes again and again, as while a disk is full, is logged once.
+        """
+        logged = ""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._is_idle.clear()
+            self._failure = None
+            try:
+                await self._driving.drive()
+                logged = ""
+            except asyncio.CancelledError:
+                raise
+            except UllageError as problem:
+                if logged != str(problem):
+                    log.warning("The session %s stopped: %s", self.id, problem)
+                logged = str(problem)
+                self._failure = problem
+            except Exception as problem:
+                log.exception("The session %s stopped by an unexpected error", self.id)
+                self._failure = problem
+            if self._is_closing:
+                return  # the cancel was lost to an error
+            if not self._wake.is_set():
+                self._is_idle.set()
+
+    def drive(self) -> None:
+        """Resume unfinished work: an interrupted turn, queued messages. Does nothing if there is none.
+
+        Raises ``SettingError`` if a tool needs ``deps`` that the session was opened without.
+        """
+        self._check_deps(self._open)
+        self._drive()
+
+    def _check_deps(self, shared: AgentRuntime) -> None:
+        for agent in (shared, *shared.team.values()):
+            check_needed("The agent", agent.deps_type, self._deps)
+            check_deps(agent.tools(agent.settings).values(), self._deps)
+            for writer in agent.writers:
+                needed = deps_needed(deps_of(writer))
+                check_needed(f"The function {writer_name(writer)}", needed, self._deps)
+
+    async def _ask_driver(self) -> None:
+        """Have the session driven: where its dispatch decides, or else here."""
+        self._drives = True
+        is_driven_here = not self._is_idle.is_set()
+        if self._dispatch is None or is_driven_here:
+            self._drive()  # a driver that works here looks once more
+        else:
+            about = await self._open.store.about(self.id)
+            await self._dispatch.wake(self.id, about.seq, about.place)
+
+    async def resume_left(self) -> None:
+        """``drive``, where the session's dispatch decides."""
+        self._check_deps(self._open)
+        await self._ask_driver()
+
+    def expect_driver(self) -> None:
+        """Count as at work from here on: ``driven`` follows."""
+        self._is_idle.clear()
+
+    async def driven(self) -> None:
+        """Drive the session here until it rests or has another driver; ``failure`` says why it can't be.
+
+        Raises ``SettingError`` as ``drive`` does.
+        """
+        try:
+            self.drive()
+        except SettingError:
+            self._is_idle.set()
+            raise
+        await self._is_idle.wait()
+
+    async def until_idle(self) -> None:
+        """Return once this process does no work for the session."""
+        await self._is_idle.wait()
+
+    def retire(self) -> None:
+        """Drive the session no further than to the end of the current step. What is left is due for another driver."""
+        self._driving.retire()
+
+    def _drive(self) -> None:
+        self._drives = True
+        self._is_idle.clear()
+        self._wake.set()
+
+    @property
+    def _driving(self) -> Driver:
+        if self._driver is None or self._shared is None:
+            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+        return self._driver
+
+    @property
+    def _open(self) -> AgentRuntime:
+        if self._shared is None:
+            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+        return self._shared
+
+    # -- messages --
+
+    async def send(
+        self,
+        *pieces: MessageInput,
+        kind: QueueKind = "steer",
+        id: str = "",
+        trace: str = "",
+    ) -> Receipt:
+        """Send a message, at rest or during a turn; returns once it is stored.
+
+        A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
+        until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
+        returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
+        """
+        if kind not in get_args(QueueKind):
+            raise WrongType(
+                f"kind is 'steer' or 'follow_up', and not {quoted(kind)}. Nothing was stored."
+            )
+        _check_texts("id", id)
+        self._check_deps(self._open)
+        try:
+            await self._check_key()
+            await self._open.quotas.check_calls()
+            message = await self.message(*pieces, id=id)
+        except (BadKey, InputError, QuotaReached):
+            sent = await self._open.store.receipt(self.id, id) if id else None
+            if sent is None:
+                raise
+            return sent
+        self._driving.want(self._wanted)
+        return await self._store(message, kind, trace)
+
+    async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
+        receipt = await self._open.store.send(self.id, message, kind, trace=trace)
+        await self._ask_driver()
+        return receipt
+
+    @property
+    def _is_driven_elsewhere(self) -> bool:
+        """Whether other processes drive the session: those of its place, or all but this one."""
+        is_elsewhere = self._driving.place != self._open.place
+        return self._dispatch is not None and (is_elsewhere or not self._drives_here)
+
+    async def _check_key(self) -> None:
+        """Raises ``BadKey`` if the model can't be called without a key, unless another process drives the session.
+
+        Uses the events that this process has already folded: folding further would wait for a running compaction, and
+        a message is stored at once.
+        """
+        if self._is_driven_elsewhere:
+            return
+        runtime = self._driving.runtime or await self._driving.look()
+        settings = runtime.resolve_settings().settings
+        try:
+            runtime.endpoint(settings)
+        except BadKey:
+            driver = (await self._open.store.about(self.id)).held_by
+            if driver in ("", self._open.owner):
+                raise
+
+    async def message(self, *pieces: MessageInput, id: str = "") -> Message:
+        """A user's message of these pieces; the bytes of images and files are stored beside the session.
+
+        Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message and for a file that can't
+        be read or that the session's model does not take.
+        """
+        _check_texts("id", id)
+        if all(isinstance(piece, str) and not piece.strip() for piece in pieces):
+            raise InputError(
+                "The message is empty: give text, an image, a file or a path. Nothing was stored."
+            )
+        name = id or f"m-{secrets.token_hex(8)}"
+        parts = [
+            await self._part(f"{name}.{place}", piece)
+            for place, piece in enumerate(pieces)
+        ]
+        return Message(id=name, role="user", parts=tuple(parts))
+
+    async def _part(self, name: str, piece: MessageInput) -> Part:
+        match piece:
+            case str():
+                clean = clean_text(piece)
+                return TextPart(id=name, text=clean.text, raw=clean.raw)
+            case bytes():
+                return await self._media(name, piece, "")
+            case NamedFile(file_name, data):
+                return await self._media(name, data, file_name)
+            case Path():
+                data = await asyncio.to_thread(read_file, piece)
+                return await self._media(name, data, piece.name)
+            case TextPart() | ImagePart() | FilePart():
+                return piece
+            case _:
+                raise WrongType(
+                    f"A message is made of text (str), an image's or file's bytes, a Path, or a TextPart, ImagePart or "
+                    f"FilePart, and not of {type(piece).__name__}. Nothing was stored."
+                )
+
+    async def _media(self, name: str, data: bytes, file_name: str) -> Part:
+        """Raises ``InputError`` for a file that the session's model can't be sent; then nothing is stored."""
+        runtime = self._driving.runtime or await self._driving.look()
+        wire = runtime.resolve_settings().settings.destination().provider.wire
+        source = f"{BLOB_SOURCE}{handle_of(data)}"
+        part = await asyncio.to_thread(
+            file_part, data, id=name, name=file_name, wire=wire, source=source
+        )
+        if part.source:
+            await self._open.store.keep(self.id, data)
+        return part
+
+    async def pending(self) -> list[WaitingMessage]:
+        """The queued messages in the order of delivery."""
+        waiting = await self._open.store.pending(self.id)
+        return [
+            WaitingMessage(receipt.id, receipt.position, receipt.at, kind, message)
+            for receipt, message, kind in waiting
+        ]
+
+    async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
+        """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+        _check_texts("message_id", message_id)
+        return await self._open.store.edit(
+            self.id, await self.message(*pieces, id=message_id)
+        )
+
+    async def withdraw(self, message_id: str) -> Message:
+        """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
+        _check_texts("message_id", message_id)
+        return await self._open.store.withdraw(self.id, message_id)
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: type[AnyT],
+        output_retries: int | None = ...,
+    ) -> Result[AnyT]: ...
+
+    @overload
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: None = ...,
+        output_retries: int | None = ...,
+    ) -> Result[OutputT]: ...
+
+    async def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = True,
+        output_type: Any = None,
+        output_retries: int | None = None,
+    ) -> Result[Any]:
+        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+
+        Its schema is part of the request. An answer that does not fit is asked for again up to ``output_retries``
+        times, then ``AnswerInvalid`` is raised, which keeps the text.
+        """
+        output = self._output if output_type is None else OutputType(output_type)
+        self._wanted = output
+        try:
+            await self.send(*pieces)
+            return await self._typed_result(output, output_retries, check=check)
+        finally:
+            self._wanted = self._output
+
+    async def _typed_result(
+        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+    ) -> Result[Any]:
+        if output is None:
+            result = await self._wait()
+        else:
+            most = self._output_retries if retries is None else retries
+            check_retries(most)
+            result = await settled(self, output, most)
+        return result.or_raise() if check else result
+
+    async def _send_text(self, text: str, id: str) -> None:
+        """Send a message of this id, once, and leave the schema of the request as it is."""
+        await self._store(await self.message(text, id=id), "steer")
+
+    async def _instruction(self, output: OutputType[Any]) -> str:
+        """What tells the model how to give an answer of this type."""
+        runtime = await self._driving.look()
+        settings = runtime.resolve_settings().settings
+        if not is_by_tool(output, settings, settings.destination().provider.wire):
+            return output.instruction
+        name = answer_name(runtime.shared.tools(settings))
+        return f"Give it by calling the tool `{name}`."
+
+    def stream(self, *pieces: MessageInput) -> TextStream[OutputT]:
+        """``ask``, whose text is read while it is written: ``async for text in session.stream("…")``.
+
+        Nothing is sent before the first step of the loop. Leaving the loop early leaves the turn running; leaving a
+        block ``async with session.stream("…") as stream`` early cancels it.
+        """
+        return TextStream(nullcontext(self), pieces)
+
+    # -- steering the loop --
+
+    async def cancel(
+        self, tools: Literal["stop", "finish"] | None = None
+    ) -> CancelAnswer:
+        """Stop the turn; the answer says what was kept. Returns once that is stored; processes end within 2 s after.
+
+        ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
+        that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
+        Where other processes drive the session and none of them has it, this one carries the cancel out.
+        """
+        if tools not in (None, "stop", "finish"):
+            raise WrongType(
+                f"tools is 'stop' or 'finish', and not {quoted(tools)}. Nothing was stored."
+            )
+        store, runtime = self._open.store, await self._driving.look()
+        how = tools or runtime.settings.cancel_tools
+        loop = runtime.ledger.loop
+        (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
+        await self._ask_driver()
+        given_back: list[Message] = []
+        is_settled_here = self._is_driven_elsewhere
+        async with (
+            background(self._settle_cancel()) if is_settled_here else nullcontext(),
+            aclosing(store.follow(self.id, after=loop.seq)) as events,  # type: ignore[type-var]
+            aclosing(self._until_rest(events, asked.seq)) as ending,
+        ):
+            async for event in ending:
+                if isinstance(event, DraftPiece):
+                    continue
+                queue = loop.queue
+                loop = apply(loop, event)
+                if event.seq <= asked.seq:
+                    continue
+                match event:
+                    case QueueLeft(how="returned", message_id=name):
+                        given_back += [
+                            each.message for each in queue if each.message.id == name
+                        ]
+                    case Cancelled():
+                        return CancelAnswer(True, event.persisted, tuple(given_back))
+                    case TurnEnded(reason="cancelled"):
+                        return CancelAnswer(True, None, tuple(given_back))
+        raise CommandRefused(
+            f"The session {self.id} was closed before the cancel was answered. Open it again to see how its turn ended."
+        )
+
+    async def _settle_cancel(self) -> None:
+        """Carry a cancel out, as soon as no other process has the session."""
+        while True:
+            with suppress(LeaseLost, SessionBusy):
+                return await self._driving.settle_cancel()
+            await asyncio.sleep(POLL_S)
+
+    async def questions(self) -> list[Question]:
+        """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
+        return questions(await self._driving.look())
+
+    async def approve(
+        self,
+        call_id: str,
+        approved: bool = True,
+        note: str = "",
+        *,
+        digest: str = "",
+        by_nobody: bool = False,
+    ) -> None:
+        """Answer for a tool call that needs approval; ``note`` is the reason of a denial, for the model.
+
+        ``digest`` identifies the exact call that was shown: raises ``CommandRefused`` if another one waits. A second
+        answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
+        is told.
+        """
+        _check_texts("call_id", call_id)
+        _check_texts("note", note)
+        runtime = await self._driving.look()
+        if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
+            await self._command(given)
+
+    async def grant(
+        self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session"
+    ) -> Grant:
+        """Allow all calls of a tool, or all commands that begin with these words, without asking again.
+
+        The scope is this session, or every session with its root. Waiting calls that the grant covers run. Raises
+        ``CommandRefused`` for a prefix that would allow any command.
+        """
+        _check_texts("prefix", *prefix)
+        runtime = await self._driving.look()
+        grant = new_grant(runtime, tool, prefix)
+        if scope == "project":
+            await asyncio.to_thread(runtime.shared.grants.add, runtime.root, grant)
+        if events := granted_events(runtime, grant, scope):
+            await self._open.store.command(self.id, events)
+        await self._ask_driver()
+        return grant
+
+    async def grants(self) -> list[ScopedGrant]:
+        """The grants of this session and of its project."""
+        return grants_of(await self._driving.look())
+
+    async def revoke(self, grant: str) -> None:
+        """Revoke a grant of the session or of its project. Raises ``CommandRefused`` for an unknown grant."""
+        runtime = await self._driving.look()
+        if event := revoked_event(runtime, grant):
+            await self._command(event)
+            return
+        is_of_project = any(
+            known.id == grant for known in runtime.shared.grants.of(runtime.root)
+        )
+        if not is_of_project or not await asyncio.to_thread(
+            runtime.shared.grants.revoke, grant
+        ):
+            raise CommandRefused(
+                f"There is no grant {quoted(grant)} in this session or its project. "
+                "Choose one from the list of grants."
+            )
+
+    async def resume(self) -> None:
+        """Resume a paused turn, with its budgets counted from zero, or an interrupted one.
+
+        Raises ``CommandRefused`` if there is nothing to resume, ``QuotaReached``.
+        """
+        loop = (await self._driving.look()).ledger.loop
+        if loop.paused:
+            await self._open.quotas.check_calls()
+            runtime = self._driving.runtime or await self._driving.look()
+            await self._command(resumed(runtime))
+        elif await self.is_interrupted():
+            self._check_deps(self._open)
+            await self._open.store.command(self.id, [])  # due, also if this driver dies
+            await self._ask_driver()
+        else:
+            raise CommandRefused(
+                f"The session {self.id} does not wait for anything: there is nothing to resume. Send a message instead."
+            )
+
+    async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
+        """Change settings of this session; the next reading shows it. ``None`` unsets one.
+
+        Raises ``SettingError`` for an impossible value and for more than the operator allows; then nothing has changed.
+        """
+        await self._set(dict(settings))
+
+    async def _set(self, settings: Mapping[str, object]) -> None:
+        """``set`` for settings as text, such as ``{"window": "200k"}``."""
+        runtime = await self._driving.look()
+        after = self._open.commanded(
+            settings, runtime.ledger.loop.settings, changed=runtime.changed
+        )
+        if "model" in settings and after.model:
+            after.destination()
+        plain = {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in settings.items()
+        }
+        await self._command(SettingsChanged(settings=plain))
+
+    async def rewind(self, message_id: str) -> None:
+        """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
+        _check_texts("message_id", message_id)
+        loop = (await self._driving.look()).ledger.loop
+        if loop.turn:
+            raise CommandRefused("A turn is running: cancel it first, then rewind.")
+        await self._command(Rewound(to=message_id))
+
+    # -- compaction --
+
+    async def hand_over(self, agent: str = "") -> None:
+        """Let the agent with this name continue, as soon as no tool call is open; empty: the one it was begun with.
+
+        Raises ``CommandRefused`` for a name that neither the agent nor its ``handoffs`` have.
+        """
+        first = self._open
+        known = {first.name: "", "": ""} | {name: name for name in first.team}
+        if agent not in known:
+            names = ", ".join(sorted(filter(None, known))) or "no agent has a name"
+            raise CommandRefused(
+                f"There is no agent {quoted(agent)} to hand over to; this session has: {names}."
+            )
+        await self._command(HandedOver(agent=known[agent]))
+        await self._driving.look()
+
+    @property
+    def active_agent(self) -> str:
+        """The name of the agent that continues the conversation, as far as this process has read the ledger."""
+        runtime = self._driving.runtime
+        named = "" if runtime is None else runtime.ledger.loop.agent
+        return named or self._open.name
+
+    async def compact(
+        self, instructions: str = "", *, up_to: str = "", from_: str = ""
+    ) -> None:
+        """Compact now, or before the next model call of the current turn.
+
+        With ``up_to``, the id of a message in view, everything before that message is summarised, and it stays with all
+        behind it. With ``from_`` that message and everything behind it is summarised, and what stands before it stays
+        as it is: only at rest. A call and its results stay together, where one of them has to stay. Raises
+        ``CommandRefused`` for an id that is not in view, for both at once, and with the strategy ``noop``, which
+        compacts nothing.
+        """
+        _check_texts("instructions", instructions)
+        runtime = await self._driving.look()
+        if not ordered(runtime.resolve_settings().settings.strategy):
+            raise CommandRefused(NOOP)
+        if up_to and from_:
+            raise CommandRefused(
+                "The part to be summarised ends before a message or begins with one: give up_to or from, not both."
+            )
+        if from_ and runtime.ledger.loop.turn:
+            raise CommandRefused(
+                "A turn is running: cancel it or wait for its end, then summarise from a message on."
+            )
+        chosen = up_to or from_
+        if chosen and chosen not in {message.id for message in await self.messages()}:
+            raise CommandRefused(
+                f"There is no message {quoted(chosen)} in view. Choose one that is in view."
+            )
+        await self._open.quotas.check_calls()
+        await self._command(
+            CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
+        )
+
+    async def uncompact(self, compaction: str) -> None:
+        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
+        _check_texts("compaction", compaction)
+        loop = (await self._driving.look()).ledger.loop
+        if loop.turn or loop.compaction:
+            raise CommandRefused(
+                "A turn is running: cancel it or wait for its end, then uncompact."
+            )
+        await self._command(Uncompacted(compaction=compaction))
+
+    async def explain(self, message_id: str) -> Whereabouts:
+        """Where a message went: in view, cleared, in which summary, dropped and why."""
+        return explain(message_id, await self.history())
+
+    async def rename(self, title: str) -> None:
+        """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""
+        _check_texts("title", title)
+        line = " ".join(clean_text(title).text.split())
+        if not line:
+            raise InputError(
+                "The title is empty: give the session a name. Nothing was stored."
+            )
+        if len(line) > LONGEST_TITLE:
+            raise InputError(
+                f"The title has {len(line):,} characters: give at most {LONGEST_TITLE}. Nothing was stored."
+            )
+        await self._command(Renamed(title=line))
+
+    async def fork(self, id: str = "", *, through: int | None = None) -> Fork:
+        """Copy the session: its events up to the one with the number ``through``, or all of them.
+
+        The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay here alone. Raises
+        ``CommandRefused`` for an id that is taken or can't be one, ``LedgerError`` where there is no event ``through``.
+        """
+        _check_texts("id", id)
+        return await fork(self._open.store, self.id, id, through=through)
+
+    async def pin(self, *message_ids: str, pinned: bool = True) -> None:
+        """Protect these messages from every compaction, or no longer.
+
+        Raises ``CommandRefused`` for a message to protect that is neither in view nor waiting.
+        """
+        _check_texts("message_ids", *message_ids)
+        if pinned:
+            await self._check_messages(message_ids)
+        await self._command(Pinned(messages=message_ids, pinned=pinned))
+
+    async def _check_messages(self, message_ids: Iterable[str]) -> None:
+        ledger = (await self._look()).ledger
+        waiting = {queued.message.id for queued in ledger.loop.queue}
+        for chosen in message_ids:
+            if chosen not in ledger.meter._fold.view.entries and chosen not in waiting:
+                raise CommandRefused(
+                    f"There is no message {quoted(chosen)} in view. Choose one that is in view."
+                )
+
+    async def _command(self, event: Event) -> None:
+        await self._open.store.command(self.id, [event])
+        await self._ask_driver()
+
+    # -- looking --
+
+    @property
+    def reading(self) -> Reading:
+        """The last known reading, without reading the store; also after the session is closed."""
+        if self._driver is None or self._driver.runtime is None:
+            raise SessionNotFound(f"The session {self.id} is not open: use `async with`.")
+        return self._driver.runtime.reading
+
+    async def context(self) -> Reading:
+        """The reading now, with its breakdown: the one that is displayed, decided on and enforced.
+
+        Settings that this process has not recorded yet count, unless another process drives the session.
+        """
+        runtime = await self._driving.look()
+        if is_synced(runtime) or await self._would_drive(runtime):
+            return await reading_in_effect(runtime)
+        return runtime.reading
+
+    async def _would_drive(self, runtime: SessionRuntime) -> bool:
+        """Whether the next request would be made by this process."""
+        if not self._drives and runtime.ledger.loop.turns:
+            return False  # only looked at, and made by another process so far
+        about = await self._open.store.about(self.id)
+        return about.held_by in ("", self._open.owner)
+
+    async def spend(self) -> Spend:
+        """The cost of all calls of the session, of every purpose."""
+        return (await self._driving.look()).reading.spend
+
+    async def meter(self) -> Meter:
+        """The meter behind the readings: steps, largest items, messages in view. Read-only."""
+        ledger = (await self._driving.look()).ledger
+        await ledger.load()
+        return ledger.meter
+
+    async def _look(self) -> SessionRuntime:
+        """The session's folds as they are now. Read-only."""
+        return await self._driving.look()
+
+    async def messages(self) -> tuple[Message, ...]:
+        """The messages in view, in order."""
+        return (await self.meter()).messages
+
+    async def history(self, *, after: int = 0) -> list[Event]:
+        """The events of the ledger."""
+        return await self._open.store.read(self.id, after=after)
+
+    async def events(
+        self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
+    ) -> AsyncGenerator[SessionEvent, None]:
+        """Events and pieces of streaming answers, as they are stored.
+
+        ``after=0`` begins with the first event, ``None`` with the next one. ``until_rest`` ends the stream when the
+        session rests or waits for a person, and raises the error that stopped its driver. Leaving early changes nothing
+        for the session.
+        """
+        begin = await self._newest() if after is None else after
+        async with aclosing(
+            self._open.store.follow(self.id, after=begin, offset=offset)
+        ) as events:  # type: ignore[type-var]
+            if not until_rest:
+                async for event in events:
+                    yield event
+                return
+            async with aclosing(self._until_rest(events, begin)) as ending:
+                async for event in ending:
+                    yield event
+
+    async def _newest(self) -> int:
+        """The number of the last event."""
+        return (await self._open.store.about(self.id)).seq
+
+    async def _until_rest(
+        self, events: AsyncIterator[SessionEvent], seen: int
+    ) -> AsyncGenerator[SessionEvent, None]:
+        """These events, up to the last one at the time the session rests."""
+        coming = start(anext(events))
+        idle = start(self._is_idle.wait())
+        end: int | None = None
+        try:
+            while end is None or seen < end:
+                # A driver of another process may die without an event: only polling finds that out.
+                waiting, timeout_s = (
+                    ([coming], POLL_S) if idle.done() else ([coming, idle], None)
+                )
+                await asyncio.wait(
+                    waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                if coming.done():
+                    event = coming.result()
+                    seen = seen if isinstance(event, DraftPiece) else event.seq
+                    yield event
+                    coming = start(anext(events))
+                if idle.done() and end is None:
+                    end = await self._rests_at()
+                    if end is None and not self._is_idle.is_set():
+                        idle = start(self._is_idle.wait())
+        finally:
+            await stop(coming, idle)
+
+    async def _rests_at(self) -> int | None:
+        """The last event of a session at rest; ``None`` during work. Raises the error that stopped its driver."""
+        over = await self._over() if self._is_idle.is_set() else None
+        return None if over is None else over.ledger.loop.seq
+
+    async def _over(self) -> SessionRuntime | None:
+        """The session if no work is left that this process does by itself, or else ``None``.
+
+        Raises the error that stopped the driver.
+        """
+        if self._failure is not None:
+            raise self._failure
+        runtime = await self._driving.look()
+        if is_at_rest(runtime.ledger.loop):
+            return runtime
+        if (await self._open.store.about(self.id)).held_by:
+            return None
+        if self._drives:
+            await self._ask_driver()  # the other process that drove it has ended
+            return None
+        return runtime
+
+    async def is_interrupted(self) -> bool:
+        """Whether work is left in the session and the process that drove it has ended."""
+        if not self._is_idle.is_set() or is_at_rest(
+            (await self._driving.look()).ledger.loop
+        ):
+            return False
+        return (
+            not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
+        )
+
+    async def wait(self, *, check: bool = True) -> Result[OutputT]:
+        """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
+
+        Raises the error of a failed turn: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
+        ``check=False`` it is the result's ``error`` instead. In both cases raises the error that stopped the driver,
+        such as ``StoreUnavailable``. Waiting does not drive a session that this process does not drive.
+        """
+        return await self._typed_result(self._output, None, check=check)
+
+    async def _wait(self) -> Result[Any]:
+        if self._drives:
+            await self._ask_driver()
+        async with self._open.store.watch(self.id) as watch:
+            while True:
+                await self._is_idle.wait()
+                if (runtime := await self._over()) is not None:
+                    break
+                await watch.wait(POLL_S)
+        await runtime.ledger.load()
+        return self._result(runtime)
+
+    def _result(self, runtime: SessionRuntime) -> Result[Any]:
+        loop = runtime.ledger.loop
+        text = last_words(runtime.ledger.meter.messages, loop.answer_call)
+        if not is_at_rest(loop):
+            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
+        reason = loop.paused or loop.ended
+        kind = (
+            loop.failed or InternalError.__name__
+            if loop.paused
+            else runtime.memory.last_error
+        )
+        error = error_of(reason, kind, loop.note, runtime.stuck)
+        if isinstance(error, InternalError):
+            error.__cause__ = self._driving.problem
+        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+
+
+def _check_texts(argument: str, *texts: object) -> None:
+    """Raise ``WrongType`` for what is no text, or a text that no ledger can hold; it names the argument."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise WrongType(
+                f"{argument} is a str, and not {type(text).__name__}. Nothing was stored."
+            )
+        if not is_utf8(text):
+            raise WrongType(
+                f"{argument} holds a lone surrogate, which is half of a character: {quoted(text)}. Give text that "
+                "UTF-8 can hold. Nothing was stored."
+            )
+
+
+def is_at_rest(loop: Loop) -> bool:
+    """Whether a session has no work left, or waits for a person. A cancel or compaction that was asked for is work."""
+    if loop.cancel:
+        return False
+    if loop.turn:
+        return bool(loop.paused)
+    return not loop.queue and loop.compact_asked is None

@@ -1,0 +1,221 @@
+"""Carries out ``RunTools``: records the start of each call, runs it, and records its result at once."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ullage.codec.tool_references import reference_to
+from ullage.errors import SessionNotFound
+from ullage.events import (
+    ApprovalAsked,
+    Event,
+    HandedOver,
+    MessageAdded,
+    ToolEnded,
+    ToolOutcome,
+    ToolStarted,
+)
+from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
+from ullage.similar import did_you_mean
+from ullage.store.store import Store
+from ullage.turns.approving import REFUSED_BY_A_RULE
+from ullage.turns.closing import closed
+from ullage.turns.loop import OpenCall
+from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
+from ullage_agent.runtime.compacting import fold_of
+from ullage_agent.runtime.hooks import Refusal, run_hook
+from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
+from ullage_agent.tools.result_budget import FittedResult, budget_tokens, fit
+from ullage_agent.tools.retries import out_of_retries, with_retries_left
+from ullage_agent.tools.running import parse_arguments, run_call
+from ullage_agent.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CallContext:
+    """The session as a running call may use it."""
+
+    session: str
+    call_id: str
+    root: Path
+    store: Store
+    runtime: SessionRuntime
+
+    @property
+    def deps(self) -> object:
+        return self.runtime.deps
+
+    async def keep(self, data: bytes) -> str:
+        return await self.store.keep(self.session, data)
+
+    async def kept(
+        self, handle: str, *, start: int = 0, size: int | None = None
+    ) -> bytes:
+        try:
+            return await self.store.kept(self.session, handle, start=start, size=size)
+        except SessionNotFound:
+            text = await self._text_of(handle)
+            if text is None:
+                raise
+            return text[start:] if size is None else text[start : start + size]
+
+    async def _text_of(self, part: str) -> bytes | None:
+        """The original text of a part, of which a compaction has left the ends, with its id as a handle."""
+        for event in await self.store.read(self.session):
+            if isinstance(event, MessageAdded):
+                for one in event.message.parts:
+                    if one.id == part and isinstance(one, TextPart | ToolResultPart):
+                        return one.text.encode()
+        return None
+
+
+class _Ready(NamedTuple):
+    call: OpenCall
+    tool: AgentTool
+
+
+async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> None:
+    """Run these calls at the same time. The start of each is stored before it runs.
+
+    Approval is checked here once more: a call that no person approved byte for byte is asked about. An exception of a
+    tool becomes its result; raises only errors of the store and of hooks. A cancel cancels the tools, waits for their
+    cleanup, and leaves the calls without a result open, until the driver settles them.
+    """
+    ready: list[_Ready] = []
+    rows = runtime.reading_events()
+    for call in calls:
+        tool = runtime.tools.get(call.name)
+        if tool is None:
+            rows += closed([call], "not_started", _unknown(call.name, runtime.tools))
+        elif refusal_text := out_of_retries(tool, runtime.memory.retries):
+            rows += closed([call], "not_started", refusal_text)
+        elif is_to_ask(runtime, call):
+            rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
+        elif refusal := await _refused(runtime, call):
+            rows += closed([call], "denied", f"{REFUSED_BY_A_RULE} {refusal.why}")
+        else:
+            ready.append(_Ready(call, _timed(tool, runtime)))
+            rows.append(_started(runtime, call, tool))
+    await runtime.ledger.write(rows, durable=True)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for one in ready:
+                group.create_task(_run(runtime, one))
+    except BaseExceptionGroup as problems:
+        raise problems.exceptions[0] from problems
+
+
+def _started(runtime: SessionRuntime, call: OpenCall, tool: AgentTool) -> ToolStarted:
+    is_granted = not call.is_approved and needs_approval(runtime, call)
+    grant = grant_for(runtime, call) if is_granted else None
+    return ToolStarted(
+        call_id=call.call_id,
+        name=call.name,
+        idempotent=tool.idempotent,
+        grant="" if grant is None else grant.id,
+        is_answer=tool.is_answer,
+    )
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    return f"There is no tool {name!r}.{did_you_mean(name, known)}"
+
+
+def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
+    """The tool with the session's timeout, unless it has one of its own."""
+    if tool.timeout_s != DEFAULT_TIMEOUT_S:
+        return tool
+    return dataclasses.replace(tool, timeout_s=runtime.settings.timeout)
+
+
+async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:
+    if not runtime.shared.hooks:
+        return None
+    try:
+        arguments = parse_arguments(call.arguments)
+    except BadArguments:
+        arguments = None
+    for hook in runtime.shared.hooks:
+        if refusal := await run_hook(
+            hook.before_tool(call.name, arguments, call.call_id)
+        ):
+            return refusal
+    return None
+
+
+async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
+    call, tool = ready
+    ledger = runtime.ledger
+    context = CallContext(
+        ledger.session, call.call_id, runtime.root, ledger.store, runtime
+    )
+    ran = await run_call(tool, call.arguments, context)
+    output = ran.output
+    for hook in runtime.shared.hooks:
+        output = await run_hook(hook.after_tool(call.name, output, call.call_id))
+    if output.asks_retry:
+        output = with_retries_left(output, tool, runtime.memory.retries)
+    reading = runtime.reading
+    room = (
+        None if reading.input_limit is None else reading.input_limit - reading.proven_high
+    )
+    running = sum(one.state == "started" for one in ledger.loop.open)
+    most = budget_tokens(
+        room, tool.result_tokens or runtime.settings.result_tokens, calls=running
+    )
+    fitted = await fit(output, context, most)
+    await ledger.write(await _result(call, fitted, ran.outcome, context))
+
+
+async def _result(
+    call: OpenCall, fitted: FittedResult, outcome: ToolOutcome, context: CallContext
+) -> list[Event]:
+    name, output = f"{call.part}.result", fitted.output
+    content: list[ResultContent] = []
+    fold = fold_of(context.runtime)
+    if fold.takes_references:
+        for tool in output.found:
+            reference = reference_to(
+                tool,
+                id=f"{name}.{tool}",
+                wire=fold.wire,
+                provider=fold.provider,
+                model=fold.model,
+            )
+            content.append(reference)
+    if output.text or not output.pictures:
+        content.append(TextPart(id=f"{name}.text", text=output.text))
+    for place, picture in enumerate(output.pictures):
+        handle = await context.keep(picture.data)
+        content.append(
+            replace(
+                picture.part, id=f"{name}.picture{place}", source=f"{BLOB_SOURCE}{handle}"
+            )
+        )
+    part = ToolResultPart(
+        id=name,
+        call_id=call.call_id,
+        name=call.name,
+        content=tuple(content),
+        is_error=output.is_error,
+    )
+    ended = ToolEnded(
+        call_id=call.call_id,
+        outcome=outcome,
+        handle=fitted.handle,
+        size_bytes=fitted.size_bytes,
+        found=output.found,
+        retry_of=call.name if output.asks_retry else "",
+        is_answer=output.is_answer,
+    )
+    message = Message(id=f"{name}.message", role="tool", parts=(part,))
+    rows: list[Event] = [ended, MessageAdded(message=message)]
+    if output.agent:
+        rows.insert(0, HandedOver(agent=output.agent, call_id=call.call_id))
+    return rows

@@ -1,0 +1,1 @@
+"""Sessions on many machines: PostgreSQL, workers, Restate."""

@@ -1,0 +1,135 @@
+"""Events as the values that the functions of ``schema.sql`` take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueLeft
+from ullage.messages import Message
+from ullage.store.drafts import grouped
+from ullage.store.naming import naming
+from ullage.store.rows import json_of, pack
+from ullage.store.store import Lease, QueueKind
+from ullage_cluster.postgres.tables import call_of
+
+_ANY: Final = "any"
+"""A title that a session may have: what replaces it replaces every title."""
+
+
+_OF_THE_QUEUE: Final = (Queued, QueueEdited, QueueLeft)
+
+
+class AppendValues(NamedTuple):
+    """What ``append_events`` is called with."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def statement(self) -> str:
+        return call_of("append_events", len(self.values))
+
+    @classmethod
+    def of(
+        cls,
+        session: str,
+        events: Sequence[Event],
+        *,
+        lease: Lease | None = None,
+        after: int = 0,
+        exact: bool = False,
+        ends_draft: str = "",
+        strict: bool = True,
+    ) -> AppendValues:
+        """The values for these events; without ``lease`` they are a command. Raises ``WrongType``."""
+        # Numbers and times are filled in by the database: neither is in a row's body.
+        bodies = [pack(json_of(event)) for event in events]
+        title, model = naming("", "", events)
+        new_title, _ = naming(_ANY, "", events)
+        origin = ""
+        for event in events:
+            if isinstance(event, Forked):
+                origin = event.origin
+        queue = _queue_values(events)
+        names = [event.id or None for event in events]
+        usual = [name for name in names if name is not None]
+        owner, generation = (None, None) if lease is None else lease[1:]
+        return cls(
+            (
+                session,
+                owner,
+                generation,
+                after,
+                exact,
+                names if usual else [None] * len(names),
+                [event.at for event in events],
+                bodies,
+                text_of(title),
+                "" if new_title == _ANY else text_of(new_title),
+                text_of(model),
+                origin,
+                ends_draft,
+                *queue,
+                strict,
+            )
+        )
+
+
+def queued_values(
+    session: str, message: Message, kind: QueueKind, place: int, trace: str
+) -> tuple[Any, ...]:
+    """What ``send_message`` is called with, for a message that would have this place."""
+    queued = Queued(message=message, kind=kind, position=place, trace=trace)
+    title, _ = naming("", "", [queued])
+    body = pack(json_of(queued))
+    return (session, message.id, kind, place, body, text_of(title))
+
+
+def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:
+    """The last four values that ``add_pieces`` is called with. Raises ``LedgerError`` for offsets with gaps."""
+    groups = list(grouped(pieces))
+    return (
+        [group.call for group in groups],
+        [group.first for group in groups],
+        [group.last for group in groups],
+        [group.body for group in groups],
+    )
+
+
+class _QueueRow(NamedTuple):
+    """What an event does to the queue; nothing without ``what``."""
+
+    what: str | None = None
+    message: str | None = None
+    kind: str | None = None
+
+
+def _queue_row(event: Event) -> _QueueRow:
+    match event:
+        case Queued(message=message, kind=kind):
+            return _QueueRow("queued", message.id, kind)
+        case QueueEdited(message=message):
+            return _QueueRow("edited", message.id)
+        case QueueLeft(message_id=message_id, how=how):
+            return _QueueRow(how, message_id)
+        case _:
+            return _QueueRow()
+
+
+def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
+    if not any(isinstance(event, _OF_THE_QUEUE) for event in events):
+        return None, None, None
+    whats: list[str | None] = []
+    messages: list[str | None] = []
+    kinds: list[str | None] = []
+    for event in events:
+        row = _queue_row(event)
+        whats.append(row.what)
+        messages.append(row.message)
+        kinds.append(row.kind)
+    return whats, messages, kinds
+
+
+def text_of(text: str) -> str:
+    """Text as PostgreSQL takes it: it holds no NUL (https://www.postgresql.org/docs/current/datatype-character.html)."""
+    return text.replace("\0", "")

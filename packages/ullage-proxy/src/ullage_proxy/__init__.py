@@ -1,0 +1,1 @@
+"""A proxy that meters the calls of any client."""

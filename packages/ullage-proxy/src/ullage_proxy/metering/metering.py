@@ -1,0 +1,425 @@
+"""What the proxy meters: frames of the relay in, lanes, meters and the store behind them, frames for the relay out.
+
+A call is *stored* once its last event is in the store. The relay sends what was not stored again to the next process,
+so each step here may be repeated: events of a call that the ledger has are not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from ullage.codec.held import continued_as
+from ullage.codec.parts import as_text
+from ullage.codec.routes import ApiRoute, route_of
+from ullage.compactor.call_events import ended, failed
+from ullage.errors import (
+    InvalidRequest,
+)
+from ullage.events import (
+    CallEnded,
+    Event,
+    MessageAdded,
+    SessionStarted,
+)
+from ullage.messages import Request
+from ullage.meter.lanes import Lanes, Placed, SeenRequest
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.without_content import ContentRemover
+from ullage.metering.lane_shelf import MOST_OPEN, LaneShelf, LearningHooks, Notices
+from ullage.metering.metered_lane import MeteredLane
+from ullage.metering.tapped import TappedAnswer, UnreadableTap, read_answer, read_request
+from ullage.store.store import Store
+from ullage_programs.facts import NO_SETTINGS, ClientSettings
+from ullage_proxy.metering.metered_frames import (
+    REFUSED_NOTE,
+    AboveLimit,
+    at_of,
+    headers_of,
+    provider_of,
+    stored_frame,
+    verdict_frame,
+)
+from ullage_proxy.relay.frames import TapFrame
+
+
+class MeteredCall(NamedTuple):
+    """A call that has ended, for a person who watches. ``reading`` is the window after it."""
+
+    at: float
+    placed: Placed
+    model: str
+    estimate: Reading
+    end: CallEnded
+    reading: Reading | None
+    """``None`` for a call beside the conversation."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _CallUnderWay:
+    """A call whose answer has not come. ``request`` is without its messages."""
+
+    placed: Placed
+    lane: MeteredLane
+    request: Request
+    estimate: Reading
+    is_stream: bool = False
+    learns: bool = True
+
+
+@dataclass(slots=True)
+class _Ended:
+    """Lanes that have events of a call; it is stored once none of them is pending."""
+
+    lanes: list[MeteredLane] = field(default_factory=list)
+
+
+class CallMeter:
+    """Meters calls, one frame at a time. Not for sharing between tasks.
+
+    ``say`` tells the person who runs the proxy what they have to know, once each; ``show`` is given each call that has
+    ended. ``guard`` is a limit in tokens, or a share of the window up to 1. Without a ``store`` nothing is kept.
+    ``local`` names upstreams that may be simulators: nothing is learnt from them for other sessions.
+    """
+
+    def __init__(
+        self,
+        store: Store | None,
+        *,
+        lanes: Lanes | None = None,
+        guard: float | None = None,
+        local: Collection[str] = (),
+        keeps_content: bool = True,
+        learnt: LearningHooks | None = None,
+        settings_of: Callable[[str, str], ClientSettings] = lambda *_: NO_SETTINGS,
+        say: Callable[[str], None] = lambda _: None,
+        show: Callable[[MeteredCall], None] = lambda _: None,
+        most_open: int = MOST_OPEN,
+    ) -> None:
+        self._lanes = lanes or Lanes()
+        self._guard = guard
+        self._local = frozenset(local)
+        self._keeps_content = keeps_content
+        self._learnt = learnt or LearningHooks()
+        self._show = show
+        self._notices = Notices(say)
+        self._open: dict[str, _CallUnderWay] = {}
+        self._waiting: dict[str, _Ended] = {}
+        self._shelf = LaneShelf(
+            store,
+            self._lanes,
+            self._learnt,
+            settings_of,
+            self._notices,
+            self._replace,
+            keeps_content=keeps_content,
+            most_open=most_open,
+        )
+
+    # -- frames --
+
+    async def take(self, frame: TapFrame) -> list[bytes]:
+        """Meter one frame; gives the frames for the relay. Raises nothing for what a client or a server may send."""
+        if frame.kind == "request":
+            replies = await self._request(frame)
+        elif frame.kind == "answer":
+            replies = await self._answer(frame)
+        else:
+            replies = []
+            if frame.kind == "lost":
+                self._notices.say_once(
+                    "Some calls were not metered: more came than could be metered in time."
+                )
+        return replies + await self.settle()
+
+    async def settle(self) -> list[bytes]:
+        """Store what is pending; gives ``stored`` for the calls that are in the store now."""
+        await self._shelf.write()
+        done: list[bytes] = []
+        for call, ended_call in list(self._waiting.items()):
+            if not any(self._shelf.awaits(lane) for lane in ended_call.lanes):
+                del self._waiting[call]
+                done.append(stored_frame(call))
+        self._shelf.forget_oldest([opened.lane for opened in self._open.values()])
+        return done
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something waits for the store."""
+        return self._shelf.is_behind
+
+    async def restore(self, now: float) -> None:
+        """Take up the lanes of the store that changed last. Called once, before the first frame."""
+        await self._shelf.restore(now)
+
+    def _replace(self, lane: MeteredLane, fresh: MeteredLane) -> None:
+        for opened in self._open.values():
+            if opened.lane is lane:
+                opened.lane = fresh
+        for waiting in self._waiting.values():
+            waiting.lanes = [fresh if each is lane else each for each in waiting.lanes]
+
+    # -- a request --
+
+    async def _request(self, frame: TapFrame) -> list[bytes]:
+        call = frame.text("call")
+        verdict: AboveLimit | None = None
+        route = route_of(
+            frame.text("method") or "POST",
+            frame.text("path"),
+        )
+        try:
+            opened = await self._opened(frame, call, route)
+        except (UnreadableTap, InvalidRequest) as why:
+            self._notices.say_once(
+                f"A request was not metered: {why}. It was sent on unchanged."
+            )
+            opened = None
+        if opened is not None:
+            self._open[call] = opened
+            verdict = self._judge(opened)
+        if frame.header.get("guard") is not True:
+            return []
+        is_stream = opened is not None and opened.is_stream
+        return [
+            verdict_frame(
+                call,
+                route,
+                verdict,
+                is_stream=is_stream,
+            )
+        ]
+
+    async def _opened(
+        self,
+        frame: TapFrame,
+        call: str,
+        route: ApiRoute,
+    ) -> _CallUnderWay:
+        """The call as begun in its lane. Raises ``UnreadableTap`` and ``InvalidRequest``."""
+        headers = headers_of(frame)
+        body = read_request(frame.payload, headers)
+        name = frame.text("session")
+        if name:
+            headers["x-ullage-session"] = name
+        seen = SeenRequest(
+            call=call,
+            path=frame.text("path"),
+            headers=headers,
+            body=body,
+            connection=frame.text("connection"),
+            upstream=frame.text("upstream"),
+        )
+        placed = self._lanes.place(seen)
+        if await self._shelf.takes_up(placed.session):
+            placed = self._lanes.place(seen)
+        provider = provider_of(seen.upstream, route)
+        at = at_of(frame)
+        started = SessionStarted(
+            model=route.model or as_text(body.get("model")),
+            wire=route.wire,
+            provider=provider,
+            program=placed.program,
+            cwd=placed.cwd if self._keeps_content else "",
+            at=at,
+        )
+        lane = await self._shelf.lane(placed, started)
+        lane.at(at)
+        lane.size = len(frame.payload)
+        request = lane.bodies.read(
+            body, wire=route.wire, provider=provider, model=route.model
+        )
+        if placed.forked and not lane.started:
+            forked = await self._shelf.held(placed.forked)
+            request = request if forked is None else forked.with_held(request)
+        if call in lane.started:
+            estimate = lane.reading()
+        elif placed.purpose in ("main", "child"):
+            estimate = lane.before(request, call, placed.mark)
+        else:
+            calibration = self._learnt.calibration()
+            estimate = Meter(calibration=calibration).before(request)
+            lane.begin_beside(
+                call,
+                placed.purpose,
+                estimate,
+                stream=request.stream,
+            )
+        if placed.is_child:
+            await self._begin_in_parent(
+                placed,
+                call,
+                estimate,
+                at,
+                request.stream,
+            )
+        return _CallUnderWay(
+            placed=placed,
+            lane=lane,
+            request=msgspec.structs.replace(request, messages=()),
+            estimate=estimate,
+            is_stream=request.stream or seen.path.endswith(":streamGenerateContent"),
+            learns=seen.upstream not in self._local,
+        )
+
+    async def _begin_in_parent(
+        self,
+        placed: Placed,
+        call: str,
+        estimate: Reading,
+        at: float,
+        stream: bool,
+    ) -> None:
+        parent = await self._shelf.held(placed.session)
+        if parent is None or call in parent.started:
+            return
+        parent.at(at)
+        parent.begin_beside(call, "child", estimate, stream=stream)
+
+    def _judge(self, opened: _CallUnderWay) -> AboveLimit | None:
+        """The guard's verdict; ``None`` where the call may pass. What shortens a history may always pass."""
+        if self._guard is None or opened.placed.purpose not in ("main", "child"):
+            return None
+        limit = self._guard
+        window = opened.estimate.window.tokens
+        if limit <= 1:
+            if window is None:
+                return None
+            limit *= window
+        used = opened.estimate.used
+        return (
+            AboveLimit(
+                used.tokens,
+                round(limit),
+            )
+            if used.low > limit
+            else None
+        )
+
+    # -- an answer --
+
+    async def _answer(self, frame: TapFrame) -> list[bytes]:
+        call = frame.text("call")
+        opened = self._open.pop(call, None)
+        if opened is None:
+            return [stored_frame(call)]  # its request was not readable
+        lane, placed = opened.lane, opened.placed
+        touched = [lane]
+        if call not in lane.ended:
+            self._end(frame, call, opened)
+            if opened.learns:
+                self._learnt.remember(lane.calibration, lane.first_call)
+        if placed.is_child:
+            parent = await self._shelf.held(placed.session)
+            if parent is not None and call not in parent.ended:
+                parent.at(at_of(frame))
+                parent.emit(_beside(lane.ended[call], opened))
+            if parent is not None:
+                touched.append(parent)
+        self._waiting[call] = _Ended(touched)
+        return []
+
+    def _end(
+        self,
+        frame: TapFrame,
+        call: str,
+        opened: _CallUnderWay,
+    ) -> None:
+        lane, placed, request = opened.lane, opened.placed, opened.request
+        lane.at(at_of(frame))
+        status = frame.header.get("status")
+        note = frame.text("note")
+        tapped = read_answer(
+            request,
+            call,
+            status=status if isinstance(status, int) else 0,
+            headers=headers_of(frame),
+            payload=frame.payload,
+            outcome=frame.text("outcome"),
+            note=note,
+        )
+        events = events_of(call, tapped, request)
+        if note == REFUSED_NOTE:
+            words = "Refused by the guard of the proxy: the request is above its limit."
+            events = [
+                CallEnded(
+                    call=call,
+                    outcome="failed",
+                    error=words,
+                    error_kind="Overflow",
+                )
+            ]
+        answer = tapped.answer
+        is_step = placed.purpose in ("main", "child")
+        for event in events:
+            told = event
+            if lane.remover is not None:
+                told = without_content(event, request, lane.remover)
+            if is_step:
+                lane.emit(told)
+            elif isinstance(told, CallEnded):
+                lane.emit(_beside(told, opened))
+        end = events[0]
+        assert isinstance(end, CallEnded)
+        message = None if answer is None else answer.message
+        self._lanes.answered(call, message, end.continued_as)
+        shown = MeteredCall(
+            at_of(frame),
+            placed,
+            request.model,
+            opened.estimate,
+            end,
+            lane.reading() if is_step else None,
+        )
+        self._show(shown)
+
+
+def events_of(
+    call: str,
+    tapped: TappedAnswer,
+    request: Request,
+) -> list[Event]:
+    """The events of a call's end, the ``CallEnded`` first."""
+    if tapped.problem is not None:
+        return failed(call, tapped.problem, request.model)
+    if tapped.answer is None:
+        return [
+            CallEnded(
+                call=call,
+                outcome=tapped.outcome,
+                error=tapped.note,
+            )
+        ]
+    answer = tapped.answer
+    events = ended(call, answer)
+    end = events[0]
+    if isinstance(end, CallEnded):
+        name = continued_as(request, answer.response_id)
+        outcome = "cancelled" if tapped.outcome == "cancelled" else end.outcome
+        events[0] = msgspec.structs.replace(end, outcome=outcome, continued_as=name)
+    return events
+
+
+def without_content(event: Event, request: Request, remover: ContentRemover) -> Event:
+    """An event of a call's end without what anybody has written."""
+    if isinstance(event, CallEnded):
+        return msgspec.structs.replace(event, error="")
+    if isinstance(event, MessageAdded):
+        message = remover.answer(event.message, request)
+        return msgspec.structs.replace(event, message=message)
+    return event
+
+
+def _beside(end: CallEnded, opened: _CallUnderWay) -> CallEnded:
+    """The end of a call that is no step of its lane."""
+    request = opened.request
+    return msgspec.structs.replace(
+        end,
+        purpose=opened.placed.purpose,
+        model=end.model or request.model,
+        provider=request.provider,
+    )

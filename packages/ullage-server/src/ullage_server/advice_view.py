@@ -1,0 +1,55 @@
+"""The advice for a session as the page draws it: its items as keys of the map's, and only the largest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ullage.advice.history import WindowHistory
+from ullage.advice.next_compaction import NextCompaction
+from ullage.advice.savings import SavedShare
+from ullage.advice.suggestions import Advice
+from ullage_server.live_types import AdviceLine, AdviceView, CompactionAhead
+from ullage_server.window_map import item_key
+
+NAMED: Final = 6
+"""Items of a suggestion that are named."""
+
+
+def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
+    """The suggestions for a session with this history."""
+    lines: list[AdviceLine] = []
+    for suggestion in advice.suggestions:
+        lines.append(
+            AdviceLine(
+                kind=suggestion.kind,
+                title=suggestion.title,
+                text=suggestion.text,
+                how=suggestion.how,
+                is_guess=suggestion.is_guess,
+                saving=suggestion.saving,
+                items=_named(suggestion.items, history),
+                count=len(suggestion.items),
+            )
+        )
+    ahead: CompactionAhead | None = None
+    if advice.compaction is not None:
+        ahead = _ahead(advice.compaction)
+    return AdviceView(suggestions=tuple(lines), total=advice.total, compaction=ahead)
+
+
+def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[str, ...]:
+    items = [history.items[each.place] for each in shares]
+    items.sort(key=lambda item: -item.tokens)
+    return tuple(item_key(item) for item in items[:NAMED])
+
+
+def _ahead(compaction: NextCompaction) -> CompactionAhead:
+    return CompactionAhead(
+        by=compaction.by,
+        threshold=compaction.threshold,
+        left=compaction.left,
+        leaves=compaction.leaves,
+        stays=compaction.stays,
+        note=compaction.note,
+    )

@@ -1,0 +1,146 @@
+"""``ullage admin token``: makes, lists and revokes the tokens of ``ullage serve``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ullage.cli.stores import place_option, records_at
+from ullage.directories import data_directory
+from ullage.errors import SettingError
+from ullage.store.store import DEFAULT_TENANT
+from ullage.store.tenants import TENANT_NAME
+from ullage_server.tokens import (
+    FILE,
+    SCOPES,
+    TokenRecord,
+    TokenScope,
+    TokenSource,
+    TokenStore,
+    TokenTable,
+)
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+_UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when it is done. Raises ``UllageError``."""
+    with _source(args) as tokens:
+        match args.action:
+            case "add":
+                _add(tokens, args, time.time())
+            case "revoke":
+                _revoke(tokens, args.name)
+            case _:
+                where = place_option("--store", args.store)
+                where = where or place_option("--file", args.file)
+                _list(tokens, time.time(), where)
+    return 0
+
+
+@contextmanager
+def _source(args: argparse.Namespace) -> Iterator[TokenSource]:
+    if args.store:
+        with records_at(args.store) as records:
+            yield TokenTable(records)
+        return
+    file = Path(args.file).expanduser() if args.file else None
+    yield TokenStore(file or data_directory(os.environ) / FILE)
+
+
+def _add(tokens: TokenSource, args: argparse.Namespace, now: float) -> None:
+    if not NAME.fullmatch(args.name):
+        raise SettingError(
+            f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64."
+        )
+    if not TENANT_NAME.fullmatch(args.tenant):
+        raise SettingError(
+            f"{args.tenant!r} can't name a tenant: use lower-case letters, digits and _ -, at most 40."
+        )
+    scopes = scopes_of(args.scope)
+    lasts_s = seconds_of(args.expires)
+    expires = None if lasts_s is None else now + lasts_s
+    token = tokens.add(args.name, scopes, expires=expires, now=now, tenant=args.tenant)
+    whose = "" if args.tenant == DEFAULT_TENANT else f" of the tenant {args.tenant!r}"
+    print(token)
+    print(
+        f"\nThis is the token {args.name!r}{whose} ({', '.join(scopes)}; {_end(expires)}). It is not shown again.\n"
+        f"Send it as `Authorization: Bearer TOKEN`, or paste it where the page asks.\n"
+        f"Servers that read {tokens.shown} now require a token."
+    )
+
+
+def _revoke(tokens: TokenSource, name: str) -> None:
+    left = tokens.revoke(name)
+    when = "from now on" if isinstance(tokens, TokenStore) else "within seconds"
+    print(f"Revoked {name!r}. Running servers refuse it {when}.")
+    if not left:
+        again = ""
+        if isinstance(tokens, TokenStore):
+            again = " Remove the file to let every program of this machine in again."
+        print(
+            f"No token is left, and servers that read {tokens.shown} still require one.{again}"
+        )
+
+
+def _list(tokens: TokenSource, now: float, where: str) -> None:
+    """Print all tokens. ``where`` is the option that named their place, for the command that makes one."""
+    records = tokens.read()
+    if not records:
+        print(
+            f"No tokens in {tokens.shown}. `ullage admin token add NAME --scope read{where}` makes one."
+        )
+        return
+    width = max(len(one.name) for one in records)
+    whose = max(len(one.tenant) for one in records)
+    for one in records:
+        names = f"{one.name:<{width}}  {one.tenant:<{whose}}  {','.join(one.scopes):<24}"
+        print(f"{names}  made {_day(one.created)}  {_state(one, now)}")
+
+
+def _state(record: TokenRecord, now: float) -> str:
+    return (
+        f"expired {_day(record.expires)}"
+        if record.is_expired(now)
+        else _end(record.expires)
+    )
+
+
+def _end(expires: float | None) -> str:
+    return "does not expire" if expires is None else f"expires {_day(expires)}"
+
+
+def _day(seconds: float | None) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def scopes_of(given: list[str]) -> tuple[TokenScope, ...]:
+    """The scopes that were named, apart or with commas between them. Raises ``SettingError``."""
+    named = {one.strip() for each in given for one in each.split(",") if one.strip()} or {
+        "read"
+    }
+    if unknown := sorted(named - set(SCOPES)):
+        raise SettingError(
+            f"There is no scope {unknown[0]!r}: there are {', '.join(SCOPES)}."
+        )
+    return tuple(one for one in SCOPES if one in named)
+
+
+def seconds_of(text: str) -> float | None:
+    """How long ``30d``, ``12h`` or ``1y`` is; ``None`` for ``never``. Raises ``SettingError``."""
+    if text == "never":
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,4})([mhdwy])", text)
+    if found is None:
+        raise SettingError(
+            f"{text!r} is no time: write one like 30d, 12h or 1y, or never."
+        )
+    return float(int(found[1]) * _UNITS[found[2]])

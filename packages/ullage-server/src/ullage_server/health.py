@@ -1,0 +1,84 @@
+"""Whether a server or worker lives, is ready, and takes new work: for load balancers, container engines and Prometheus.
+
+The answers hold nothing of a session, and no address: what is wrong in detail is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from litestar import Response, get
+from litestar.datastructures import State as AppState
+from prometheus_client import generate_latest
+
+from ullage.errors import StoreUnavailable
+from ullage.store.store import waiting_places
+from ullage_agent.runtime.agent import program_name
+from ullage_agent.runtime.hosting import Host
+from ullage_agent.runtime.quotas import all_quotas
+from ullage_server.api_types import Health, Readiness
+from ullage_server.metrics import Metrics
+
+log = logging.getLogger("ullage.server")
+
+
+@get("/healthz", operation_id="get_health", summary="Whether the process answers")
+async def health(state: AppState) -> Health:
+    """Asks for nothing but the process itself, so that a database that is away restarts no server."""
+    host: Host = state.host
+    return Health(
+        status="ok",
+        version=program_name().removeprefix("ullage "),
+        open_sessions=host.open_sessions,
+    )
+
+
+@get("/readyz", operation_id="get_readiness", summary="Whether requests belong here")
+async def ready(state: AppState) -> Response[Readiness]:
+    """503 while it drains, while the store does not answer or has tables of another version, or while its dispatch
+    reaches nobody."""
+    problems = await state.host.problems()
+    for lack, problem in problems.items():
+        log.warning("Not ready (%s): %s", lack, problem)
+    return Response(
+        Readiness(ready=not problems, lacks=tuple(problems)),
+        status_code=503 if problems else 200,
+    )
+
+
+@get("/drainz", operation_id="get_drain", summary="Whether it takes new work")
+async def drain(state: AppState) -> Response[None]:
+    """404 once it drains: HAProxy (``http-check disable-on-404``) then keeps its connections and makes no new ones."""
+    return Response(None, status_code=404 if state.host.is_draining else 200)
+
+
+@get(
+    "/metrics",
+    operation_id="get_metrics",
+    summary="Metrics in Prometheus's text format",
+    media_type="text/plain",
+)
+async def get_metrics(state: AppState) -> Response[bytes]:
+    """Turns, calls, tokens, tools, the error of estimates, how long storing takes, and what waits for a driver."""
+    metrics: Metrics = state.metrics
+    await _look(metrics, state.host)
+    return Response(
+        generate_latest(metrics.registry), media_type="text/plain; version=0.0.4"
+    )
+
+
+async def _look(metrics: Metrics, host: Host) -> None:
+    """Set what is known at the moment alone."""
+    metrics.open.set(host.open_sessions)
+    metrics.driving.set(host.busy_sessions)
+    metrics.count_swept(host.swept_sessions)
+    metrics.ready.set(not await host.problems())
+    try:
+        metrics.note_waiting(await waiting_places(host.store))
+        metrics.note_quotas(await all_quotas(host.store))
+    except StoreUnavailable:
+        metrics.waiting.clear()
+        metrics.waiting.labels("").set(math.nan)
+        metrics.waiting_sessions.clear()
+        metrics.waiting_sessions.labels("").set(math.nan)

@@ -1,0 +1,149 @@
+"""The scope that each route needs, in one table. The server does not start if a route is missing here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from litestar import get
+from litestar.connection import ASGIConnection
+from litestar.datastructures import State
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+
+from ullage.store.store import DEFAULT_TENANT
+from ullage_server.api_types import AccessView
+from ullage_server.problems import OperatorOnly, ScopeMissing
+from ullage_server.tokens import ANYONE, SCOPES, Bearer, TokenScope
+
+NEEDED: Final[Mapping[str, TokenScope | None]] = {
+    # The page without content, and the server's health: they hold nothing of a session.
+    "index": None,
+    "asset": None,
+    "redeem_link": None,
+    "health": None,
+    "ready": None,
+    "drain": None,
+    "get_access": "read",
+    "get_metrics": "read",
+    "get_quota": "read",
+    "look_at_log": "read",
+    "list_sessions": "read",
+    "search_sessions": "read",
+    "get_session": "read",
+    "export_session": "read",
+    "list_messages": "read",
+    "list_queue": "read",
+    "get_kept": "read",
+    "get_settings": "read",
+    "explain": "read",
+    "get_context": "read",
+    "list_steps": "read",
+    "list_largest": "read",
+    "get_spend": "read",
+    "get_map": "read",
+    "follow_events": "read",
+    "begin_session": "write",
+    "import_session": "write",
+    "fork_session": "write",
+    "send_message": "write",
+    "edit_queued": "write",
+    "withdraw_queued": "write",
+    "cancel": "write",
+    "resume": "write",
+    "compact": "write",
+    "uncompact": "write",
+    "pin": "write",
+    "rewind": "write",
+    "rename": "write",
+    "list_approvals": "read",
+    "list_grants": "read",
+    "approve": "approve",
+    "revoke_grant": "approve",
+    # These show what was said to other programs of the machine, not this server's sessions alone.
+    "list_live": "admin",
+    "follow_live": "admin",
+    # These change how sessions run, or delete a session.
+    "change_settings": "admin",
+    "delete_session": "admin",
+}
+"""By the handler's name; ``None`` needs no token at all."""
+
+OF_THE_OPERATOR: Final = frozenset({"get_metrics", "list_live", "follow_live"})
+"""Handlers that show what belongs to all tenants or to the machine: for tokens of the default tenant alone."""
+
+
+def check_table(handlers: Iterable[HTTPRouteHandler]) -> None:
+    """Raises ``LookupError`` for a handler without a scope, and for an entry without a handler."""
+    names = {name_of(handler) for handler in handlers}
+    if names != NEEDED.keys():
+        raise LookupError(
+            f"Routes and the table of their scopes differ: {sorted(names ^ NEEDED.keys())}"
+        )
+
+
+def name_of(handler: BaseRouteHandler) -> str:
+    """The name of a handler's function."""
+    return str(getattr(handler.fn, "__name__", ""))
+
+
+def needed_by(handler: BaseRouteHandler) -> TokenScope | None:
+    """The scope that a handler needs. The framework's own handlers (OPTIONS, the description) need none."""
+    return NEEDED.get(name_of(handler))
+
+
+def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
+    """The bearer of this request's token."""
+    found = connection.scope.get("state", {}).get("bearer", ANYONE)
+    assert isinstance(found, Bearer)
+    return found
+
+
+def require_scope(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
+    """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``."""
+    is_operators = name_of(handler) in OF_THE_OPERATOR
+    check_bearer(bearer_of(connection), needed_by(handler), is_operators=is_operators)
+
+
+def check_bearer(
+    bearer: Bearer, needed: TokenScope | None, *, is_operators: bool
+) -> None:
+    """Raises ``OperatorOnly`` for a tenant's token where only the operator's may ask, ``ScopeMissing``."""
+    is_tenants = bearer.tenant != DEFAULT_TENANT
+    if is_tenants and is_operators:
+        raise OperatorOnly(
+            f"The token {bearer.name!r} belongs to the tenant {bearer.tenant!r}. This address shows what belongs to "
+            "all tenants: use a token that was made without `--tenant`."
+        )
+    if needed is None or needed in bearer.scopes:
+        return
+    made = f"ullage admin token add NAME --scope {needed}"
+    if is_tenants:
+        made += f" --tenant {bearer.tenant}"
+    raise ScopeMissing(
+        f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs. "
+        f"Use a token that has it: `{made}` makes one."
+    )
+
+
+@get(
+    "/v1/access",
+    operation_id="get_access",
+    summary="Name, scopes and expiry of the token",
+)
+async def get_access(
+    request: ASGIConnection[Any, Any, Any, Any], state: State
+) -> AccessView:
+    """All scopes and no name if no token is required."""
+    bearer = bearer_of(request)
+    scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
+    is_operator = bearer.tenant == DEFAULT_TENANT
+    is_owner = is_operator and NEEDED["list_live"] in bearer.scopes
+    return AccessView(
+        name=bearer.name,
+        tenant=bearer.tenant,
+        scopes=scopes,
+        expires=bearer.expires,
+        live=is_owner and state.live is not None,
+    )

@@ -1,0 +1,367 @@
+"""Sessions as a whole: create, list, show their state, delete, fork, export and import."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from litestar import Request, delete, get, post
+from litestar.datastructures import State
+from litestar.exceptions import ClientException
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.response import Stream
+
+from ullage.errors import UllageError
+from ullage.masking import refuse_passwords
+from ullage.store.export import export_lines, id_in
+from ullage.store.searching import FoundMessage, SearchPlace, search
+from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
+from ullage.turns.loop import Loop
+from ullage.watching.status import status_of
+from ullage_agent.runtime.copying import fork, imported
+from ullage_agent.runtime.hosting import TenantHost
+from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
+from ullage_agent.runtime.session import Session
+from ullage_server.api_types import (
+    AgentState,
+    Created,
+    CreatedFork,
+    Import,
+    ListedSession,
+    MatchingSession,
+    NewFork,
+    NewSession,
+    OpenToolCall,
+    SearchResult,
+    SessionLine,
+    SessionList,
+    SessionState,
+    SkippedLine,
+)
+from ullage_server.fullness import Fullness, FullnessCache
+from ullage_server.guard import unescaped
+from ullage_server.problems import told
+from ullage_server.requests import (
+    LARGEST,
+    LONGEST_ID,
+    Opened,
+    TheHost,
+    received,
+    usable_id,
+    usable_id_in,
+)
+
+ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
+
+JSON_LINES: Final = "application/x-ndjson"
+
+_decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
+
+
+@post(
+    "/v1/sessions",
+    status_code=201,
+    operation_id="begin_session",
+    summary="Create a session",
+)
+async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
+    """Refuses an id that exists already. Without ``model`` and ``place`` the server's own are used."""
+    settings = dict(data.settings)
+    if data.model:
+        settings["model"] = data.model
+    refuse_passwords(settings)
+    session = await host.begin(usable_id(data.id), settings, data.place)
+    return Created(id=session.id)
+
+
+@get(
+    "/v1/sessions",
+    operation_id="list_sessions",
+    summary="List sessions, the last changed first",
+)
+async def list_sessions(
+    host: TheHost,
+    state: State,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: FromQuery[str | None] = None,
+) -> SessionList:
+    """``before`` is the value from the previous list, an opaque text."""
+    cursor = None if before is None else cursor_of(before)
+    rows = await host.store.sessions(limit=limit, before=cursor)
+    sessions = tuple(
+        ListedSession(**_shown(row), **full._asdict())
+        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
+    )
+    has_more = len(rows) == limit
+    following = text_of(rows[-1].cursor) if has_more else None
+    return SessionList(sessions=sessions, before=following)
+
+
+async def _fullness(
+    host: TenantHost, state: State, rows: Sequence[SessionRow]
+) -> list[Fullness]:
+    cache: FullnessCache = state.fullness
+    return await cache.of(host.store, rows)
+
+
+@get(
+    "/v1/search",
+    operation_id="search_sessions",
+    summary="Search titles and messages of all sessions",
+)
+async def search_sessions(
+    host: TheHost,
+    state: State,
+    q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
+    limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
+    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+) -> SearchResult:
+    """Sessions with all words of ``q``, the one changed last first. Answers after about a second, with what was found
+    by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
+    """
+    place = None if before is None else _place_of(before)
+    page = await search(host.store, q, limit=limit, place=place)
+    rows = [each.row for each in page.found]
+    found = []
+    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
+        hit = each.hit or FoundMessage("", "")
+        found.append(
+            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
+        )
+    following = None if page.next is None else _text_of_place(page.next)
+    return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
+
+
+def _text_of_place(place: SearchPlace) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def _place_of(text: str) -> SearchPlace:
+    """The place of ``_text_of_place``. Raises ``ClientException``."""
+    try:
+        return _decode_place(urlsafe_b64decode(text + "=="))
+    except (ValueError, msgspec.MsgspecError) as problem:
+        raise ClientException(
+            "`before` is not from a search: give the value of the previous answer, or none."
+        ) from problem
+
+
+def text_of(cursor: SessionCursor) -> str:
+    """The cursor as clients get it."""
+    text = f"{cursor.changed!r} {cursor.key}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def cursor_of(text: str) -> SessionCursor:
+    """The cursor of ``text_of``. Raises ``ClientException``."""
+    try:
+        changed, key = urlsafe_b64decode(text[:80] + "==").decode().split()
+        return SessionCursor(float(changed), int(key[:18]))
+    except ValueError as problem:
+        raise ClientException(
+            "`before` is not from a list of sessions: give the value of the previous list, or none."
+        ) from problem
+
+
+@get(
+    "/v1/sessions/{session:str}",
+    operation_id="get_session",
+    summary="The state of a session",
+)
+async def get_session(host: TheHost, opened: Opened) -> SessionState:
+    """State, open tool calls, queue length and short status, all as of the event ``seq``."""
+    return await session_state(opened, await host.store.about(opened.id))
+
+
+@delete(
+    "/v1/sessions/{session:str}",
+    status_code=204,
+    operation_id="delete_session",
+    summary="Delete a session",
+)
+async def delete_session(host: TheHost, session: FromPath[str]) -> None:
+    """Refused while another process drives it. Its work in this process is stopped first."""
+    name = unescaped(session)
+    await host.store.about(name)
+    await host.forget(name)
+    await host.store.delete(name)
+
+
+@post(
+    "/v1/sessions/{session:str}/fork",
+    status_code=201,
+    operation_id="fork_session",
+    summary="Fork a session",
+)
+async def fork_session(
+    host: TheHost, session: FromPath[str], data: JSONBody[NewFork]
+) -> CreatedFork:
+    """The copy has the origin's events and is at rest; queued messages stay in the origin alone."""
+    made = await fork(
+        host.store,
+        unescaped(session),
+        host.id_of(usable_id(data.id)),
+        through=data.through,
+    )
+    return CreatedFork(id=made.session, dropped=made.dropped)
+
+
+@get(
+    "/v1/sessions/{session:str}/export",
+    operation_id="export_session",
+    summary="The session as JSON lines",
+    media_type=JSON_LINES,
+)
+async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
+    """The format of docs/store.md, streamed. Events written meanwhile are not in it."""
+    name = unescaped(session)
+    await host.store.about(name)
+    file_name = re.sub(r"[^\w.-]", "_", name)
+    headers = {"content-disposition": f'attachment; filename="{file_name}.jsonl"'}
+    return Stream(
+        _gathered(export_lines(host.store, name)), media_type=JSON_LINES, headers=headers
+    )
+
+
+async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines in larger chunks: sending each line would cost more than making it."""
+    held: list[bytes] = []
+    size = 0
+    async for line in lines:
+        held.append(line)
+        size += len(line)
+        if size > 64 * 1024:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+@post(
+    "/v1/sessions/import",
+    status_code=201,
+    operation_id="import_session",
+    summary="Import an exported session, at rest",
+    request_max_body_size=LARGEST,
+)
+async def import_session(
+    request: Request[Any, Any, Any],
+    host: TheHost,
+    id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
+) -> Import:
+    """The body is the file. The session is at rest. The answer names what is unusable or not imported.
+
+    Without ``id`` it has the id that the file names; a tenant's has a new one. It is at the server's place.
+    """
+    name = usable_id(id)
+    if name or host.tenant != DEFAULT_TENANT:
+        name = host.id_of(name)
+    async with received(request) as path:
+        name = name or usable_id_in(await asyncio.to_thread(id_in, path))
+        taken = await imported(host.store, path, name, place=host.place)
+    skipped = tuple(
+        SkippedLine(line=line, reason=reason) for line, reason in taken.skipped
+    )
+    return Import(
+        id=taken.session,
+        events=taken.events,
+        kept=taken.kept,
+        skipped=skipped,
+        dropped=taken.dropped,
+    )
+
+
+def line_of(row: SessionRow) -> SessionLine:
+    """A session's row, without its fullness."""
+    return SessionLine(**_shown(row))
+
+
+def _shown(row: SessionRow) -> dict[str, Any]:
+    """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
+    inner = ("drivers", "key", "due_at", "tenant")
+    shown = {name: value for name, value in row._asdict().items() if name not in inner}
+    if row.tenant != DEFAULT_TENANT:
+        shown["held_by"] = ""
+    lacks_worker = row.lacks_worker(time.time())
+    return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
+
+
+async def session_state(session: Session, row: SessionRow) -> SessionState:
+    """The state of the session at its newest event. Raises what reading the session raises."""
+    is_interrupted = await session.is_interrupted()
+    work = await session._look()
+    loop = work.ledger.loop
+    stopped = _stopped(session, row.tenant)
+    note = stopped or loop.note
+    if is_interrupted and not note:
+        waits = f"It waits for a worker of the place {row.place}, where its files are."
+        note = waits if row.place else INTERRUPTED_NOTE
+    wait_s = loop.retry_at - time.time()
+    if wait_s > 0 and not note:
+        note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
+    open_calls = []
+    for call in loop.open:
+        open_calls.append(
+            OpenToolCall(
+                call_id=call.call_id,
+                name=call.name,
+                arguments=call.arguments,
+                state=call.state,
+                digest=call.digest,
+            )
+        )
+    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    reading = work.memory.taken
+    return SessionState(
+        **line,
+        state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
+        turn=loop.turn,
+        paused=loop.paused,
+        ended=loop.ended,
+        note=note,
+        open=tuple(open_calls),
+        queued=len(loop.queue),
+        damaged=loop.damaged,
+        status=None if reading is None else status_of(reading),
+    )
+
+
+def _stopped(session: Session, tenant: str) -> str:
+    """Why the session's driver has stopped, for callers of this tenant; empty if it has not."""
+    failure = session.failure
+    if failure is None or not session.is_idle:
+        return ""
+    if isinstance(failure, UllageError):
+        return told(failure, tenant)
+    return f"{type(failure).__name__}: {failure}"
+
+
+def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
+    if is_stopped and not _rests(loop):
+        return "waiting"
+    if is_interrupted and not _rests(loop):
+        return "interrupted"
+    return state_of(loop)
+
+
+def state_of(loop: Loop) -> AgentState:
+    """What the agent is doing, if a driver works on it."""
+    if loop.paused:
+        return "waiting"
+    if _rests(loop):
+        return "idle"
+    if loop.compaction or loop.compact_asked is not None:
+        return "compacting"
+    if loop.open and not loop.call:
+        return "executing_tools"
+    return "streaming"
+
+
+def _rests(loop: Loop) -> bool:
+    return not (
+        loop.turn or loop.queue or loop.compaction or loop.compact_asked is not None
+    )

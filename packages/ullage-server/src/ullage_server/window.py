@@ -1,0 +1,237 @@
+"""The context window of a session or of another agent's log: the reading, the steps, the largest items, the spend."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.params import QueryParameter
+
+from ullage.advice.history import history_of
+from ullage.advice.suggestions import advice_of
+from ullage.errors import InputError
+from ullage.events import Event, FirstCall
+from ullage.importers import ImportedSession, read
+from ullage.importers.subagent_tools import subagent_tools
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.spend import Spend
+from ullage.meter.track import Step
+from ullage_server.advice_view import advice_view
+from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
+from ullage_server.live_types import SessionMap
+from ullage_server.requests import LARGEST, Opened, TheHost, received
+from ullage_server.window_map import window_map
+
+PREVIEW: Final = 160
+"""Characters of an item's text that are shown beside its size."""
+
+LARGEST_SHOWN: Final = 200
+"""Items of a log that its rows list."""
+
+
+@get(
+    "/v1/sessions/{session:str}/context",
+    operation_id="get_context",
+    summary="The reading, with all rows",
+)
+async def get_context(opened: Opened) -> Reading:
+    """The number that is displayed, compared and enforced: ``snapshot_id`` is the same on every display."""
+    return await opened.context()
+
+
+@get(
+    "/v1/sessions/{session:str}/steps",
+    operation_id="list_steps",
+    summary="Estimate and actual of every call",
+)
+async def list_steps(opened: Opened) -> Steps:
+    """With the growth of the window, and the events before each call."""
+    return Steps(steps=tuple(step_lines((await opened._look()).ledger.meter.steps)))
+
+
+@get(
+    "/v1/sessions/{session:str}/largest",
+    operation_id="list_largest",
+    summary="The parts that cost most",
+)
+async def list_largest(
+    opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20
+) -> Largest:
+    """Reads the whole view."""
+    return Largest(largest=largest_of(await opened.meter(), count))
+
+
+@get(
+    "/v1/sessions/{session:str}/spend",
+    operation_id="get_spend",
+    summary="What the session has cost",
+)
+async def get_spend(opened: Opened) -> Spend:
+    """All calls of all purposes, failed ones and children included."""
+    return await opened.spend()
+
+
+@get(
+    "/v1/sessions/{session:str}/map",
+    operation_id="get_map",
+    summary="The items of the window, call by call",
+)
+async def get_map(opened: Opened) -> SessionMap:
+    """With what would make room. Reads the whole session."""
+    events = await opened.history()
+    return await asyncio.to_thread(session_map, events, Meter())
+
+
+def session_map(
+    events: Sequence[Event],
+    meter: Meter,
+    imported: ImportedSession | None = None,
+) -> SessionMap:
+    """The map of a session, and the advice. ``meter`` is one without events; afterwards it has applied them all.
+
+    ``imported`` is the log or ledger that the events were read from, beside which those of its subagents are.
+    """
+    history = history_of(events, meter)
+    called: frozenset[str] = frozenset()
+    if imported is not None:
+        called = subagent_tools(imported)
+    advice = advice_of(history, meter, events, subagent_tools=called)
+    leaving: frozenset[int] = frozenset()
+    if advice.compaction is not None:
+        leaving = frozenset(advice.compaction.items)
+    return SessionMap(
+        map=window_map(history, leaving), advice=advice_view(advice, history)
+    )
+
+
+def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
+    """The steps as lines."""
+    before: int | None = None
+    for step in steps:
+        size = step.estimated if step.actual is None else step.actual
+        yield StepLine(
+            number=step.number,
+            call=step.call,
+            at=step.at,
+            estimated=step.estimated,
+            low=step.low,
+            high=step.high,
+            actual=step.actual,
+            error=step.error,
+            error_percent=step.error_percent,
+            tokens=size,
+            grown=None if before is None else size - before,
+            marks=step.marks,
+            first=step.first,
+            refused=step.refused,
+        )
+        before = size
+
+
+def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
+    """The largest items that cost anything, with the beginning of each."""
+    items = [item for item in meter.largest(count) if item.tokens]
+    wanted = {item.part for item in items}
+    previews = {}
+    for message in meter.messages:
+        for part in message.parts:
+            if part.id in wanted:
+                previews[part.id] = _preview(part)
+    return tuple(
+        LargeItem(**item._asdict(), preview=previews.get(item.part, "")) for item in items
+    )
+
+
+def _preview(part: Part) -> str:
+    match part:
+        case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
+            return part.text[:PREVIEW]
+        case ToolCallPart():
+            return part.arguments[:PREVIEW]
+        case ImagePart():
+            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
+        case FilePart():
+            return part.name or part.mime
+        case _:
+            return ""
+
+
+class NothingInIt(InputError):
+    """A recognised log without messages or model calls."""
+
+
+@post(
+    "/v1/look",
+    status_code=200,
+    operation_id="look_at_log",
+    summary="The window of another agent's log, which is the body",
+    request_max_body_size=LARGEST,
+)
+async def look_at_log(
+    request: Request[Any, Any, Any],
+    state: State,
+    host: TheHost,
+    session: Annotated[str, QueryParameter(max_length=300)] = "",
+    window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
+) -> LogView:
+    """The body is a log of any program that `ullage context` reads. Nothing of it is stored."""
+    earlier = await asyncio.to_thread(host.first_calls)
+    async with received(request, "session.jsonl") as path:
+        look = partial(read_log, path, session, window, earlier)
+        return await asyncio.get_running_loop().run_in_executor(state.readers, look)
+
+
+def read_log(
+    path: Path,
+    session: str = "",
+    window: int | None = None,
+    earlier: Sequence[FirstCall] = (),
+) -> LogView:
+    """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``NothingInIt``."""
+    imported = read(path, session=session)
+    if not imported.usable:
+        raise NothingInIt(
+            f"This looks like a log of {imported.program or imported.format}, but holds no message and no "
+            "model call. Choose another file."
+        )
+    meter = Meter(window=window, overhead=earlier)
+    mapped = session_map(imported.events, meter, imported)
+    return LogView(
+        reading=meter.reading(),
+        log=facts_of(imported, len(meter.steps)),
+        steps=tuple(step_lines(meter.steps)),
+        largest=largest_of(meter, LARGEST_SHOWN),
+        map=mapped.map,
+        advice=mapped.advice,
+    )
+
+
+def facts_of(imported: ImportedSession, calls: int) -> LogFacts:
+    """The facts about a log with so many calls."""
+    return LogFacts(
+        format=imported.format,
+        program=imported.program,
+        title=imported.title,
+        session=imported.session,
+        calls=calls,
+        lines=imported.lines,
+        skipped_lines=imported.skipped_lines,
+        skipped=dict(imported.reasons),
+        other_sessions=imported.other_sessions,
+    )

@@ -1,0 +1,224 @@
+"""``ullage context``: what fills the window of a recorded session."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ullage.advice.history import history_of
+from ullage.advice.suggestions import advice_of
+from ullage.cli.advice import advice_lines
+from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
+from ullage.cli.footing import size_of
+from ullage.cli.listing import largest_items, previews, step_table
+from ullage.cli.logged import logged
+from ullage.cli.meters import client_settings, new_meter, stored_calibration
+from ullage.cli.on_disk import with_files
+from ullage.cli.overhead import remember_first_call, usable_overhead
+from ullage.cli.screen import Screen, progress
+from ullage.cli.session import Metered, metered, skipped
+from ullage.cli.sessions import chosen_session, newest_session
+from ullage.cli.table import LARGEST_NAMED
+from ullage.display.gauge_line import spelled
+from ullage.display.text import counted
+from ullage.importers import ImportedSession
+from ullage.importers.subagent_tools import subagent_tools
+from ullage.meter.meter import UNKNOWN_WINDOW, Meter
+from ullage.meter.reading import Reading
+from ullage.meter.rows import PartEstimate
+
+
+def context(options: argparse.Namespace) -> int:
+    """Print the reading of the chosen session; gives the exit code. Raises ``UllageError`` when nothing is usable."""
+    if options.follow:
+        from ullage.cli.follow import follow
+
+        return follow(options)
+    named = options.file or options.session
+    imported = chosen_session(named, options.session) if named else newest_session()
+    learnt = stored_calibration()
+    found = client_settings(imported)
+    meter = new_meter(options, learnt, usable_overhead(), found)
+    with logged(options.log, os.environ):
+        session = metered(imported, meter, options.at)
+    remember_first_call(meter.first_call)
+    screen = Screen()
+    earlier = sum(
+        state.n
+        for key, state in learnt.models.items()
+        if key.endswith(f"/{meter.reading().model}")
+    )
+    if options.advice:
+        with progress("Looking for what could be left out"):
+            again = new_meter(options, learnt, usable_overhead(), found)
+            _advise(session, options, again, screen)
+    elif options.json:
+        screen.show_json(as_json(session, options, earlier, found.notes))
+    else:
+        _show(session, options, screen, earlier, found.notes)
+    return 0
+
+
+def _advise(
+    session: Metered,
+    options: argparse.Namespace,
+    meter: Meter,
+    screen: Screen,
+) -> None:
+    """Print the advice. ``meter`` has no events yet: they are folded once more, with each item followed."""
+    history = history_of(session.events, meter)
+    advice = advice_of(
+        history,
+        meter,
+        session.events,
+        no_content=options.no_content,
+        subagent_tools=subagent_tools(session.imported),
+    )
+    if options.json:
+        if options.no_content:
+            history = history.without_content()
+        whole = {"advice": advice, "history": history}
+        screen.show_json(msgspec.json.encode(whole))
+        return
+    subject = subject_of(session, no_content=options.no_content)
+    lines = draw_top(subject, screen.width, screen.glyphs)
+    lines += advice_lines(advice, history, screen.width, screen.glyphs)
+    screen.show(lines)
+
+
+def subject_of(
+    session: Metered,
+    *,
+    no_content: bool = False,
+    every_row: bool = False,
+    learnt_earlier: int = 0,
+    notes: Sequence[str] = (),
+) -> Subject:
+    """What is drawn of a metered session. ``notes`` stand below those of the reading."""
+    meter, imported = session.meter, session.imported
+    return Subject(
+        reading=for_people(with_files(meter.reading(), imported), imported, notes),
+        program=imported.program or imported.format,
+        title="" if no_content else imported.title,
+        step=session.step,
+        calls=session.calls,
+        steps=meter.steps,
+        learnt_earlier=learnt_earlier,
+        # one of them may be the summary, which has its own row
+        largest=largest(meter, LARGEST_NAMED + 1, no_content=no_content),
+        skipped=tuple(skipped(imported)),
+        every_row=every_row,
+    )
+
+
+def for_people(
+    reading: Reading, imported: ImportedSession, more: Sequence[str] = ()
+) -> Reading:
+    """The reading with notes for a person: options of the command line in the place of a program's arguments."""
+    notes = [
+        note
+        for note in reading.notes
+        if reading.window.tokens or not note.startswith(UNKNOWN_WINDOW)
+    ]
+    if imported.other_sessions:
+        others = counted(imported.other_sessions, "other session")
+        notes.append(
+            f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids."
+        )
+    if imported.missing_results:
+        missing = counted(imported.missing_results, "tool result")
+        notes.append(
+            f"The log leaves out {missing}, so the intervals are wide. Read the program's own log instead of an export."
+        )
+    return msgspec.structs.replace(reading, notes=(*notes, *more))
+
+
+def _show(
+    session: Metered,
+    options: argparse.Namespace,
+    screen: Screen,
+    earlier: int,
+    notes: Sequence[str],
+) -> None:
+    meter = session.meter
+    subject = subject_of(
+        session,
+        no_content=options.no_content,
+        every_row=options.rows,
+        learnt_earlier=earlier,
+        notes=notes,
+    )
+    lines = draw(subject, screen.width, screen.glyphs)
+    width = min(screen.width, WIDEST)
+    more = []
+    if options.top:
+        items = largest(meter, options.top, no_content=options.no_content)
+        texts = {} if options.no_content else previews(meter.messages, items)
+        whole = subject.reading.window.tokens or subject.reading.used.tokens
+        more += [(), *largest_items(items, whole, texts, width)]
+    if options.steps:
+        more += [(), *step_table(meter.steps, width)]
+    screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])
+
+
+def as_json(
+    session: Metered,
+    options: argparse.Namespace,
+    earlier: int,
+    notes: Sequence[str] = (),
+) -> bytes:
+    """The reading's own JSON, and beside its keys what the command knows of the session."""
+    meter, imported = session.meter, session.imported
+    reading = with_files(meter.reading(), imported)
+    whole: dict[str, Any] = msgspec.to_builtins(reading)
+    whole["notes"] = [*reading.notes, *notes]
+    whole["log"] = {
+        "path": imported.path,
+        "format": imported.format,
+        "program": imported.program,
+        "title": "" if options.no_content else imported.title,
+        "calls": session.calls,
+        "before_call": session.step,
+        "learnt_earlier": earlier,
+        "lines": imported.lines,
+        "skipped_lines": imported.skipped_lines,
+        "skipped": dict(imported.reasons),
+        "other_sessions": imported.other_sessions,
+        "missing_results": imported.missing_results,
+    }
+    whole["growth"] = [
+        {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
+    ]
+    if options.top:
+        items = largest(meter, options.top, no_content=options.no_content)
+        texts = {} if options.no_content else previews(meter.messages, items)
+        whole["largest"] = [_item(item, texts) for item in items]
+    if options.steps:
+        whole["steps"] = [
+            {
+                **msgspec.structs.asdict(step),
+                "error": step.error,
+                "error_percent": step.error_percent,
+            }
+            for step in meter.steps
+        ]
+    return msgspec.json.encode(whole)
+
+
+def largest(
+    meter: Meter, count: int, *, no_content: bool = False
+) -> tuple[PartEstimate, ...]:
+    """The largest single items, without those that cost nothing; ``no_content`` leaves out files and commands."""
+    items = [item for item in meter.largest(count) if item.tokens]
+    if no_content:
+        items = [item._replace(label="") for item in items]
+    return tuple(items)
+
+
+def _item(item: PartEstimate, texts: dict[str, str]) -> dict[str, object]:
+    preview = {"preview": texts[item.part]} if item.part in texts else {}
+    return {**item._asdict(), **preview}

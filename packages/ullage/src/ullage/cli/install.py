@@ -1,0 +1,200 @@
+"""``ullage install CLIENT``, and ``--remove``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ullage.cli.commands import USUAL_PROXY
+from ullage.cli.exit_codes import DONE, FAILED
+from ullage.cli.installing import (
+    claude_code,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    pi,
+    qwen_code,
+)
+from ullage.cli.installing.differences import differences
+from ullage.cli.installing.entries import ClientEntry
+from ullage.cli.installing.files import CannotEdit, ClientFile, ClientFiles
+from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
+from ullage.cli.wrapping import claude_code as claude_code_start
+from ullage.cli.wrapping import codex as codex_start
+from ullage.cli.wrapping import opencode as opencode_start
+from ullage.cli.wrapping import pi as pi_start
+from ullage.cli.wrapping import qwen_code as qwen_code_start
+from ullage.cli.wrapping.setup import Start, UsedAddress, asking
+from ullage.display.text import safe
+from ullage.errors import SettingError
+from ullage.installation import is_temporary
+from ullage.user_file import user_endpoints
+
+ENTRIES: Final[Mapping[str, Callable[..., list[ClientEntry]]]] = {
+    client.CLIENT: client.entries
+    for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
+}
+"""What can be installed, by client."""
+
+USED_ADDRESSES: Final[Mapping[str, Callable[[Start], UsedAddress]]] = {
+    claude_code.CLIENT: claude_code_start.used_address,
+    codex.CLIENT: codex_start.used_address,
+    opencode.CLIENT: opencode_start.used_address,
+    pi.CLIENT: pi_start.used_address,
+    qwen_code.CLIENT: qwen_code_start.used_address,
+}
+"""Where the clients whose address can be changed send their calls today."""
+
+KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's address"}
+"""What the options ``--statusline``, ``--hooks`` and ``--proxy`` choose."""
+
+FROM_CACHE: Final = (
+    "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
+    "program that is gone. Install Ullage first: uv tool install ullage"
+)
+
+
+def install(options: argparse.Namespace) -> int:
+    """Change the client's configuration. Gives ``FAILED`` where a file could not be changed, and after a no."""
+    if is_temporary() and not options.dry_run and not options.remove:
+        return _refuse(FROM_CACHE)
+    files = ClientFiles(Path.cwd() if options.project else None)
+    try:
+        chosen = _chosen(options)
+        if options.remove:
+            upstreams = default_upstreams(user_endpoints())
+            for entry in chosen:
+                entry.take(files, upstreams)
+        else:
+            for entry in chosen:
+                entry.put(files)
+        return _carry_out(files.changed(), chosen, options)
+    except SettingError as problem:
+        return _refuse(str(problem))
+    except CannotEdit as problem:
+        return _refuse(
+            f"{options.client}: nothing was changed: {problem}. Change that, then run this again."
+        )
+
+
+def _chosen(options: argparse.Namespace) -> list[ClientEntry]:
+    """What the options name; without any, all but the proxy, which is removed too where it is there."""
+    wanted = [kind for kind in KINDS if getattr(options, kind)]
+    if not wanted:
+        wanted = [kind for kind in KINDS if kind != "proxy" or options.remove]
+    proxy = options.proxy
+    if proxy == USUAL_PROXY:
+        is_project = options.project
+        proxy = (
+            "" if options.remove else _own_proxy(options.client, is_project=is_project)
+        )
+    possible = ENTRIES[options.client](proxy=proxy, project=options.project)
+    chosen = [entry for entry in possible if entry.kind in wanted]
+    if not chosen and not options.remove:
+        raise SettingError(_no_place(options.client))
+    return chosen
+
+
+def _no_place(client: str) -> str:
+    """What can be installed instead."""
+    kinds = {entry.kind: None for entry in ENTRIES[client](proxy="", project=False)}
+    possible = " or ".join(f"`ullage install {client} --{kind}`" for kind in kinds)
+    return f"{client} has no place for that. Use {possible}. See docs/statusline.md."
+
+
+def _own_proxy(client: str, *, is_project: bool) -> str:
+    """The address of ``ullage proxy`` that leads to where the client's calls go today. Raises ``SettingError``.
+
+    What a project sets is no address for all projects.
+    """
+    used_address = USED_ADDRESSES.get(client)
+    if used_address is None:
+        return PROXY
+    directory = Path.cwd() if is_project else None
+    start = Start(os.environ, directory, agree=asking(client, os.environ))
+    used = used_address(start)
+    address = start.agreed(used)
+    address = through_proxy(address, default_upstreams(user_endpoints()))
+    if address:
+        return address
+    raise SettingError(
+        f"{client} sends its calls to {used.url} ({used.where}), which is no upstream of `ullage proxy` by itself. "
+        f"Start `ullage proxy --upstream mine={used.url}`, and install the address "
+        f"`--proxy {PROXY}/mine`."
+    )
+
+
+def _carry_out(
+    changed: Sequence[ClientFile],
+    chosen: Sequence[ClientEntry],
+    options: argparse.Namespace,
+) -> int:
+    """Show what changes, ask on a terminal, and write it: all files, or none where one has to be changed by hand."""
+    client, is_removed = options.client, options.remove
+    if not changed:
+        said = "Nothing of that is installed" if is_removed else "Already installed"
+        print(f"{said} for {client}.")
+        return DONE
+    by_hand = [file for file in changed if file.problem]
+    for file in by_hand:
+        _refuse(f"nothing was changed: {file.path}: {file.problem}.")
+    if by_hand:
+        print(
+            "Change it by hand; what comes in stands directly behind the opening bracket:"
+        )
+    elif is_removed:
+        print(f"This is taken out of {client}'s configuration:")
+    else:
+        print(f"{client} gets {_listed(chosen)}:")
+    for file in changed:
+        for line in differences(file):
+            print(safe(line))
+    if by_hand:
+        return FAILED
+    if options.dry_run:
+        print("Nothing was changed: this is what would be changed.")
+        return DONE
+    if not _agreed(options):
+        return _refuse("nothing was changed.")
+    # A status line of the user's own is written to its new place before it goes from the old one.
+    for file in changed if is_removed else reversed(changed):
+        try:
+            print(safe(file.write()))
+        except OSError as problem:
+            return _refuse(
+                f"{file.path} can't be written ({problem.strerror}). Make it writable, then run this again."
+            )
+    if not is_removed:
+        where = " --project" if options.project else ""
+        print(f"`ullage install {client}{where} --remove` takes it out again.")
+    return DONE
+
+
+def _listed(chosen: Sequence[ClientEntry]) -> str:
+    """As in ``1 status line, 3 hooks``."""
+    counts = Counter(KINDS[entry.kind] for entry in chosen)
+    return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts.items())
+
+
+def _agreed(options: argparse.Namespace) -> bool:
+    """The user's answer. Nobody is asked with ``--yes``, and none can be where there is no terminal."""
+    if options.yes or sys.stdin is None or not sys.stdin.isatty():
+        return True
+    if not sys.stdout.isatty():
+        return True
+    try:
+        answer = input("Write this? [Y/n] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("", "y", "yes")
+
+
+def _refuse(message: str) -> int:
+    print(f"ullage install: {safe(message)}", file=sys.stderr)
+    return FAILED

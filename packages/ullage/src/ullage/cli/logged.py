@@ -1,0 +1,35 @@
+"""The program's log on standard error: estimates beside reported inputs, warnings, errors; keys are masked."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+FORMAT = "%(levelname)s %(name)s: %(message)s"
+
+
+@contextmanager
+def logged(level: str, environment: Mapping[str, str], *secrets: str) -> Iterator[None]:
+    """A block whose log goes to standard error from this level on, without ``secrets`` and those of the environment.
+
+    An empty level logs nothing.
+    """
+    if not level:
+        yield
+        return
+    from ullage.masking import MaskingFormatter, Secrets, secrets_in
+
+    handler = logging.StreamHandler(sys.stderr)
+    hidden = Secrets([*secrets, *secrets_in(environment)])
+    handler.setFormatter(MaskingFormatter(hidden, FORMAT))
+    everything, own = logging.getLogger(), logging.getLogger("ullage")
+    before = own.level
+    everything.addHandler(handler)
+    own.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        own.setLevel(before)
+        everything.removeHandler(handler)

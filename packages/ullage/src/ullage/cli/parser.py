@@ -1,0 +1,137 @@
+"""The parser of ``ullage``: the commands of this distribution, and those that installed ones add by entry points.
+
+A distribution names a module under ``ullage.commands`` in its ``pyproject.toml``; its ``COMMANDS`` are added. Nothing
+heavy is imported here, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ullage.cli.commands import COMMANDS
+from ullage.cli.mistyped import CommandParser
+from ullage.cli.options import Subcommand
+from ullage.errors import MissingExtra
+from ullage.installation import extra_command
+
+ENTRY_POINTS: Final = "ullage.commands"
+
+GROUPS: Final[Mapping[str, str]] = {
+    "see": "see what fills a window",
+    "other": "in other programs",
+    "agent": "agents",
+    "serve": "services",
+}
+"""What a command's ``group`` is called on the first screen. Two groups more are not on it: ``admin``, which stands
+behind ``ullage admin``, and ``hidden``, which other programs start."""
+
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "run": "agent",
+    "chat": "chat",
+    "demo": "simulators",
+    "permissions": "agent",
+    "wrap": "proxy",
+    "proxy": "proxy",
+    "serve": "server",
+    "admin": "server",
+    "simulate": "simulators",
+}
+"""The extra that brings a command, for one that is typed where it is not installed."""
+
+
+class _ShowVersion(argparse.Action):
+    """Prints the version, which is looked up only when it is asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        from importlib.metadata import version
+
+        print(f"ullage {version('ullage')}")
+        parser.exit()
+
+
+class FirstScreen(CommandParser):
+    """The parser of ``ullage`` itself, whose help has the commands in groups."""
+
+    shown: Sequence[Subcommand] = ()
+
+    def format_help(self) -> str:
+        """The commands by who needs them."""
+        width = max((len(each.name) for each in self.shown), default=0) + 2
+        lines = ["usage: ullage COMMAND ...", "", f"{self.description}"]
+        for group, title in GROUPS.items():
+            of_group = [each for each in self.shown if each.group == group]
+            if of_group:
+                lines += ["", f"{title}:"]
+                lines += [f"  {each.name:<{width}}{each.about}" for each in of_group]
+        lines += ["", f"{self.epilog}", ""]
+        return "\n".join(lines)
+
+
+def installed() -> Iterator[Subcommand]:
+    """The commands that distributions beside this one add."""
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=ENTRY_POINTS)):
+        yield from point.load()
+
+
+def parser(given: Sequence[str] = ()) -> CommandParser:
+    """The parser for these words: with the commands of other distributions where none of this one's is meant.
+
+    In its result ``command`` is the command's name or ``None``, ``function`` what performs it.
+    """
+    root = FirstScreen(
+        prog="ullage",
+        description="How much room is left in a model's context window, and what fills the rest.",
+        epilog="`ullage COMMAND --help` says more about a command.",
+        allow_abbrev=False,
+    )
+    root.add_argument(
+        "--version", action=_ShowVersion, nargs=0, help="show the version and end"
+    )
+    own = {
+        each.name for each in COMMANDS if each.group in GROUPS or each.group == "hidden"
+    }
+    is_own = bool(given) and given[0] in own
+    found = [*COMMANDS, *(() if is_own else installed())]
+    operators = [each for each in found if each.group == "admin"]
+    shown = [each for each in found if each.group in GROUPS]
+    if operators and not is_own:
+        shown.append(_admin(operators))
+    root.shown = shown
+    add_commands(root, [*shown, *(each for each in found if each.group == "hidden")])
+    return root
+
+
+def add_commands(root: CommandParser, commands: Iterable[Subcommand]) -> None:
+    """Let ``ullage`` take these."""
+    parsers: argparse._SubParsersAction[Any] = root.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        title="commands",
+        parser_class=CommandParser,
+    )
+    for command in commands:
+        command.add_to(parsers)
+
+
+def check_installed(given: Sequence[str], root: CommandParser) -> None:
+    """Raises ``MissingExtra`` for a command that another distribution has."""
+    name = given[0] if given else ""
+    if name in ELSEWHERE and name not in root.commands():
+        raise MissingExtra(
+            f"`ullage {name}` needs more than is installed. Install it: {extra_command(ELSEWHERE[name])}"
+        )
+
+
+def _admin(commands: Sequence[Subcommand]) -> Subcommand:
+    names = ", ".join(each.name for each in commands)
+    return Subcommand("admin", f"for operators: {names}", "", "serve", actions=commands)

@@ -1,0 +1,117 @@
+"""One recorded session, read and metered up to a chosen step."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ullage.cli.screen import progress
+from ullage.display.text import counted, number, printable
+from ullage.errors import InputError, UnreadableInput
+from ullage.events import CallEnded, CallStarted, Event
+from ullage.importers import ImportedSession, read
+from ullage.meter.meter import Meter
+from ullage.watching.watched import UnusableSession
+
+LINES_NAMED = 3
+"""How many line numbers are named for each reason of skipping."""
+
+
+class NoSuchStep(InputError):
+    """A step that the session does not have; the message names those it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """A session's log and the meter that has applied its events, up to just before ``step`` where one was asked for."""
+
+    imported: ImportedSession
+    meter: Meter
+    calls: int
+    step: int | None = None
+    events: Sequence[Event] = ()
+    """Those that the meter has applied."""
+
+
+def read_session(path: Path, session: str = "") -> ImportedSession:
+    """The session in a log, or the named one of several.
+
+    Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
+    """
+    if not os.path.exists(path):
+        raise UnreadableInput(
+            f"{path} does not exist. `ullage sessions` lists the logs it finds."
+        )
+    with progress(f"Reading {path.name}"):
+        imported = read(path, session=session)
+    if not imported.usable:
+        program = imported.program or imported.format
+        why = "; ".join(skipped(imported)) or f"it has {counted(imported.lines, 'line')}"
+        raise UnusableSession(
+            f"{path} looks like a log of {program}, but holds no message and no model call that can be read: {why}. "
+            "Give another file; `ullage sessions` lists those it finds."
+        )
+    if session:
+        # it was chosen, so the others are nothing to say
+        return dataclasses.replace(imported, other_sessions=0)
+    return imported
+
+
+def metered(imported: ImportedSession, meter: Meter, step: int | None = None) -> Metered:
+    """Apply the session's events, all of them or those before main call number ``step``. Raises ``NoSuchStep``."""
+    starts = main_calls(imported.events)
+    events: Sequence[Event] = imported.events
+    if step is not None:
+        if not 1 <= step <= len(starts):
+            has = (
+                f"it has {counted(len(starts), 'call')}: 1 to {len(starts)}"
+                if starts
+                else "it has no model call"
+            )
+            raise NoSuchStep(f"There is no call number {step} in this session, {has}.")
+        events = events[: starts[step - 1]]
+    with progress(f"Measuring {counted(len(events), 'event')}"):
+        for event in events:
+            meter.apply(event)
+    return Metered(imported, meter, len(starts), step, events)
+
+
+def main_calls(events: Sequence[Event]) -> list[int]:
+    """Where each main call that came to an end was started, in order. Call number 1 is the first."""
+    ended = {
+        event.call
+        for event in events
+        if isinstance(event, CallEnded) and event.purpose == "main"
+    }
+    return [
+        place
+        for place, event in enumerate(events)
+        if isinstance(event, CallStarted)
+        and event.purpose == "main"
+        and event.call in ended
+    ]
+
+
+def skipped(imported: ImportedSession) -> list[str]:
+    """What was not read, in words: how many lines, then each reason with the first lines it is for."""
+    total = imported.skipped_lines
+    if not total:
+        return []
+    words = [f"{number(total)} of {counted(imported.lines, 'line')} not read"]
+    for reason, times in imported.reasons:
+        lines = [
+            str(each.line)
+            for each in imported.skipped
+            if each.reason == reason and each.line
+        ][:LINES_NAMED]
+        more = " …" if times > len(lines) and lines else ""
+        where = (
+            f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)}{more})"
+            if lines
+            else ""
+        )
+        words.append(f"{number(times)} {printable(reason)}{where}")
+    return words

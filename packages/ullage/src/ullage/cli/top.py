@@ -1,0 +1,206 @@
+"""``ullage top``: all sessions that run on this machine, a line each, drawn again and again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any, Final
+
+import msgspec
+
+from ullage.cli.follow import ticks
+from ullage.cli.full_screen import CLOSED, FullScreen, can_draw
+from ullage.cli.meters import client_settings, stored_calibration
+from ullage.cli.overhead import usable_overhead
+from ullage.cli.screen import Screen, progress
+from ullage.cli.top_table import SORTS, TopView, in_order, top_lines
+from ullage.display.text import json_text
+from ullage.importers import ImportedSession
+from ullage.meter.meter import Meter
+from ullage.meter.spend import NOTHING_SPENT
+from ullage.watching.running import (
+    FOREVER_S,
+    PATIENCE_S,
+    Running,
+    RunningList,
+    RunningSession,
+)
+
+QUICKLY_S: Final = 0.4
+"""How long a look reads, once the first picture is there: no key waits longer."""
+
+CONTENT: Final = ("title", "cwd", "path")
+"""What a line has of a person's own words and names."""
+
+
+def top(options: argparse.Namespace) -> int:
+    """Show the list until q or Ctrl-C; once on a pipe and with ``--once``. Gives the exit code."""
+    sessions = new_list()
+    screen = Screen(sys.stdout)
+    try:
+        if options.json:
+            _print_json(sessions, options)
+        elif options.once or not can_draw(screen):
+            _print_once(sessions, options, screen)
+        else:
+            _show(sessions, options, screen)
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def new_list() -> RunningList:
+    """The list, whose meters begin with what was learnt from earlier sessions."""
+    learnt = stored_calibration()
+    overhead = usable_overhead()
+
+    def new_meter(imported: ImportedSession) -> Meter:
+        found = client_settings(imported)
+        return Meter(calibration=learnt, overhead=overhead, client_settings=found.values)
+
+    return RunningList(new_meter=new_meter)
+
+
+def _print_once(
+    sessions: RunningList, options: argparse.Namespace, screen: Screen
+) -> None:
+    with progress("Reading the sessions"):
+        running = sessions.look(_since(options), patience_s=FOREVER_S)
+    view = TopView(
+        width=screen.width,
+        glyphs=screen.glyphs,
+        sort=options.sort,
+        with_content=not options.no_content,
+    )
+    screen.show(top_lines(running, view))
+
+
+def _print_json(sessions: RunningList, options: argparse.Namespace) -> None:
+    """An object for each look, as a line."""
+    patience_s = FOREVER_S if options.once else PATIENCE_S
+    _write(sessions.look(_since(options), patience_s=patience_s), options)
+    if options.once:
+        return
+    for _ in ticks(options.interval):
+        _write(sessions.look(_since(options)), options)
+
+
+def _write(running: Running, options: argparse.Namespace) -> None:
+    whole = as_json(running, options.sort, with_content=not options.no_content)
+    sys.stdout.write(json_text(whole) + "\n")
+    sys.stdout.flush()
+
+
+def as_json(running: Running, sort: str, *, with_content: bool) -> bytes:
+    """The list as one JSON object."""
+    whole: dict[str, Any] = msgspec.to_builtins(running)
+    lines: list[dict[str, Any]] = []
+    for session in in_order(running.sessions, sort):
+        line: dict[str, Any] = msgspec.to_builtins(session)
+        line["project"] = session.project
+        if not with_content:
+            _hide_content(line, session)
+        lines.append(line)
+    whole["sessions"] = lines
+    if not with_content:
+        whole["problems"] = len(running.problems)
+    return msgspec.json.encode(whole)
+
+
+def _hide_content(line: dict[str, Any], session: RunningSession) -> None:
+    for name in (*CONTENT, "project"):
+        line[name] = ""
+    if session.problem:
+        line["problem"] = "not readable"
+
+
+def _since(options: argparse.Namespace) -> float | None:
+    return None if options.all else options.since
+
+
+# -- on a terminal --
+
+
+def _show(sessions: RunningList, options: argparse.Namespace, screen: Screen) -> None:
+    with FullScreen(screen) as full:
+        top_screen = TopScreen(sessions, options, full)
+        top_screen.run()
+
+
+class TopScreen:
+    """The list on a terminal: looks, draws, and does what keys say."""
+
+    def __init__(
+        self, sessions: RunningList, options: argparse.Namespace, full: FullScreen
+    ) -> None:
+        self._sessions = sessions
+        self._options = options
+        self._full = full
+        self._sort: str = options.sort
+        self._first = 0
+        self._running = Running(at=0, sessions=(), today=NOTHING_SPENT)
+
+    def run(self) -> None:
+        """Until q is pressed, or the terminal is gone."""
+        patience_s = PATIENCE_S
+        while True:
+            self._running = self._sessions.look(
+                _since(self._options), patience_s=patience_s
+            )
+            patience_s = QUICKLY_S
+            pause_s = self._options.interval
+            if self._running.unread:
+                pause_s = 0.0
+            if not self._wait(pause_s):
+                return
+
+    def _wait(self, pause_s: float) -> bool:
+        """Draw, and do what keys say until the next look; False to end."""
+        self._draw()
+        until = time.monotonic() + pause_s
+        while True:
+            left = max(0.0, until - time.monotonic())
+            key = self._full.key(left)
+            if key == "":
+                return True
+            if key in ("q", "Q", CLOSED):
+                return False
+            self._press(key)
+            self._draw()
+
+    def _press(self, key: str) -> None:
+        page = max(1, self._full.size.lines - 6)
+        steps = {
+            "up": -1,
+            "k": -1,
+            "down": 1,
+            "j": 1,
+            "page up": -page,
+            "page down": page,
+        }
+        last = len(self._running.sessions)
+        if key == "s":
+            place = SORTS.index(self._sort) + 1
+            self._sort = SORTS[place % len(SORTS)]
+        elif key == "home":
+            self._first = 0
+        elif key == "end":
+            self._first = last
+        elif key in steps:
+            self._first = min(last, max(0, self._first + steps[key]))
+
+    def _draw(self) -> None:
+        size = self._full.size
+        screen = self._full.screen
+        view = TopView(
+            width=size.columns
+            - 1,  # the last cell is lost where the rest of a line is erased
+            glyphs=screen.glyphs,
+            height=size.lines,
+            first=self._first,
+            sort=self._sort,
+            with_content=not self._options.no_content,
+            has_keys=True,
+        )
+        self._full.draw(top_lines(self._running, view))

@@ -1,0 +1,137 @@
+"""How Ullage was installed here, and the command that adds an optional package in the same way."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Final, NamedTuple
+
+
+class Installer(NamedTuple):
+    """A program that installs Ullage. ``{extras}`` and ``{package}`` are filled in."""
+
+    add_extra: str
+    add_package: str
+
+
+PIP: Final = Installer(
+    "pip install 'ullage[{extras}]'", "pip install --upgrade {package}"
+)
+PIPX: Final = Installer(
+    "pipx install --force 'ullage[{extras}]'", "pipx inject ullage {package}"
+)
+UV_TOOL: Final = Installer(
+    "uv tool install 'ullage[{extras}]'",
+    "uv tool install --upgrade 'ullage[{extras}]' --with {package}",
+)
+UVX: Final = Installer(
+    "uvx --from 'ullage[{extras}]' ullage", "uvx --with {package} ullage"
+)
+UV_PROJECT: Final = Installer("uv add 'ullage[{extras}]'", "uv add {package}")
+CLONE: Final = Installer(
+    "uv run --extra {extras} ullage", "uv run --with {package} ullage"
+)
+
+UV_RECEIPT: Final = "uv-receipt.toml"
+"""What ``uv tool`` writes into the environment of a tool: its requirements with their extras (seen with uv 0.13.9)."""
+
+PIPX_METADATA: Final = "pipx_metadata.json"
+"""What pipx writes there (https://github.com/pypa/pipx, ``pipx_metadata_file.py``)."""
+
+UV_CACHES: Final = frozenset({"archive-v0", "environments-v2"})
+"""Directories of uv's cache that hold the environments of ``uvx``."""
+
+SOURCE: Final = Path(__file__).resolve().parent
+
+
+EXTRAS: Final = {
+    "ullage_agent": "agent",
+    "ullage_proxy": "proxy",
+    "ullage_server": "server",
+    "ullage_cluster": "cluster",
+    "ullage_simulators": "simulators",
+    "asyncpg": "cluster",
+}
+"""The extra that brings a package."""
+
+
+def part(module: str) -> ModuleType:
+    """A module that another distribution may hold. Raises ``MissingExtra`` where that is not installed.
+
+    The only way from here to the distributions that stand on this one.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as problem:
+        raise explained(problem) from problem
+
+
+def explained(problem: ModuleNotFoundError) -> Exception:
+    """``MissingExtra`` for a package that an extra brings, which says how to install it; else the problem itself."""
+    from ullage.errors import MissingExtra
+
+    missing = (problem.name or "").partition(".")[0]
+    if missing not in EXTRAS:
+        return problem
+    return MissingExtra(
+        f"This needs {missing.replace('_', '-')}. Install it: {extra_command(EXTRAS[missing])}"
+    )
+
+
+def extra_command(extra: str, *, prefix: str = sys.prefix, source: Path = SOURCE) -> str:
+    """The command after which ``ullage[extra]`` is there, beside the extras that are installed already."""
+    home = Path(prefix)
+    extras = ",".join(sorted({extra} | _extras_of(home)))
+    return _installer(home, source).add_extra.format(extras=extras)
+
+
+def package_command(
+    package: str, *, prefix: str = sys.prefix, source: Path = SOURCE
+) -> str:
+    """The command that installs or updates a package that no extra names."""
+    home = Path(prefix)
+    extras = ",".join(sorted(_extras_of(home)))
+    command = _installer(home, source).add_package.format(extras=extras, package=package)
+    return command.replace("'ullage[]'", "ullage")
+
+
+def is_temporary(prefix: str = sys.prefix) -> bool:
+    """Whether this runs from uv's cache, as ``uvx`` does: no other program may rely on its files."""
+    return not UV_CACHES.isdisjoint(Path(prefix).parts)
+
+
+def _installer(prefix: Path, source: Path) -> Installer:
+    if (prefix / UV_RECEIPT).is_file():
+        return UV_TOOL
+    if (prefix / PIPX_METADATA).is_file():
+        return PIPX
+    if is_temporary(str(prefix)):
+        return UVX
+    if (source.parents[3] / "uv.lock").is_file():
+        return CLONE
+    if (prefix.parent / "uv.lock").is_file():
+        return UV_PROJECT
+    return PIP
+
+
+def _extras_of(prefix: Path) -> set[str]:
+    """The extras that a tool's own environment was installed with; empty where that is not known."""
+    requirement = ""
+    try:
+        if (prefix / UV_RECEIPT).is_file():
+            receipt = tomllib.loads((prefix / UV_RECEIPT).read_text("utf-8"))
+            for each in receipt["tool"]["requirements"]:
+                if each["name"] == "ullage":
+                    return set(each.get("extras", ()))
+        elif (prefix / PIPX_METADATA).is_file():
+            metadata = json.loads((prefix / PIPX_METADATA).read_text("utf-8"))
+            requirement = metadata["main_package"]["package_or_url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    named = re.search(r"\[([\w,\s-]+)\]", requirement)
+    return {each.strip() for each in named[1].split(",")} if named else set()

@@ -1,8 +1,0 @@
-"""Started as ``python -P -m ullage_relay``: the directory where it starts is the user's project."""
-
-import sys
-
-from ullage_relay.serving import main
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
