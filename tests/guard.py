@@ -57,8 +57,11 @@ class Watch:
         self.started: list[str] = []
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse the start of a program, where it is one that is watched for."""
-        if event in EVENTS and self.test:
+        """Refuse the start of a program, where it is one that is watched for.
+
+        Python's own ``platform`` asks ``uname``, once in a process and for whoever loads a framework first.
+        """
+        if event in EVENTS and self.test and arguments[:1] != ("uname",):
             self.started.append(f"{event}{arguments[:2]!r:.200}")
             raise ProgramStarted(why(self.test, self.started[-1]))
 

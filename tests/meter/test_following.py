@@ -8,7 +8,6 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-import bpe_openai
 import httpx2
 import pytest
 from hypothesis import given
@@ -30,6 +29,7 @@ from ullage.events import (
 from ullage.messages import Message, TextPart
 from ullage.meter.following import FEW, Alignment, align, common
 from ullage.meter.same_content import content_digest
+from ullage.tokens.bpe import encoding
 from ullage_simulators import running
 
 SUMMARY = "Summary: the files were listed."
@@ -293,7 +293,7 @@ def test_cache_marks_and_ids_are_no_part_of_a_digest() -> None:
 
 TEXT = "the kettle was filled with cold water and put on the stove while the tea leaves"
 WORDS = TEXT.split(" ")
-ENCODING = bpe_openai.get_encoding("o200k_base")
+ENCODING = encoding("o200k_base")
 
 
 def billed(history: list[dict[str, str]]) -> int:
