@@ -4,7 +4,7 @@ from importlib import import_module
 import pytest
 
 from ullage.cli.parser import check_installed, parser
-from ullage.errors import MissingExtra
+from ullage.errors import InputError, MissingExtra
 
 
 def test_an_unknown_estimator_is_answered_with_the_known_ones(
@@ -59,3 +59,8 @@ def test_a_command_of_another_distribution_says_how_to_install_it() -> None:
     without = parser(["context"])
     with pytest.raises(MissingExtra, match="`ullage serve` needs more than is installed"):
         check_installed(["serve"], without)
+
+
+def test_an_operators_command_by_itself_is_found_behind_admin() -> None:
+    with pytest.raises(InputError, match="Did you mean `ullage admin worker`"):
+        check_installed(["worker"], parser(["worker"]))

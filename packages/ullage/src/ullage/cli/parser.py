@@ -7,13 +7,13 @@ heavy is imported here, so that ``--help`` is quick.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ullage.cli.commands import COMMANDS
 from ullage.cli.mistyped import CommandParser
 from ullage.cli.options import Subcommand
-from ullage.errors import MissingExtra
+from ullage.errors import InputError, MissingExtra
 from ullage.installation import extra_command
 
 ENTRY_POINTS: Final = "ullage.commands"
@@ -97,35 +97,32 @@ def parser(given: Sequence[str] = ()) -> CommandParser:
     root.add_argument(
         "--version", action=_ShowVersion, nargs=0, help="show the version and end"
     )
-    own = {
-        each.name for each in COMMANDS if each.group in GROUPS or each.group == "hidden"
-    }
-    is_own = bool(given) and given[0] in own
+    is_own = given and given[0] in {each.name for each in COMMANDS}
     found = [*COMMANDS, *(() if is_own else installed())]
-    operators = [each for each in found if each.group == "admin"]
     shown = [each for each in found if each.group in GROUPS]
-    if operators and not is_own:
+    operators = [each for each in found if each.group == "admin"]
+    if operators:
         shown.append(_admin(operators))
     root.shown = shown
-    add_commands(root, [*shown, *(each for each in found if each.group == "hidden")])
-    return root
-
-
-def add_commands(root: CommandParser, commands: Iterable[Subcommand]) -> None:
-    """Let ``ullage`` take these."""
     parsers: argparse._SubParsersAction[Any] = root.add_subparsers(
         dest="command",
         metavar="COMMAND",
         title="commands",
         parser_class=CommandParser,
     )
-    for command in commands:
+    for command in [*shown, *(each for each in found if each.group == "hidden")]:
         command.add_to(parsers)
+    return root
 
 
 def check_installed(given: Sequence[str], root: CommandParser) -> None:
-    """Raises ``MissingExtra`` for a command that another distribution has."""
+    """Raises ``MissingExtra`` for another distribution's command, ``InputError`` for an operator's by itself."""
     name = given[0] if given else ""
+    admin = root.commands().get("admin")
+    if admin is not None and name in admin.commands():
+        raise InputError(
+            f"There is no command {name!r}. Did you mean `ullage admin {name}`?"
+        )
     if name in ELSEWHERE and name not in root.commands():
         raise MissingExtra(
             f"`ullage {name}` needs more than is installed. Install it: {extra_command(ELSEWHERE[name])}"
