@@ -54,15 +54,13 @@ class Cost:
 @contextmanager
 def local_server(*arguments: str) -> Iterator[str]:
     """The URL of a Python program that serves on this machine and prints its port, for the time of the block."""
-    process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.PIPE, text=True
-    )
-    try:
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
 
 
 @dataclass(frozen=True, slots=True)
