@@ -171,7 +171,7 @@ def bottlenecks(
         (
             "tables that four hours restore",
             tables / limits.restorable_bytes,
-            "archive sooner (ullage store prune --archive), then more shards",
+            "archive sooner (ullage admin store prune --archive), then more shards",
         ),
         (
             "connections",

@@ -1,4 +1,4 @@
-"""How long the sessions of a killed worker have no driver: `ullage worker` under Restate, ended by `kill -9`.
+"""How long the sessions of a killed worker have no driver: `ullage admin worker` under Restate, ended by `kill -9`.
 
     uv run python -m bench.takeover [--kills 10] [--dispatch restate|lease]
 

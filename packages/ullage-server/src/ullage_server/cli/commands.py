@@ -37,13 +37,13 @@ COMMANDS: Final = (
             *address(8801),
             text(
                 "--token TEXT",
-                "a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage token add`); without "
-                "any, that of this machine in server-token in your data",
+                "a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage admin token add`); "
+                "without any, that of this machine in server-token in your data",
             ),
             no_token("let in who comes"),
             text(
                 "--tokens FILE",
-                "the file of `ullage token` (default: tokens.json in your data); those of a database count as well",
+                "the file of `ullage admin token` (default: tokens.json in your data); those of a database count too",
             ),
             text(
                 "--public-url URL",
@@ -62,7 +62,7 @@ COMMANDS: Final = (
                 "--live",
                 action=argparse.BooleanOptionalAction,
                 help="show the running sessions of all programs of this machine, to tokens with the scope admin "
-                "(default: on loopback without `ullage token`)",
+                "(default: on loopback without `ullage admin token`)",
             ),
             DRAIN,
             Option(

@@ -170,8 +170,8 @@ COMMANDS: Final = (
         value(
             "--http PORT",
             int,
-            "over HTTP at 127.0.0.1 (0: a free port), with a token: ULLAGE_TOKEN, one of `ullage token`, or that of "
-            "this machine in server-token in your data",
+            "over HTTP at 127.0.0.1 (0: a free port), with a token: ULLAGE_TOKEN, one of `ullage admin token`, or that "
+            "of this machine in server-token in your data",
         ),
         no_token("answer with --http"),
         flag("--here", "only sessions that were begun in this directory"),
