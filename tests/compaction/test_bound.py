@@ -87,7 +87,7 @@ async def test_a_change_of_the_policy_names_the_thinking_that_it_costs(
             await session.set(reasoning="last")
             (epoch,) = of_kind(await asked(session, 1), EpochChanged)
         assert not refused(server)
-    assert epoch.reason == "reasoning"
+    assert epoch.reason == "policy"
     assert epoch.reasoning_lost is not None
     assert 4 * 50 < epoch.reasoning_lost < 4 * 300
 

@@ -38,7 +38,7 @@ from ullage_simulators.scenario import Scenario
 
 EVERY = 1
 SAMPLED = 8
-DELAY_S = 0.003
+DELAY_S = 0.06
 
 THOUGHT = "Both rooms have to be seen: the hall at once, the yard once the rain is over. Ümläut, 漢字, 🙂."
 SAID = "I look into the hall and the yard at the same time, and tell you what is there. 漢字 🙂."
