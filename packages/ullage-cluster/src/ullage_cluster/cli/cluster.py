@@ -186,7 +186,7 @@ def _started(
             _link_of(parts[0])
     listen = ["--listen", f"{LOOPBACK}:{workers_port}", "--restate-key", restate.key]
     for number in range(1, COUNT + 1):
-        arguments = ["worker", *dispatch, *listen, *model]
+        arguments = ["admin", "worker", *dispatch, *listen, *model]
         part = ClusterPart(f"worker {number}", arguments, environment, folder)
         parts.append(part)
         keeper.add(part.process.pid)
