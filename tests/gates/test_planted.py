@@ -117,7 +117,7 @@ def test_an_exception_of_a_task_that_nobody_takes_is_heard() -> None:
 
 @pytest.mark.parametrize("home", ["home/somebody", "Users/Somebody"])
 def test_a_developers_home_is_found_on_any_machine(home: str) -> None:
-    assert len(list(homes(f"See /{home}/work/ullage."))) == 1
+    assert len(list(homes(f"See /{home}/ullage."))) == 1
     assert list(homes(f"https://example.com/{home}/x")) == []
     assert list(homes("/home/ann/project")) == []
 

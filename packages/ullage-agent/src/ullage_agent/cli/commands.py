@@ -140,7 +140,9 @@ COMMANDS: Final = (
                 "restore",
                 "bring archived sessions back, at rest",
                 ANY_STORE,
-                operand("files FILE", "files that `ullage admin store prune` wrote", nargs="+"),
+                operand(
+                    "files FILE", "files that `ullage admin store prune` wrote", nargs="+"
+                ),
                 text(
                     "--as ID",
                     "restore the one file under this id, where the store has a session of its own id",

@@ -130,5 +130,5 @@ def check_installed(given: Sequence[str], root: CommandParser) -> None:
 
 
 def _admin(commands: Sequence[Subcommand]) -> Subcommand:
-    names = ", ".join(each.name for each in commands)
-    return Subcommand("admin", f"for operators: {names}", "", "serve", actions=commands)
+    about = f"for operators: {', '.join(each.name for each in commands)}"
+    return Subcommand("admin", about, "", "serve", actions=commands)
