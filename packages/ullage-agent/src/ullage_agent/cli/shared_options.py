@@ -59,6 +59,7 @@ def tool_options(more: str, approval: str) -> tuple[Option, ...]:
 
 
 def server_agent(where_approved: str) -> OptionGroup:
+    """The agent of a process that drives sessions."""
     return OptionGroup(
         "the agent, where ullage.toml does not say it",
         MODEL,
@@ -71,6 +72,7 @@ def server_agent(where_approved: str) -> OptionGroup:
 
 
 TELLS_MORE: Final = "ullage_agent.cli.shared_options:as_setting"
+"""As in ``CommandParser``, for commands whose settings mostly have no option."""
 
 
 def as_setting(option: str) -> str:

@@ -90,7 +90,6 @@ _MOST: Final = 10**12
 _COUNT: Final = values.whole(1, _MOST)
 _FROM_NONE: Final = values.whole(0, _MOST)
 _SECONDS: Final = values.real(0, 7 * 86_400, above=True)
-_SHARE: Final = values.real(0, 1, above=True)
 _USD: Final = values.real(0, 1_000_000, above=True)
 
 BUDGET: Final = values.fields_of(

@@ -59,9 +59,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
-    if given[:1] == [
-        "simulate"
-    ]:  # the command of the simulators' own package, with its options
+    if given[:1] == ["simulate"]:
+        # the command of the simulators' own package, with its options
         simulate: Callable[..., int] = part("ullage_simulators.command").main
         return simulate(given[1:], program="ullage simulate")
     command = parser(given)

@@ -148,7 +148,6 @@ class Subcommand(Action):
                 metavar="ACTION",
                 title="actions",
                 required=True,
-                parser_class=type(command),
             )
             for action in self.actions:
                 action.add_to(actions)

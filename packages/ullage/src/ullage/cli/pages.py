@@ -37,24 +37,6 @@ def wrapped_spans(spans: Iterable[Span], width: int, indent: str) -> list[Line]:
     return [tuple(span for span in line if span.text) for line in lines]
 
 
-def show_pages_now(screen: Screen, lines: list[Line]) -> bool:
-    """The same for a program that has nothing else to do meanwhile."""
-    pages = _pages(screen, lines)
-    try:
-        asked = next(pages)
-        while True:
-            asked = pages.send(typed_now(screen, asked))
-    except StopIteration as end:
-        return bool(end.value)
-
-
-def typed_now(screen: Screen, asked: str) -> str:
-    """A line from the terminal, typed after it was asked for. At its end it is a no."""
-    forget_typed_ahead()
-    _show_asked(screen, asked)
-    return sys.stdin.readline() or "n"
-
-
 async def show_pages(screen: Screen, lines: list[Line]) -> bool:
     """Print the lines, a screen of them at a time; False when the person said no before the end."""
     pages = _pages(screen, lines)
@@ -66,6 +48,17 @@ async def show_pages(screen: Screen, lines: list[Line]) -> bool:
         return bool(end.value)
 
 
+def show_pages_now(screen: Screen, lines: list[Line]) -> bool:
+    """The same for a program that has nothing else to do meanwhile."""
+    pages = _pages(screen, lines)
+    try:
+        asked = next(pages)
+        while True:
+            asked = pages.send(typed_now(screen, asked))
+    except StopIteration as end:
+        return bool(end.value)
+
+
 def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
     """Shows a page, gives what is asked behind it, and takes what was typed. True once the last page was shown."""
     size = max(4, size_of(screen.stream).lines - LINES_BESIDE)
@@ -73,32 +66,39 @@ def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
         screen.show(lines[top : top + size])
         left = len(lines) - top - size
         while left > 0:
-            typed = (
+            answer = (
                 (
                     yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- "
                 )
                 .strip()
                 .lower()
             )
-            if typed in ("n", "no", "q"):
+            if answer in ("n", "no", "q"):
                 return False
-            if not typed:
+            if not answer:
                 break
     return True
 
 
 async def typed(screen: Screen, asked: str) -> str:
-    """The same without stopping everything else."""
+    """A line from the terminal, while everything else goes on. At its end it is a no."""
     _show_asked(screen, asked)
-    loop, typed = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(sys.stdin, typed.set)
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, ready.set)
     try:
-        await typed.wait()
+        await ready.wait()
     except asyncio.CancelledError:
         print(file=sys.stderr)
         raise
     finally:
         loop.remove_reader(sys.stdin)
+    return sys.stdin.readline() or "n"
+
+
+def typed_now(screen: Screen, asked: str) -> str:
+    """A line from the terminal, typed after it was asked for. At its end it is a no."""
+    forget_typed_ahead()
+    _show_asked(screen, asked)
     return sys.stdin.readline() or "n"
 
 

@@ -26,6 +26,7 @@ LIMITS = OptionGroup(
 
 
 def address(default: int, others: str = "") -> tuple[Option, ...]:
+    """Where a server listens."""
     about = f"default 127.0.0.1: this machine only{others}"
     return (
         text("--host ADDRESS", about, "127.0.0.1"),
@@ -34,6 +35,7 @@ def address(default: int, others: str = "") -> tuple[Option, ...]:
 
 
 def no_token(where: str) -> Option:
+    """Whether everybody of this machine is let in."""
     return flag(
         "--no-token",
         f"{where} without a token: every user and program of this machine, and every command in the network sandbox",
@@ -41,4 +43,5 @@ def no_token(where: str) -> Option:
 
 
 def records(what: str) -> Option:
+    """The database whose records are meant."""
     return text("--store URL", f"{what}: postgresql://USER@HOST/DATABASE")

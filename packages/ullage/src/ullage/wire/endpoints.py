@@ -125,10 +125,6 @@ class Endpoint:
             return {"authorization": f"Bearer {secret}"}
         return {self.auth: secret}
 
-    def shown_header(self) -> dict[str, str]:
-        """The same with the key masked."""
-        return dict.fromkeys(self.auth_header(), "(hidden)")
-
 
 class Destination(NamedTuple):
     """Who is asked for a model, with the wire that is spoken, and the model's own name there."""
