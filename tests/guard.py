@@ -1,8 +1,9 @@
 """A test of the first tier starts no program, and takes little time of the processor.
 
 One that starts a program fails at once. One that takes more than ``LIMIT_S`` of the processor's time is named in the
-closing lines, and the run fails. What a module costs that is loaded for the first time is nobody's. And in every tier a
-test fails after which a task's exception was left to asyncio, which only logs it.
+closing lines; it fails no run, since the time is the machine's as well. What a module costs that is loaded for the
+first time is nobody's. And in every tier a test fails after which a task's exception was left to asyncio, which only
+logs it.
 
     uv run pytest --measure        runs the slow ones too, and writes tests/slow.txt anew
 """
@@ -173,8 +174,6 @@ class Budget:
         if self._config.option.measure:
             listed = "".join(f"{test}\n" for test in self.above(SLOW_S))
             marks.SLOW.write_text(HEAD + listed, "utf-8")
-        elif self.above(LIMIT_S) and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Name what is too long."""

@@ -91,15 +91,16 @@ def budget(taken: float) -> Budget:
     return made
 
 
-@pytest.mark.parametrize(("more", "code"), [(0.1, 1), (-0.1, 0)])
-def test_a_test_that_takes_too_long_fails_the_run(more: float, code: int) -> None:
+@pytest.mark.parametrize(("more", "named"), [(0.1, 1), (-0.1, 0)])
+def test_a_test_that_takes_too_long_is_named(more: float, named: int) -> None:
+    """It fails no run: on a busy machine another test is over the limit each time."""
     session: Any = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
     budget(LIMIT_S + more).pytest_sessionfinish(session)
-    assert session.exitstatus == code
+    assert session.exitstatus == pytest.ExitCode.OK
     lines: list[str] = []
     shown: Any = SimpleNamespace(write_line=lambda line, red: lines.append(line))
     budget(LIMIT_S + more).pytest_terminal_summary(shown)
-    assert len(lines) == code
+    assert len(lines) == named
     assert all("tests/test_a.py::test_b" in line for line in lines)
 
 
