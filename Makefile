@@ -10,7 +10,7 @@ site:  ## the documentation as a site, in site/; ARGS=serve shows it
 check:  ## lint, format, types, leftovers, house rules, plainness, budget, sizes
 	@uv run python -m scripts.check
 
-test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest tests/meter
+test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest packages/ullage/tests/meter
 	@uv run pytest
 
 second:  ## the second tier as .ci/run has it: what starts programs or is slow, property tests in full, a third of the sweeps
@@ -23,8 +23,8 @@ turn:  ## take the next turn of the sweeps; commit it last before a landing (CON
 	@uv run python -m scripts.turn --take
 
 fast:  ## tests of the functional core, in seconds; fewer random examples
-	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow and not program and not sweep" tests/types tests/tokens \
-	  tests/test_reasoning.py tests/codec tests/meter tests/context tests/agent
+	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow and not program and not sweep" $(addprefix packages/ullage/tests/,types tokens \
+	  test_reasoning.py codec meter context) packages/ullage-agent/tests/agent
 
 coverage:  ## how much of each package of the functional core its own tests run, and the lines they leave out
 	@for package in tokens codec meter context agent; do \

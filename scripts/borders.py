@@ -1,4 +1,8 @@
-"""Loads each distribution where only what it depends on is installed: ``uv run python -m scripts.borders``."""
+"""Loads each distribution and its tests where only what it depends on is installed.
+
+uv run python -m scripts.borders [NAME…]            its modules are loaded, its tests collected
+uv run python -m scripts.borders --run [NAME…]      its tests of the first tier are run
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ FOLDERS: Final = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.
 OPTIONAL: Final = re.compile(r"ullage\.plugins\.(google_adk|litellm)$")
 """Plug-ins of frameworks that no environment of ours holds beside the others (``bench.plugins`` runs them)."""
 
+FIRST: Final = "not program and not slow and not sweep"
+
 IMPORT: Final = """
 import importlib, pathlib, re, sys
 optional = re.compile(sys.argv[2])
@@ -27,25 +33,34 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
 """
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """0 when each distribution, or each that is named, needs nothing that it does not depend on."""
+    is_run = "--run" in arguments
+    names = [each for each in arguments if each != "--run"]
     failed = [
         folder.name
         for folder in FOLDERS
-        if (not names or folder.name in names) and not stands(folder)
+        if (not names or folder.name in names) and not stands(folder, is_run=is_run)
     ]
     print(f"beyond their borders: {', '.join(failed)}" if failed else "all borders hold")
     return 1 if failed else 0
 
 
-def stands(folder: Path) -> bool:
-    """Whether every module of a distribution can be imported beside nothing but its dependencies."""
+def stands(folder: Path, *, is_run: bool = False) -> bool:
+    """Whether all modules of a distribution, and its tests, can be loaded beside nothing but its dependencies."""
+    modules = ("-c", IMPORT, str(folder / "src"), OPTIONAL.pattern)
+    tests = ("-m", "pytest", "-q", "--no-header", "-m", FIRST, str(folder / "tests"))
+    tests = (*tests, "-n", "2") if is_run else (*tests, "--collect-only", "-n", "0")
+    return in_its_environment(folder, modules) and in_its_environment(folder, tests)
+
+
+def in_its_environment(folder: Path, arguments: Sequence[str]) -> bool:
+    """Whether Python ends well with these arguments where a distribution and its group ``test`` are installed."""
     environment = {
         key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"
     }
     command = ["uv", "run", "--locked", "--isolated", "--no-default-groups"]
-    command += ["--package", folder.name, "--group", "test"]
-    command += ["python", "-c", IMPORT, str(folder / "src"), OPTIONAL.pattern]
+    command += ["--package", folder.name, "--group", "test", "python", *arguments]
     ended = subprocess.run(
         command,
         cwd=ROOT,

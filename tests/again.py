@@ -42,8 +42,9 @@ def listed(text: str) -> list[str]:
 
 
 def package_of(test: str) -> str:
-    """The directory below ``tests``, or what a file there tests."""
-    return test.split("/", 2)[1].removeprefix("test_").partition(".py")[0]
+    """The directory below a folder ``tests``, or what a file there tests."""
+    below = f"/{test}".partition("/tests/")[2]
+    return below.partition("/")[0].removeprefix("test_").partition(".py")[0]
 
 
 def objections(flaky: Collection[str], known: Collection[str]) -> Iterator[str]:

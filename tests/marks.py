@@ -27,8 +27,7 @@ from tests.programs import not_here
 from tests.reach import starts_program
 from tests.tiers import each_tenth, examples
 
-HERE: Final = Path(__file__).parent
-SLOW: Final = HERE / "slow.txt"
+SLOW: Final = Path(__file__).parent / "slow.txt"
 IS_LINUX: Final = sys.platform.startswith("linux")
 THIRDS: Final = 3
 
@@ -72,8 +71,14 @@ LATER: Final = ("program", "slow", "sweep")
 
 def stands_in(item: pytest.Item, places: frozenset[str]) -> bool:
     """Whether a test's file, or the directory of its package, is one of these."""
-    path = item.path.relative_to(HERE)
+    path = below_tests(item.path)
     return not places.isdisjoint((path.parts[0], path.as_posix()))
+
+
+def below_tests(path: Path) -> Path:
+    """Where a file stands in the folder of tests of its distribution, or in that of all."""
+    last = len(path.parts) - 1 - path.parts[::-1].index("tests")
+    return Path(*path.parts[last + 1 :])
 
 
 def place_of(item: pytest.Item) -> str:

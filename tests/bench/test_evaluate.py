@@ -19,9 +19,10 @@ from bench.evaluate import (
 )
 from bench.recorded import pair_of, request_of
 from tests.bench.recorded import Row, call, pair
+from tests.places import CLIENT_LOGS
 from ullage.errors import MissingExtra, NotASession, SettingError, UnreadableInput
 
-LOGS = Path(__file__).parents[1] / "importers" / "fixtures"
+LOGS = CLIENT_LOGS
 
 
 def write(path: Path, *rows: object) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests import conftest, guard, programs, reach
+from tests import everywhere, guard, programs, reach
 from tests.guard import CPU, LIMIT_S, Budget, Meter, ProgramStarted, Watch
 from tests.postgres import new_server
 
@@ -130,9 +130,9 @@ def test_a_tier_does_not_begin_without_its_programs(
     monkeypatch.delenv("CHROMIUM", raising=False)
     absent = [need.package for need in programs.missing()]
     assert {"tmux", "npm"} <= set(absent)
-    conftest.pytest_sessionstart(session(""))
+    everywhere.pytest_sessionstart(session(""))
     for asked in ("second", "program"):
         with pytest.raises(pytest.UsageError, match="MISSING: tmux"):
-            conftest.pytest_sessionstart(session(asked))
+            everywhere.pytest_sessionstart(session(asked))
     with pytest.raises(pytest.fail.Exception, match="apt-get install tmux"):
         programs.needed("tmux")

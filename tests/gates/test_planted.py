@@ -46,8 +46,8 @@ def skips_in(source: str) -> list[str]:
 def test_no_test_is_left_out_because_its_module_is_broken() -> None:
     """``importorskip`` takes a module that can't be loaded for one that is not installed."""
     left_out = [
-        path.relative_to(TESTS).as_posix()
-        for path in TESTS.rglob("*.py")
+        path.relative_to(ROOT).as_posix()
+        for path in [*TESTS.rglob("*.py"), *ROOT.glob("packages/*/tests/**/*.py")]
         if path != Path(__file__) and skips_in(path.read_text("utf-8"))
     ]
     assert left_out == []
@@ -55,7 +55,9 @@ def test_no_test_is_left_out_because_its_module_is_broken() -> None:
 
 
 def test_the_exact_tokenizers_tests_do_not_ask_it_whether_they_run() -> None:
-    tree = ast.parse((TESTS / "tokens" / "test_bpe.py").read_text("utf-8"))
+    tree = ast.parse(
+        (PACKAGES / "ullage" / "tests" / "tokens" / "test_bpe.py").read_text("utf-8")
+    )
     marked = {
         ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     }
@@ -124,7 +126,7 @@ def test_a_developers_home_is_found_on_any_machine(home: str) -> None:
 
 @pytest.mark.parametrize("place", sorted(SWEEPS | SANDBOXED | marks.ELSEWHERE))
 def test_each_place_of_a_list_of_tests_is_there(place: str) -> None:
-    assert (TESTS / place).exists()
+    assert [*ROOT.glob(f"packages/*/tests/{place}"), *TESTS.glob(place)]
 
 
 def test_each_slow_test_is_there() -> None:

@@ -56,17 +56,17 @@ OTHERS = {
     "sandbox": (
         "A command that leaves the sandbox",
         (
-            "tests/tools/test_escapes.py",
-            "tests/tools/test_sandbox.py",
-            "tests/tools/test_processes.py",
+            "packages/ullage-agent/tests/tools/test_escapes.py",
+            "packages/ullage-agent/tests/tools/test_sandbox.py",
+            "packages/ullage-agent/tests/tools/test_processes.py",
         ),
     ),
     "HTTP guard": (
         "A foreign page, a wrong token, a slow client, too many connections",
         (
-            "tests/server/test_guard.py",
-            "tests/server/test_connections.py",
-            "tests/server/test_scopes.py",
+            "packages/ullage-server/tests/server/test_guard.py",
+            "packages/ullage-server/tests/server/test_connections.py",
+            "packages/ullage-server/tests/server/test_scopes.py",
         ),
     ),
     "this machine": (
@@ -76,27 +76,30 @@ OTHERS = {
     "approval": (
         "A call that hides what it runs",
         (
-            "tests/runtime/test_approvals.py",
-            "tests/runtime/test_tool_names.py",
-            "tests/server/test_steering.py",
+            "packages/ullage-agent/tests/runtime/test_approvals.py",
+            "packages/ullage-server/tests/runtime/test_tool_names.py",
+            "packages/ullage-server/tests/server/test_steering.py",
         ),
     ),
     "clone": (
         "A clone that names addresses, programs and links for the clients in it",
-        ("tests/hostile/test_clones.py", "tests/cli/test_install.py"),
+        ("tests/hostile/test_clones.py", "packages/ullage/tests/cli/test_install.py"),
     ),
     "log size": (
         "A log of any program that takes more than five times its size, or a database that fills the disk",
-        ("tests/hostile/test_log_sizes.py", "tests/importers/test_database.py"),
+        (
+            "tests/hostile/test_log_sizes.py",
+            "packages/ullage/tests/importers/test_database.py",
+        ),
     ),
     "relay": (
         "A client of the proxy that floods, stalls, hides a request or leaves its path",
         (
-            "tests/relay/test_hostile_clients.py",
-            "tests/relay/test_connections.py",
-            "tests/relay/test_heads.py",
-            "tests/relay/test_access.py",
-            "tests/relay/test_tokens.py",
+            "packages/ullage-proxy/tests/relay/test_hostile_clients.py",
+            "packages/ullage-proxy/tests/relay/test_connections.py",
+            "packages/ullage-proxy/tests/relay/test_heads.py",
+            "packages/ullage-proxy/tests/relay/test_access.py",
+            "packages/ullage/tests/relay/test_tokens.py",
         ),
     ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
+from tests.places import CLIENT_LOGS
 from ullage.importers.detect import formats
 
-FIXTURES = Path(__file__).parents[1] / "importers" / "fixtures"
+FIXTURES = CLIENT_LOGS
 
 SESSIONS = {
     path.parent.name: path

@@ -22,7 +22,7 @@ PROJECT: Final = tomllib.loads(
 )["project"]
 
 POSTGRES: Final = "18"
-"""Of the programs of tests/postgres.py, which the store is tried with."""
+"""Of the programs of packages/ullage-cluster/tests/postgres.py, which the store is tried with."""
 
 CONFIGURED: Final = {"$(STORE)": "postgresql://u@h/d", "$(ULLAGE_MODEL)": "a:b"}
 

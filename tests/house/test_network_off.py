@@ -4,7 +4,7 @@ import urllib.request
 
 import pytest
 
-from tests.conftest import NetworkUsed
+from tests.everywhere import NetworkUsed
 
 
 def test_a_name_is_not_looked_up(network_attempts: list[str]) -> None:

@@ -36,7 +36,7 @@ MOST_COMPARED: Final = 10_000
 IN_NAME: Final = 4.0
 IN_PARAMETER: Final = 1.5
 IN_DESCRIPTION: Final = 1.0
-"""The weight of a word by its place. Chosen on the table of ``tests/context/test_tool_search.py``."""
+"""The weight of a word by its place. Chosen on the table of ``packages/ullage/tests/context/test_tool_search.py``."""
 
 PREFIX: Final = 0.7
 TYPO: Final = 0.6

@@ -26,7 +26,7 @@ SURPRISE: Final = 0.5
 """Share of the expected half-width beyond which a first report speaks for a model that counts in another way than it
 was measured to: errors of single rows may cancel out in the sum. Of the rows of simulators, whose numbers are drawn,
 96 % are then inside their intervals; 93 % at 0.7 and at 1 (n=2,142 without the rows below Messages,
-``tests/integration/test_attributed_rows.py``)."""
+``packages/ullage/tests/integration/test_attributed_rows.py``)."""
 
 
 class RowEstimate(NamedTuple):

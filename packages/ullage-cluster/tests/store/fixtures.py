@@ -1,0 +1,63 @@
+"""Stores of every kind."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import database, database_url  # noqa: F401 - a fixture for all
+from ullage.store.places import store_at
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Store
+
+STORES = ("sqlite", "postgres")
+"""Every kind of store: each test with ``store`` or ``place`` holds each of them to the contract of ``Store``."""
+
+
+@pytest.fixture
+def new_database() -> Callable[[], AbstractContextManager[str]]:
+    """Makes a database in which a store of PostgreSQL is."""
+    return database
+
+
+@pytest.fixture(params=STORES)
+def new_place(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    new_database: Callable[[], AbstractContextManager[str]],
+) -> Iterator[Callable[[], str]]:
+    """Gives places of empty stores of one kind, as ``store_at`` takes them."""
+    if request.param == "sqlite":
+        names = (str(tmp_path / f"sessions-{number}.db") for number in count())
+        yield lambda: next(names)
+        return
+    with ExitStack() as made:
+        yield lambda: made.enter_context(new_database())
+
+
+@pytest.fixture
+def place(new_place: Callable[[], str]) -> str:
+    """Where an empty store is."""
+    return new_place()
+
+
+@pytest.fixture
+def other_place(new_place: Callable[[], str]) -> str:
+    """A second place of the same kind."""
+    return new_place()
+
+
+@pytest.fixture
+async def store(place: str) -> AsyncIterator[Store]:
+    opened = store_at(place)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def sqlite_store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "sessions.db")
+    yield opened
+    await opened.close()
