@@ -48,9 +48,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def stands(folder: Path, *, is_run: bool = False) -> bool:
     """Whether all modules of a distribution, and its tests, can be loaded beside nothing but its dependencies."""
-    modules = ("-c", IMPORT, str(folder / "src"), OPTIONAL.pattern)
-    tests = ("-m", "pytest", "-q", "--no-header", "-m", FIRST, str(folder / "tests"))
-    tests = (*tests, "-n", "2") if is_run else (*tests, "--collect-only", "-n", "0")
+    modules = ["-c", IMPORT, str(folder / "src"), OPTIONAL.pattern]
+    tests = ["-m", "pytest", "-q", "--no-header", "-m", FIRST, str(folder / "tests")]
+    tests += ["-n", "2"] if is_run else ["--collect-only", "-n", "0"]
     return in_its_environment(folder, modules) and in_its_environment(folder, tests)
 
 
