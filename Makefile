@@ -23,12 +23,12 @@ turn:  ## take the next turn of the sweeps; commit it last before a landing (CON
 	@uv run python -m scripts.turn --take
 
 fast:  ## tests of the functional core, in seconds; fewer random examples
-	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow and not program and not sweep" $(addprefix packages/ullage/tests/,types tokens \
-	  test_reasoning.py codec meter context) packages/ullage-agent/tests/agent
+	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow and not program and not sweep" $(addprefix packages/ullage/tests/,types turns tokens \
+	  test_reasoning.py codec meter context) packages/ullage-agent/tests/loop
 
 coverage:  ## how much of each package of the functional core its own tests run, and the lines they leave out
-	@for package in tokens codec meter context agent; do \
-	  uv run --with coverage coverage run --branch --source=packages/ullage/src/ullage/$$package -m pytest -q -n 0 tests/$$package && \
+	@for package in tokens codec meter context turns; do \
+	  uv run --with coverage coverage run --branch --source=packages/ullage/src/ullage/$$package -m pytest -q -n 0 packages/ullage/tests/$$package && \
 	  uv run --with coverage coverage report --skip-covered --show-missing --fail-under=95 || exit 1; done
 
 fix:  ## format, and mend what the linter can

@@ -28,7 +28,7 @@ from scripts.house.layers import PURE
 MOST: Final = 3
 """So many tests of a run may be flaky. Where more than four times as many fail, none is run again."""
 
-TIMELESS: Final = {name.partition("/")[2] for name in PURE} | {"agent", "house"}
+TIMELESS: Final = {name.partition("/")[2] for name in PURE} | {"house"}
 """Directories whose tests wait for nothing, so that nothing excuses a failure."""
 
 LIST: Final = Path("tests", "flaky.txt")

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import again, guard, marks, programs
+from tests import again, guard, left, marks, programs
 from tests.programs import not_here
 from tests.tiers import PROFILE
 
@@ -164,6 +164,8 @@ def pytest_configure(config: pytest.Config) -> None:
         given = Path(config.option.basetemp)
         config.option.basetemp = given.with_name(given.name.removeprefix("popen-gw"))
     again.register(config)
+    if config.option.numprocesses:  # what one process shares it ends when it ends itself
+        left.register(config)
     if not hasattr(config, "workerinput") and is_first_tier(config):
         config.pluginmanager.register(guard.Budget(config), "budget")
 

@@ -1,6 +1,6 @@
 """Which tests start a program, as their code says: what a test uses of the tests' own code is followed.
 
-A test is given the mark ``program`` for it (tests/conftest.py). What this does not see, a test of the first tier fails
+A test is given the mark ``program`` for it (tests/everywhere.py). What this does not see, a test of the first tier fails
 for when it runs: see tests/guard.py.
 """
 

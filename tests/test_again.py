@@ -160,7 +160,7 @@ def test_a_run_with_few_flaky_tests_of_the_shell_has_no_objection() -> None:
 
 
 def test_no_test_of_the_core_may_be_flaky() -> None:
-    for package in ("meter", "codec", "context", "tokens", "types", "house", "agent"):
+    for package in ("meter", "codec", "context", "tokens", "types", "house", "loop"):
         test = f"packages/ullage/tests/{package}/test_a.py::test_b[c/d]"
         assert package_of(test) == package
         assert len(list(objections([test], []))) == 1, package

@@ -11,6 +11,8 @@ import pytest
 
 import ullage
 from tests.context.sessions import words
+from tests.metering.tapped_calls import answer as answer_frame
+from tests.metering.tapped_calls import request as request_frame
 from tests.promises.holding import (
     CALLING,
     KINDS,
@@ -23,8 +25,6 @@ from tests.promises.holding import (
     item_of,
     text_of,
 )
-from tests.runtime.tapped_calls import answer as answer_frame
-from tests.runtime.tapped_calls import request as request_frame
 from ullage.context.caller_items import Keep
 from ullage.errors import ContextUnfixable, Overflow
 from ullage.meter.held_answers import UNMEASURED, room_note

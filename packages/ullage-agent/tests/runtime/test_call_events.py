@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.stories import begun, fold, text
+from tests.loop.stories import begun, fold, text
 from tests.promises.stage import CHAT, agent_for, generated, of_kind, script
 from ullage.codec.stream import Answer, Stop
 from ullage.compactor.call_events import ended

@@ -30,9 +30,9 @@ from ullage_cluster.postgres.tables import VERSION
 
 pytestmark = pytest.mark.slow
 
-FIXTURES = Path(__file__).parents[1]
-CERTIFICATE = FIXTURES / "wire/fixtures/localhost.pem"
-OTHER = FIXTURES / "relay/fixtures/localhost.pem"
+PACKAGES = Path(__file__).parents[3]
+CERTIFICATE = PACKAGES / "ullage/tests/wire/fixtures/localhost.pem"
+OTHER = PACKAGES / "ullage-proxy/tests/relay/fixtures/localhost.pem"
 
 Said = pytest.CaptureFixture[str]
 

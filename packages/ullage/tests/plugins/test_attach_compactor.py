@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import ullage
+from tests.compactor.own_loop import ASKS, SUMMARY
 from tests.context.sessions import words
 from tests.plugins.sdk_users import (
     CLAUDE,
@@ -20,7 +21,6 @@ from tests.plugins.sdk_users import (
     converse,
     openai_client,
 )
-from tests.runtime.own_loop import ASKS, SUMMARY
 from ullage.errors import Overflow
 from ullage.plugins.attach import attach
 from ullage_simulators import Scenario, Server, running

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from tests.agent.stories import fold
+from tests.loop.stories import fold
 from ullage.context.exchanges import in_view
 from ullage.events import (
     ApprovalAsked,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.sessions import words
-from tests.runtime.own_loop import (
+from tests.compactor.own_loop import (
     BY_NAME,
     CHAT,
     GEMINI,
@@ -22,6 +21,7 @@ from tests.runtime.own_loop import (
     OwnLoop,
     scenario,
 )
+from tests.context.sessions import words
 from tests.tiers import examples, first_of
 from ullage import Compactor, Fitted
 from ullage.context.caller_items import Insert, Keep

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.tapped_calls import (
+from tests.metering.tapped_calls import (
     NamedLanes,
     answer,
     answer_body,

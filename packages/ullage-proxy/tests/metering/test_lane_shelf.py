@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.runtime.tapped_calls import NamedLanes
+from tests.metering.tapped_calls import NamedLanes
 from ullage.events import SessionStarted
 from ullage.meter.lanes import Placed
 from ullage.metering.lane_shelf import HELD_BYTES, LaneShelf, LearningHooks, Notices

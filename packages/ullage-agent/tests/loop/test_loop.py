@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.agent.stories import (
+from tests.loop.stories import (
     answered,
     begun,
     call,

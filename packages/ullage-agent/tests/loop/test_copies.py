@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agent.stories import fold
-from tests.agent.world import Tape, World
+from tests.loop.stories import fold
+from tests.loop.world import Tape, World
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,

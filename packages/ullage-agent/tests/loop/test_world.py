@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.agent.world import Tape, World
+from tests.loop.world import Tape, World
 from tests.tiers import examples
 from ullage_agent.loop.steps import (
     AskApproval,

@@ -2,7 +2,7 @@ import typing
 
 import pytest
 
-from tests.agent.stories import answered, begun, call, fold
+from tests.loop.stories import answered, begun, call, fold
 from ullage.events import EndReason, ToolOutcome
 from ullage_agent.loop.steps import CloseCalls, EndTurn, NextStep, RunTools, Settle
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.own_loop import CHAT, OwnLoop, loop_on, scenario
+from tests.compactor.own_loop import CHAT, OwnLoop, loop_on, scenario
 from tests.tiers import first_of
 from ullage.compaction import STRATEGIES
 from ullage_simulators import running

@@ -7,8 +7,8 @@ from typing import Any
 import anthropic
 import openai
 
+from tests.compactor.own_loop import CHAT, MESSAGES, SYSTEM, scenario
 from tests.context.sessions import words
-from tests.runtime.own_loop import CHAT, MESSAGES, SYSTEM, scenario
 from ullage import Compactor
 from ullage_simulators import Server, running
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agent.stories import answered, begun, failed, flat, text, user
+from tests.loop.stories import answered, begun, failed, flat, text, user
 from tests.types.strategies import EVENT_TYPES, words
 from ullage.events import (
     Amount,

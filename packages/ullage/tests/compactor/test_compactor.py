@@ -15,8 +15,7 @@ import pytest
 from google.genai import types as genai
 
 from tests.cases import case
-from tests.context.sessions import words
-from tests.runtime.own_loop import (
+from tests.compactor.own_loop import (
     ASKS,
     BY_NAME,
     CHAT,
@@ -30,6 +29,7 @@ from tests.runtime.own_loop import (
     scenario,
     turns,
 )
+from tests.context.sessions import words
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
 from ullage.compactor.summaries import read_answer

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.agent.stories import (
+from tests.loop.stories import (
     answered,
     begun,
     call,

@@ -10,8 +10,7 @@ from typing import Any, TypeGuard
 
 import pytest
 
-from tests.context.sessions import words
-from tests.runtime.own_loop import (
+from tests.compactor.own_loop import (
     ASKS,
     BY_NAME,
     CHAT,
@@ -23,6 +22,7 @@ from tests.runtime.own_loop import (
     scenario,
     turns,
 )
+from tests.context.sessions import words
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
 from ullage.errors import SettingError

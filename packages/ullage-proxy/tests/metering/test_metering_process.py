@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from tests.runtime.tapped_calls import (
+from tests.metering.tapped_calls import (
     answer,
     answer_body,
     assistant,

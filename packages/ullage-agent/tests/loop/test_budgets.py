@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.agent.stories import answered, begun, call, fold, ran, step_after, text
+from tests.loop.stories import answered, begun, call, fold, ran, step_after, text
 from ullage.events import ToolStarted, TurnPaused, TurnResumed, TurnStarted
 from ullage_agent.loop.budgets import (
     Budget,
