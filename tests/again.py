@@ -43,7 +43,7 @@ def listed(text: str) -> list[str]:
 
 def package_of(test: str) -> str:
     """The directory below a folder ``tests``, or what a file there tests."""
-    below = f"/{test}".partition("/tests/")[2]
+    below = test.partition("tests/")[2] or test.partition("/")[2]
     return below.partition("/")[0].removeprefix("test_").partition(".py")[0]
 
 

@@ -1,7 +1,7 @@
 """Which tests start a program, as their code says: what a test uses of the tests' own code is followed.
 
-A test is given the mark ``program`` for it (tests/everywhere.py). What this does not see, a test of the first tier fails
-for when it runs: see tests/guard.py.
+A test is given the mark ``program`` for it (tests/everywhere.py). What this does not see, a test of the first tier
+fails for when it runs: see tests/guard.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.loop.test_simple_command import NOT_SIMPLE
+from tests.turns.test_simple_command import NOT_SIMPLE
 
 from tests.cases import case, filled
 from ullage.turns.grants import Grant, covers, offered_prefix, why_no_prefix
