@@ -4,9 +4,9 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.turns.test_simple_command import NOT_SIMPLE
 
 from tests.cases import case, filled
+from tests.turns.test_simple_command import NOT_SIMPLE
 from ullage.turns.grants import Grant, covers, offered_prefix, why_no_prefix
 
 STATUS = Grant(id="g", tool="shell", prefix=("git", "status"))
