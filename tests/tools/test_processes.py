@@ -12,8 +12,9 @@ from tests.descriptors import HOLD_MANY
 from ullage_agent.tools.processes import (
     MARK,
     ProcessEnd,
-    ProcessGroup,
     ProcessSpec,
+    end_marked,
+    marked,
     run_command,
 )
 
@@ -200,9 +201,10 @@ async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
     other = await asyncio.create_subprocess_exec(
         "sleep", "1000", env={MARK: "m2"}, start_new_session=True
     )
-    group = ProcessGroup(None, "m1")
-    assert group.is_alive(strays=True)
-    await group.end(strays=True)
+    while not marked("m1"):
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(end_marked, "m1", term_s=5.0)
+    assert not marked("m1")
     assert await process.wait() == -15
     assert is_alive(other.pid)
     other.kill()
