@@ -7,13 +7,11 @@ message for the model. The search itself is a separate program that can be stopp
 from __future__ import annotations
 
 import heapq
-import importlib.util
 import os
 import secrets
 import stat
 import sys
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -40,13 +38,11 @@ IGNORED: Final = frozenset(
 )  # fmt: skip
 """Directories that are listed and not entered: histories, caches and downloaded packages."""
 
-
-SEARCH_S: Final = 60.0
-BACKTRACKING_S: Final = 10.0
-"""Seconds of a search, and of a search without RE2, where a pattern can take for ever."""
+SEARCH_S: Final = 30.0
+"""Seconds of a search: some patterns take for ever."""
 
 MEMORY_BYTES: Final = 1 << 30
-"""Memory a search may use: RE2 itself stays below 8 MB a pattern, and a file of 16 MB is read whole."""
+"""Memory a search may use; a file of 16 MB is read whole."""
 
 MATCHES: Final = 200
 _MOST_CONTEXT: Final = 20
@@ -156,22 +152,12 @@ def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
         return Output("\n".join(lines) or f"{place.shown} is empty.")
 
 
-@cache
-def re2_library() -> str:
-    """The directory RE2 is installed in (``ullage[search]``); empty without it."""
-    found = importlib.util.find_spec("re2")
-    if found is None or not found.origin:
-        return ""
-    return str(Path(found.origin).parents[1])
-
-
 async def search(
     root: Path | NarrowRoot,
     path: str,
     query: Query,
     *,
-    timeout_s: float | None = None,
-    library: str | None = None,
+    timeout_s: float = SEARCH_S,
 ) -> Output:
     """Matching lines as ``path:line: text``, lines around them as ``path-line- text``.
 
@@ -179,8 +165,6 @@ async def search(
     """
     if not 1 <= query.limit <= 10_000 or not 0 <= query.context <= _MOST_CONTEXT:
         raise ToolError(f"limit is 1 to 10000 and context 0 to {_MOST_CONTEXT}.")
-    library = re2_library() if library is None else library
-    timeout_s = timeout_s or (SEARCH_S if library else BACKTRACKING_S)
     printed = bytearray()
 
     def take(data: bytes) -> None:
@@ -194,7 +178,6 @@ async def search(
             "directory": place.directory,
             "name": place.name,
             "ignored": sorted(IGNORED),
-            "library": library,
         }
         command = ProcessSpec(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
