@@ -22,7 +22,6 @@ from ullage_agent.tools.tool import (
 )
 from ullage_agent.tools.truncation import (
     CountTokens,
-    encode_pieces,
     head_of,
     tail_of,
     whole_characters,
@@ -154,9 +153,7 @@ def _ends(text: str, tokens: int, count: CountTokens) -> _Ends | None:
     if len(head_of(text, tokens, count)) == len(text):
         return None
     room = max(0, tokens - _NOTICE_TOKENS) / 2
-    return _Ends(
-        head_of(text, room, count), tail_of(text, room, count), encode_pieces(text)
-    )
+    return _Ends(head_of(text, room, count), tail_of(text, room, count), text.encode())
 
 
 def _notice(ends: _Ends, handle: str) -> str:

@@ -1,15 +1,9 @@
-"""Cuts long text, and works through long text in short steps."""
+"""Cuts long text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, Literal
-
-from ullage.messages import CleanText, clean_text
-
-PIECE: Final = 1 << 18
-"""Characters processed in one step: about a millisecond. A thread alone does not help, as one call on 100 MB of text
-keeps every other thread waiting until it returns."""
 
 _STEP: Final = 4_096  # characters counted at a time
 _NEARBY: Final = 0.25  # share of a piece given up to end it with a line
@@ -67,38 +61,6 @@ def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
         if not _is_continuation(first):
             return data[:-back] if _character_bytes(first) > back else data
     return data
-
-
-def clean_pieces(text: str) -> CleanText:
-    """Does what ``clean_text`` does, in short steps."""
-    pieces = [clean_text(piece) for piece in _pieces(text)]
-    if all(piece.raw is None for piece in pieces):
-        return CleanText(text, None)
-    raw = b"".join(
-        [piece.text.encode() if piece.raw is None else piece.raw for piece in pieces]
-    )
-    cleaned = ""
-    for piece in pieces:
-        cleaned += (
-            piece.text
-        )  # grows in place; one join would copy all of it in a single step
-    return CleanText(cleaned, raw)
-
-
-def encode_pieces(text: str) -> bytes:
-    """Does what ``text.encode()`` does for valid Unicode, in short steps."""
-    return b"".join([piece.encode() for piece in _pieces(text)])
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in order, never cut between the two halves of a surrogate pair."""
-    start = 0
-    while start < len(text):
-        end = start + PIECE
-        if end < len(text) and "\ud800" <= text[end - 1] <= "\udbff":
-            end += 1
-        yield text[start:end]
-        start = end
 
 
 def _is_continuation(byte: int) -> bool:
