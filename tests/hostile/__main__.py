@@ -49,10 +49,7 @@ TABLES = {
 """Tests that are one attack each and have a row in a table."""
 
 OTHERS = {
-    "MCP server": (
-        "A server that hangs, floods, changes or does not start",
-        ("tests/hostile/mcp",),
-    ),
+    "MCP server": ("A server that hangs, floods, changes or does not start", ("tests/hostile/mcp",)),
     "sandbox": (
         "A command that leaves the sandbox",
         (
@@ -100,7 +97,7 @@ OTHERS = {
         ),
     ),
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
-}
+}  # fmt: skip
 """Tests of one kind of attack that stand beside the code; counted, not listed."""
 
 
