@@ -156,13 +156,11 @@ kept_texts = st.text(
 )
 
 
-@given(kept_texts, st.integers(0, 100), st.none() | st.integers(1, 50))
-async def test_a_page_may_begin_and_end_anywhere(
-    text: str, start: int, size: int | None
-) -> None:
+@given(kept_texts, st.integers(0, 100))
+async def test_a_page_may_begin_anywhere(text: str, start: int) -> None:
     context = FakeToolContext()
     handle = await context.keep(text.encode())
-    asked = {"handle": handle, "start": start} | ({} if size is None else {"size": size})
+    asked = {"handle": handle, "start": start}
     ran = await run_call(read_result(), json.dumps(asked), context)
     assert ran.outcome == "finished"
     page = ran.output.text.rpartition("[bytes ")[0]
@@ -186,7 +184,7 @@ async def test_reading_is_harmless_and_declared_so() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 0}],
+    [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 5}],
 )
 async def test_arguments_that_make_no_sense_are_refused(
     arguments: dict[str, object],

@@ -6,7 +6,6 @@ message for the model. The search itself is a separate program that can be stopp
 
 from __future__ import annotations
 
-import heapq
 import os
 import secrets
 import stat
@@ -314,19 +313,15 @@ def _lines_of(data: bytes, sought: bytes) -> str:
 def _listed(directory: int, prefix: str, depth: int, most: int) -> list[str]:
     """The entries by name: at most so many lines, and a note on how many more there are."""
     with os.scandir(directory) as entries:
-        names = [entry.name for entry in entries]
+        names = sorted(entry.name for entry in entries)
     lines: list[str] = []
-    for number, name in enumerate(heapq.nsmallest(most, names)):
+    for number, name in enumerate(names):
         if len(lines) >= most:
-            return [*lines[:most], _left_out(prefix, len(names) - number)]
+            of = f" of {prefix}" if prefix else ""
+            more = f"({len(names) - number:,} more entries{of} are not shown: list a directory below)"
+            return [*lines[:most], more]
         lines += _entry(directory, name, prefix, depth, most - len(lines))
-    more = len(names) - most
-    return [*lines, _left_out(prefix, more)] if more > 0 else lines
-
-
-def _left_out(prefix: str, count: int) -> str:
-    of = f" of {prefix}" if prefix else ""
-    return f"({count:,} more entries{of} are not shown: list a directory below)"
+    return lines
 
 
 def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
@@ -335,20 +330,26 @@ def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            target = os.fsencode(os.readlink(name, dir_fd=directory)).decode(
-                "utf-8", "replace"
-            )
-            return [f"{shown} -> {one_line(target)}"]
+            target = os.fsencode(os.readlink(name, dir_fd=directory))
+            return [f"{shown} -> {one_line(target.decode('utf-8', 'replace'))}"]
     except FileNotFoundError:
         return []
     if not stat.S_ISDIR(found.st_mode):
         kind = "" if stat.S_ISREG(found.st_mode) else " (no plain file)"
         return [f"{shown}  {found.st_size:,} bytes{kind}"]
-    if depth <= 1:
+    if depth <= 1 or most <= 1:
         return [f"{shown}/"]
     if name in IGNORED:
         return [f"{shown}/ (not entered)"]
-    return [f"{shown}/", *_below(directory, name, f"{shown}/", depth - 1, most - 1)]
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        below = os.open(name, flags, dir_fd=directory)
+    except OSError as error:
+        return [f"{shown}/", f"{shown}/: {error.strerror}"]
+    try:
+        return [f"{shown}/", *_listed(below, f"{shown}/", depth - 1, most - 1)]
+    finally:
+        os.close(below)
 
 
 def one_line(name: str) -> str:
@@ -357,23 +358,6 @@ def one_line(name: str) -> str:
     for each in name:
         shown += each if each.isprintable() else each.encode("unicode_escape").decode()
     return shown
-
-
-def _below(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
-    if most <= 0:
-        return []
-    try:
-        below = os.open(
-            name,
-            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
-            dir_fd=directory,
-        )
-    except OSError as error:
-        return [f"{prefix}: {error.strerror}"]
-    try:
-        return _listed(below, prefix, depth, most)
-    finally:
-        os.close(below)
 
 
 def _found_rows(printed: bytes) -> list[dict[str, Any]]:
