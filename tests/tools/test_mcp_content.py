@@ -22,7 +22,7 @@ def test_every_kind_of_content_is_given_or_described() -> None:
     output = as_output(types.CallToolResult(content=mixed()))
     assert output.text.splitlines() == [
         "first",
-        "[a resource, file:///a.txt (a.txt, text/plain, 1,234 bytes): notes]",
+        "[a resource, file:///a.txt (a.txt): notes]",
         "[mem://b]",
         "inside",
         "[mem://c: application/zip, 3 bytes]",

@@ -299,15 +299,11 @@ def _near(data: bytes, old: str) -> str:
 def _lines_of(data: bytes, sought: bytes) -> str:
     """The numbers of the first ten lines where it begins."""
     numbers: list[str] = []
-    line, counted, found = 1, 0, data.find(sought)
-    while found >= 0:
-        if len(numbers) == 10:
-            return ", ".join(numbers) + " …"
-        line += data.count(b"\n", counted, found)
-        numbers.append(str(line))
-        counted = found
-        found = data.find(sought, found + len(sought))
-    return ", ".join(numbers)
+    at = data.find(sought)
+    while at >= 0 and len(numbers) < 10:
+        numbers.append(str(data.count(b"\n", 0, at) + 1))
+        at = data.find(sought, at + len(sought))
+    return ", ".join(numbers) + (" …" if at >= 0 else "")
 
 
 def _listed(directory: int, prefix: str, depth: int, most: int) -> list[str]:

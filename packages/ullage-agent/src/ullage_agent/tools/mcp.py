@@ -33,8 +33,6 @@ from ullage_agent.tools.tool import (
     DEFAULT_TIMEOUT_S,
     AgentTool,
     Output,
-    Run,
-    ToolContext,
     ToolError,
 )
 
@@ -241,19 +239,13 @@ class McpServer:
     def _tool(self, each: Offered) -> AgentTool:
         return AgentTool(
             declaration=each.declaration,
-            run=self._runner(each),
+            run=lambda arguments, _: self._call(each, arguments),
             idempotent=each.is_idempotent,
             needs_approval=self._needs_approval,
             timeout_s=self._timeout_s,
             result_tokens=self._result_tokens,
             outlives_cancel=True,
         )
-
-    def _runner(self, each: Offered) -> Run:
-        async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
-            return await self._call(each, arguments)
-
-        return run
 
     async def _call(self, each: Offered, arguments: Mapping[str, Any]) -> Output:
         """One call, and a second one if the first can't have done anything or may be repeated."""
