@@ -59,7 +59,7 @@ async def written(tmp_path: Path, count: int) -> None:
 
 async def test_both_streams_come_in_the_order_they_were_written(tmp_path: Path) -> None:
     ended, printed = await run("echo one; echo two >&2; echo three; exit 3", tmp_path)
-    assert ended == ProcessEnd(3, False, False)
+    assert ended == ProcessEnd(3, False)
     assert printed == b"one\ntwo\nthree\n"
 
 
@@ -87,7 +87,7 @@ async def test_what_is_left_in_the_background_ends_with_the_command(
     tmp_path: Path,
 ) -> None:
     ended, printed = await run("sleep 1000 & echo $! > pid; echo done", tmp_path)
-    assert ended == ProcessEnd(0, False, True)
+    assert ended == ProcessEnd(0, False)
     assert printed == b"done\n"
     assert not any(map(is_alive, pids(tmp_path)))
 

@@ -48,13 +48,6 @@ async def test_a_command_whose_time_is_up_says_what_it_printed(tmp_path: Path) -
     )
 
 
-async def test_processes_left_behind_are_named(tmp_path: Path) -> None:
-    assert (
-        "left in the background were ended"
-        in (await told("sleep 1000 & echo x", tmp_path)).text
-    )
-
-
 async def test_binary_output_is_described(tmp_path: Path) -> None:
     assert (
         await told("head -c 5000 /dev/zero", tmp_path)

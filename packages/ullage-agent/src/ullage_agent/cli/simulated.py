@@ -79,7 +79,8 @@ def simulated(
     """Serve the simulator as long as the block lasts.
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
-    a few invented files. ``pause_s`` is the time before each piece of an answer, where no scenario sets it.
+    a few invented files, which the model reads. ``pause_s`` is the time before each piece of an answer, where no
+    scenario sets it.
     Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
@@ -89,12 +90,11 @@ def simulated(
     from ullage_simulators import running
 
     place = data_directory(os.environ) / PLACE
-    files = (
-        Path(root or ".").expanduser()
-        if root or scenario_file
-        else prepare_files(place / "cellar")
-    )
-    scenario, model = _scenario(scenario_file, files, pause_s)
+    files, names = Path(root or ".").expanduser(), list[str]()
+    if not (root or scenario_file):
+        files = place / "cellar"
+        names = prepare_files(files)
+    scenario, model = _scenario(scenario_file, names, pause_s)
     with running(scenario) as server:
         variables = {
             "ULLAGE_DATA": str(place),
@@ -113,7 +113,7 @@ def simulated(
         yield Simulated(model, variables)
 
 
-def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
+def _scenario(file: str, files: Sequence[str], pause_s: float) -> tuple[Scenario, str]:
     """The script, and the model to talk to: the first of the script's own models, else the small one."""
     from dataclasses import replace
 
@@ -128,7 +128,7 @@ def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
             raise SettingError(str(problem)) from problem
     else:
         scenario = read({"server": {"delay_s": pause_s}})
-        scenario = replace(scenario, assistant=assistant(readable_files(files)))
+        scenario = replace(scenario, assistant=assistant(files))
     first = scenario.models[0]
     if first not in MODELS:
         return scenario, f"{canonical(first.family)}:{first.name}"
@@ -140,25 +140,6 @@ def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
 # -- the assistant, and the files of an invented wine cellar --
 
 WEEKS: Final = 8
-LARGEST_FILE: Final = 200_000
-"""Bytes of a file that the assistant reads."""
-TEXT: Final = frozenset(
-    {
-        ".log",
-        ".md",
-        ".py",
-        ".txt",
-        ".toml",
-        ".rst",
-        ".js",
-        ".ts",
-        ".go",
-        ".rs",
-        ".c",
-        ".java",
-    }
-)
-
 WELCOME: Final = """This is a **simulated model**: it costs nothing, and what it knows is invented. Its window is \
 small, so that a few messages fill it.
 
@@ -180,8 +161,8 @@ ullage. Ada, Noor and Emil keep the logs, one file for each week, and top up on 
 """
 
 
-def prepare_files(place: Path) -> Path:
-    """The directory with the cellar's files, which are written where they are missing. Raises ``OSError``."""
+def prepare_files(place: Path) -> list[str]:
+    """The names of the cellar's files, which are written where they are missing. Raises ``OSError``."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = {
         "notes.md": NOTES,
@@ -191,25 +172,12 @@ def prepare_files(place: Path) -> Path:
         file = place / name
         if not file.exists():
             file.write_text(text, encoding="utf-8")
-    return place
+    return sorted(files)
 
 
 def _log(week: int) -> str:
     days = range(7 * week - 6, 7 * week + 1)
     return "\n".join(map(log_of, days)) + "\n"
-
-
-def readable_files(root: Path) -> tuple[str, ...]:
-    """The names of the text files that lie directly in a directory, without hidden and large ones."""
-    try:
-        return tuple(sorted(file.name for file in root.iterdir() if _is_readable(file)))
-    except OSError:
-        return ()
-
-
-def _is_readable(file: Path) -> bool:
-    is_shown = file.suffix in TEXT and not file.name.startswith(".")
-    return is_shown and file.is_file() and file.stat().st_size <= LARGEST_FILE
 
 
 def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]:

@@ -135,17 +135,14 @@ class Supervisor:
         os.close(noting)
         status, exceeded = self.attend()
         notes, problem = read_all(self.notes), read_all(errors)
-        if self.spec["is_wrapped"]:  # its own processes may be ending at this moment
-            left_over = b"left" in notes
-        else:
-            left_over = exceeded == "" and bool(self.members())
-        self.end(self.spec["grace_s"] if left_over else 0.0)
+        # a sandbox takes all its processes along
+        is_patient = not (self.spec["is_wrapped"] or exceeded)
+        self.end(self.spec["grace_s"] if is_patient else 0.0)
         code = os.waitstatus_to_exitcode(status)
         if self.spec["is_wrapped"] and b"started" not in notes and not problem:
             problem = b"the sandbox could not be set up"
         return {
             "code": code,
-            "left_over": left_over,
             "exceeded": exceeded,
             "error": problem.decode("utf-8", "replace"),
         }

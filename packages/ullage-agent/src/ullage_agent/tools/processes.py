@@ -54,14 +54,10 @@ Exceeded = Literal["", "processes", "memory", "disk"]
 
 
 class ProcessEnd(NamedTuple):
-    """How a command ended: its exit code, or minus the signal.
-
-    ``left_over``: it left processes behind, which have been ended too. ``exceeded`` is the limit it was ended for.
-    """
+    """How a command ended: its exit code, or minus the signal. ``exceeded`` is the limit it was ended for."""
 
     code: int
     timed_out: bool
-    left_over: bool
     exceeded: Exceeded = ""
 
 
@@ -83,7 +79,6 @@ class LauncherReport(msgspec.Struct, frozen=True):
     """What the launcher reports at the end."""
 
     code: int
-    left_over: bool = False
     exceeded: Exceeded = ""
     error: str = ""
 
@@ -159,8 +154,7 @@ def _reported(reports: int, end: ProcessEnd) -> ProcessEnd:
         report.error and not end.timed_out
     ):  # the time limit may end a sandbox before it is set up
         raise OSError(report.error)
-    left_over = report.left_over and not end.timed_out
-    return ProcessEnd(report.code, end.timed_out, left_over, report.exceeded)
+    return ProcessEnd(report.code, end.timed_out, report.exceeded)
 
 
 async def _attend(
@@ -170,14 +164,11 @@ async def _attend(
     code = start(in_thread(command.process.wait))
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
-        left_over = False
         if done:
             await output.ended(_LINGER_S)
-            left_over = command.has_strays()
-        if left_over or not done:
-            await command.end()
+        await command.end()
         await output.ended(_LINGER_S)
-        return ProcessEnd(await code, timed_out=not done, left_over=left_over)
+        return ProcessEnd(await code, timed_out=not done)
     except asyncio.CancelledError:
         await command.end()
         await code
@@ -201,12 +192,6 @@ class _StartedCommand:
         self._lifeline = lifeline
         self._mark = mark
         self._term_s = term_s
-
-    def has_strays(self) -> bool:
-        """Whether processes are left now that the process has ended. A launcher that was not killed leaves none."""
-        if HAS_LAUNCHER:
-            return self.process.returncode != 0 and bool(marked(self._mark))
-        return self._signal_group(0)
 
     async def end(self) -> None:
         """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""

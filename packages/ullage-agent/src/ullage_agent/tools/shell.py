@@ -108,8 +108,6 @@ def _end_notes(end: ProcessEnd, timeout_s: float, *, has_output: bool) -> list[s
         notes.append(f"exit code {end.code}, no output")
     elif end.code:
         notes.append(f"exit code {end.code}")
-    if end.left_over:
-        notes.append("processes it left in the background were ended")
     return notes
 
 
