@@ -175,9 +175,7 @@ async def test_all_temporary_directories_together_have_a_largest_size(
 
 async def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
     ended, _ = await run(
-        limited(file_bytes=1_000_000),
-        tmp_path,
-        "head -c 9000000 /dev/zero > large",
+        limited(file_bytes=1_000_000), tmp_path, "head -c 9000000 /dev/zero > large"
     )
     assert ended.code != 0
     assert (tmp_path / "large").stat().st_size <= 1_000_000

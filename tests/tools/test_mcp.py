@@ -293,11 +293,7 @@ async def test_a_server_that_can_not_be_sandboxed_is_not_started(
     monkeypatch.setenv("PATH", str(tmp_path))
     line = f"touch {tmp_path}/started; exit 1"
     server = McpServer(
-        "t",
-        command="/bin/sh",
-        args=["-c", line],
-        cwd=tmp_path,
-        sandbox=Sandbox(),
+        "t", command="/bin/sh", args=["-c", line], cwd=tmp_path, sandbox=Sandbox()
     )
     with pytest.raises(ServerUnavailable, match="not possible"):
         async with server:

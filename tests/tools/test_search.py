@@ -52,10 +52,7 @@ async def test_more_matches_than_the_limit_are_said_to_be_there(root: Path) -> N
 async def test_a_pattern_or_a_glob_that_never_ends_is_stopped(root: Path) -> None:
     (root / "evil").write_text("a" * 60 + "b\n")
     (root / ("a" * 200)).write_text("def")
-    for query in (
-        Query(pattern="(a+)+$"),
-        Query(pattern="def", glob="a*" * 60 + "c"),
-    ):
+    for query in (Query(pattern="(a+)+$"), Query(pattern="def", glob="a*" * 60 + "c")):
         output = await search(root, ".", query, timeout_s=1.0)
         assert (output.is_error, output.outcome) == (True, "timed_out")
         assert "stopped after 1 s" in output.text

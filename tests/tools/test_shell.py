@@ -41,10 +41,7 @@ async def test_a_signal_is_named(tmp_path: Path) -> None:
 async def test_a_command_whose_time_is_up_says_what_it_printed(tmp_path: Path) -> None:
     output = await told("echo begun; sleep 1000", tmp_path, 2)
     assert output == Output(
-        "begun\n[stopped after 2 s; all its processes were ended]",
-        (),
-        True,
-        "timed_out",
+        "begun\n[stopped after 2 s; all its processes were ended]", (), True, "timed_out"
     )
 
 
