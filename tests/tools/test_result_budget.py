@@ -167,6 +167,14 @@ async def test_a_page_may_begin_anywhere(text: str, start: int) -> None:
     assert page.strip() in text
 
 
+async def test_a_page_of_spaces_alone_ends_with_a_whole_character() -> None:
+    """As many bytes are read as a page of other text never has."""
+    context = FakeToolContext()
+    handle = await context.keep((" " * (16 * 1_000 - 1) + "日本").encode())
+    output = await read_result(1_000).run({"handle": handle}, context)
+    assert "\ufffd" not in output.text and '"start": 15999' in output.text
+
+
 async def test_the_reader_asks_how_much_there_is_room_for() -> None:
     rooms = iter([400, 1_000])
     reader = read_result(lambda: next(rooms))
