@@ -36,18 +36,18 @@ class Described(NamedTuple):
 
 def read_docstring(docstring: str | None) -> Described:
     """The description without the parts on parameters and exceptions. Never raises."""
-    reading = _Reading()
+    reader = _DocstringReader()
     lines = [*inspect.cleandoc(docstring or "").splitlines(), ""]
     for line, below in itertools.pairwise(lines):
-        reading.take(line, below)
-    text = "\n".join(" ".join(filter(None, parts)) for parts in reading.kept)
+        reader.take(line, below)
+    text = "\n".join(" ".join(filter(None, parts)) for parts in reader.kept)
     parameters = {
-        name: " ".join(filter(None, parts)) for name, parts in reading.parameters.items()
+        name: " ".join(filter(None, parts)) for name, parts in reader.parameters.items()
     }
     return Described(re.sub(r"\n{3,}", "\n\n", text).strip(), parameters)
 
 
-class _Reading:
+class _DocstringReader:
     """What was read so far. ``texts`` is what a parameter or a field says, while its lines go on."""
 
     def __init__(self) -> None:
