@@ -35,8 +35,9 @@ fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix
 	@uv run ruff format
 
-attack:  ## all attacks at full size, and their tables in the docs; ARGS='--only kills' and others: see tests/hostile
+attack:  ## the hostile provider at full size, then all other attacks; ARGS: see tests/hostile/__main__.py
 	@uv run python -m tests.hostile $(ARGS)
+	@uv run pytest -m second tests/hostile tests/tools tests/relay packages/ullage-server/tests/server/test_guard.py packages/ullage-server/tests/server/test_connections.py
 
 bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench
 	@uv run python -m bench

@@ -92,7 +92,6 @@ LOADED = frozenset({"ullage/__init__.py"})
 
 MODULES: Mapping[str, tuple[str, ...]] = {
     "google-adk": ("google",),
-    "google-re2": ("re2",),
     "langchain": ("langchain", "langchain_core", "pydantic"),
     "mcp": ("mcp", "anyio"),
     "openai-agents": ("agents", "openai"),

@@ -60,15 +60,11 @@ DATABASES: dict[str, Callable[[int], SizedDatabase]] = {
     "a huge part": lambda size: SizedDatabase([USER], [TEXT % (b"x" * size)]),
     "a huge wide part": lambda size: SizedDatabase([USER], [TEXT % _wide(size)]),
     "a huge wide row": lambda size: SizedDatabase(rows=[b'{"text":"%b"}' % _wide(size)]),
-    "a huge wide title": lambda size: SizedDatabase(
-        [USER], [TEXT % b"hi"], title=_wide(size).decode()
-    ),
+    "a huge wide title": lambda size: SizedDatabase([USER], [TEXT % b"hi"], title=_wide(size).decode()),
     "many parts": lambda size: SizedDatabase([USER], [TEXT % b"x"] * (size // 80)),
     "parts of many values": _lists,
     "many messages": lambda size: SizedDatabase([USER] * (size // 80), [TEXT % b"hi"]),
     "many rows": lambda size: SizedDatabase(rows=[b'{"text":"x"}'] * (size // 60)),
-    "many sessions": lambda size: SizedDatabase(
-        [USER], [TEXT % b"hi"], sessions=size // 30
-    ),
-}
+    "many sessions": lambda size: SizedDatabase([USER], [TEXT % b"hi"], sessions=size // 30),
+}  # fmt: skip
 """By what they hold: a session of about so many bytes."""

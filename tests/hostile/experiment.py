@@ -46,24 +46,10 @@ class Patience(NamedTuple):
     after_s: float = 30.0
 
 
-BRIEF = Patience(
-    {
-        "timeout": 1.0,
-        "tries": 1,
-        "max_steps": 5,
-    },
-    bound_s=30.0,
-)
+BRIEF = Patience({"timeout": 1.0, "tries": 1, "max_steps": 5}, bound_s=30.0)
 """For tests: every wait is short and nothing is asked twice. The bound is what a hung test would cost."""
 
-USUAL = Patience(
-    {
-        "timeout": 1.3,
-        "tries": 2,
-        "max_steps": 8,
-    },
-    bound_s=20.0,
-)
+USUAL = Patience({"timeout": 1.3, "tries": 2, "max_steps": 8}, bound_s=20.0)
 """For ``make attack``: short waits, so that every attack can end within 20 s, and everything is asked twice."""
 
 

@@ -1,4 +1,4 @@
-"""One row of the table of hostile behaviours, which the tests, `make attack` and ATTACKS.md all use."""
+"""One row of the table of hostile behaviours, which the tests and `make attack` use."""
 
 from __future__ import annotations
 

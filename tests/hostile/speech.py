@@ -413,12 +413,6 @@ WIRES = (
     HostileWire("messages", "anthropic:claude-fable-5-2", "anthropic", MessagesSpeaker),
     HostileWire("responses", "openai:gpt-5.5", "openai", ResponsesSpeaker),
     HostileWire("chat", "openai:gpt-5-mini", "openai", ChatSpeaker, wire="chat"),
-    HostileWire(
-        "generateContent",
-        "google:gemini-3-flash-preview",
-        "gemini",
-        GeminiSpeaker,
-        version="v1beta",
-    ),
-)
+    HostileWire("generateContent", "google:gemini-3-flash-preview", "gemini", GeminiSpeaker, version="v1beta"),
+)  # fmt: skip
 WIRES_BY_NAME = {wire.name: wire for wire in WIRES}

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.database_sizes import DATABASES
-from tests.hostile.log_sizes import (
-    SESSIONS,
-    SizedLog,
-    logs_of,
-    logs_of_copies,
-    shapes,
-)
+from tests.hostile.log_sizes import SESSIONS, SizedLog, logs_of, logs_of_copies, shapes
 from tests.hostile.measuring import peak_mb
 from tests.hostile.reading_costs import ReadingCost, reading_costs
 from tests.server.served import process

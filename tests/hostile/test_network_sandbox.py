@@ -48,11 +48,7 @@ def place(
     home = tmp_path_factory.mktemp("home")
     data, root = home / request.param, home / "root"
     root.mkdir()
-    environment = {
-        "ULLAGE_DATA": str(data),
-        "HOME": str(home),
-        "ANTHROPIC_API_KEY": "x",
-    }
+    environment = {"ULLAGE_DATA": str(data), "HOME": str(home), "ANTHROPIC_API_KEY": "x"}
     agent = Agent(
         "anthropic:claude-haiku-4-5",
         store=data / "s.db",

@@ -20,13 +20,7 @@ from typing import Any, Final, NamedTuple
 from tests.promises.stage import ADDRESSES, KEYS
 from ullage import tool
 from ullage.errors import UllageError
-from ullage.events import (
-    CompactionCommitted,
-    Event,
-    Pruned,
-    ReasoningRefused,
-    TurnEnded,
-)
+from ullage.events import CompactionCommitted, Event, Pruned, ReasoningRefused, TurnEnded
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.turn_instructions import TurnContext

@@ -48,10 +48,7 @@ def working(folder: Path, per_minute: int) -> Iterator[tuple[Server, Machines]]:
     with (
         running(story(per_minute)) as simulator,
         machines(
-            simulator.url("anthropic"),
-            folder,
-            server=OPTIONS,
-            workers=(OPTIONS, OPTIONS),
+            simulator.url("anthropic"), folder, server=OPTIONS, workers=(OPTIONS, OPTIONS)
         ) as many,
     ):
         send_all(many)

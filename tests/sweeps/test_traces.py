@@ -27,10 +27,7 @@ def until(collector: Collector, *names: str) -> list[CollectedSpan]:
 def test_the_trace_of_a_request_continues_at_the_worker_and_at_the_one_that_takes_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        running(script(STORY, delay_s=0.06)) as simulator,
-        collecting() as collector,
-    ):
+    with running(script(STORY, delay_s=0.06)) as simulator, collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "200")
         with machines(

@@ -31,9 +31,7 @@ WIRES = (
         "anthropic",
         params={"max_tokens": 12_000, "thinking": {"type": "adaptive"}},
     ),
-    Wire(
-        "responses", "openai:gpt-5.5", "openai", params={"reasoning": {"summary": "auto"}}
-    ),
+    Wire("responses", "openai:gpt-5.5", "openai", params={"reasoning": {"summary": "auto"}}),
     Wire("chat", "openai:gpt-5-mini", "openai", "chat"),
     Wire(
         "gemini",
@@ -42,7 +40,7 @@ WIRES = (
         params={"generationConfig": {"thinkingConfig": {"includeThoughts": True}}},
     ),
     Wire("deepseek", "deepseek:deepseek-reasoner", "deepseek"),
-)
+)  # fmt: skip
 
 STORY = (
     "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. "

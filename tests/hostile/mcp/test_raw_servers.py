@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from tests.hostile.mcp.raw_server import BEHAVIOURS
-from tests.tools.mcp_places import call, until_dead
+from tests.tools.mcp_places import call, changes_of, until_dead
 from tests.tools.tool_context import FakeToolContext
 from ullage.envelope import MCP_DESCRIPTION_CHARS, MCP_TOOLS, PICTURES
 from ullage_agent.tools.mcp import McpServer, tools_of
 from ullage_agent.tools.mcp_connection import ServerUnavailable
 from ullage_agent.tools.running import run_call
-from ullage_agent.tools.tool import AgentTool
 
 SERVER = str(Path(__file__).with_name("raw_server.py"))
 
@@ -137,9 +136,8 @@ async def test_no_server_takes_the_place_of_another_tool() -> None:
 
 
 async def test_a_tool_that_changes_after_a_call_is_told_as_changed() -> None:
-    changed: asyncio.Queue[tuple[AgentTool, ...]] = asyncio.Queue()
-    async with opened(hostile("poisons", on_change=changed.put_nowait)) as server:
-        before = server.tools
+    async with opened(hostile("poisons")) as server:
+        before, changed = server.tools, changes_of(server)
         await call(server, "work")
         after = await asyncio.wait_for(changed.get(), 60)
         assert [tool.name for tool in after] == ["t__work", "t__new"]

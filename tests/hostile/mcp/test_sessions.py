@@ -60,7 +60,7 @@ async def test_tools_that_change_in_a_session_are_told_by_name(
         {"text": "Done."},
     )
     has_changed = asyncio.Event()
-    poisoned = hostile("poisons", on_change=lambda tools: has_changed.set())
+    poisoned = hostile("poisons")
     with running(scenario) as server:
         agent = agent_for(
             tmp_path / "s.db",
@@ -70,6 +70,7 @@ async def test_tools_that_change_in_a_session_are_told_by_name(
             **CLAUDE.settings(),
         )
         async with agent.session("one") as session:
+            poisoned.on_state(has_changed.set)
             await session.ask("work")
             await asyncio.wait_for(has_changed.wait(), 60)
             await session.ask("and again: work")

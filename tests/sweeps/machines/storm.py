@@ -86,10 +86,7 @@ async def storm(machines: Cluster, seed: str, kills: int, tally: Tally) -> None:
 
 
 async def used(
-    machines: Cluster,
-    meanwhile: Coroutine[Any, Any, None],
-    seed: str,
-    tally: Tally,
+    machines: Cluster, meanwhile: Coroutine[Any, Any, None], seed: str, tally: Tally
 ) -> None:
     """People use the cluster until ``meanwhile`` has ended, and all is judged at rest."""
     people = [

@@ -263,19 +263,15 @@ PROCESSES: Final[Sequence[Attempt]] = (
             python=True),
     Attempt("take a descriptor of another process", "os.pidfd_open(int(os.environ['VICTIM']))\nprint('ESCAPED')",
             python=True),
-    Attempt("send a signal to a process outside", "kill -9 $VICTIM",
-            left=lambda world: _is_dead(world.victim)),
+    Attempt("send a signal to a process outside", "kill -9 $VICTIM", left=lambda world: _is_dead(world.victim)),
     Attempt("limit a process outside", "import resource\nresource.prlimit(int(os.environ['VICTIM']), "
             "resource.RLIMIT_NOFILE, (1, 1))\nprint('ESCAPED')", python=True),
     Attempt("find an open descriptor of the parent", "import stat\nfor number in range(3, 256):\n    try:\n"
             "        found = os.fstat(number)\n    except OSError:\n        continue\n"
             "    print('ESCAPED', number, oct(found.st_mode))", python=True),
-    Attempt("a child that leaves session and group", "setsid sleep $NAP & disown",
-            left=_sleeps),
-    Attempt("a daemon, forked twice", "(setsid sh -c '(sleep $NAP &) &' &)",
-            left=_sleeps),
-    Attempt("a daemon without environment", "(env -i setsid nohup sleep $NAP >/dev/null 2>&1 &)",
-            left=_sleeps),
+    Attempt("a child that leaves session and group", "setsid sleep $NAP & disown", left=_sleeps),
+    Attempt("a daemon, forked twice", "(setsid sh -c '(sleep $NAP &) &' &)", left=_sleeps),
+    Attempt("a daemon without environment", "(env -i setsid nohup sleep $NAP >/dev/null 2>&1 &)", left=_sleeps),
     Attempt("gain rights by a setuid program", "import ctypes\nif ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) != 1:\n"
             "    print('ESCAPED')", python=True),
     Attempt("a user namespace", "unshare -U true && echo ESCAPED; unshare -Ur sh -c 'echo ESCAPED'"),

@@ -17,6 +17,7 @@ from typing import Any
 from tests.tools.tool_context import FakeToolContext
 from ullage_agent.tools.mcp import McpServer
 from ullage_agent.tools.running import CallResult, run_call
+from ullage_agent.tools.tool import AgentTool
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 OLD_SERVER = str(Path(__file__).with_name("mcp_old_server.py"))
@@ -51,6 +52,13 @@ def serving(port: int, **env: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.kill()
         process.wait()
+
+
+def changes_of(server: McpServer) -> asyncio.Queue[tuple[AgentTool, ...]]:
+    """The server's tools, each time that they have changed."""
+    changes: asyncio.Queue[tuple[AgentTool, ...]] = asyncio.Queue()
+    server.on_state(lambda: changes.put_nowait(server.tools))
+    return changes
 
 
 async def call(server: McpServer, name: str, **arguments: Any) -> CallResult:

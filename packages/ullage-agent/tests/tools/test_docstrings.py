@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,17 +91,10 @@ def test_text_behind_a_google_section_is_kept() -> None:
     assert described == ("Do it.\n\nMind the gap.", {"a": "One."})
 
 
-@pytest.mark.parametrize(
-    ("docstring", "text"),
-    [(None, ""), ("", ""), ("One line: with a colon.", "One line: with a colon.")],
-)
-def test_any_other_text_is_the_description(docstring: str | None, text: str) -> None:
-    assert read_docstring(docstring) == (text, {})
-
-
-def test_an_example_with_a_colon_is_no_section() -> None:
-    text = "Say it.\n\nNote that:\nthis stays."
-    assert read_docstring(text) == (text, {})
+def test_any_other_text_is_the_description() -> None:
+    assert read_docstring(None) == read_docstring("") == ("", {})
+    for text in ("One line: with a colon.", "Say it.\n\nNote that:\nthis stays."):
+        assert read_docstring(text) == (text, {})
 
 
 @given(st.text(alphabet="aAr:gs-\n \t*().@P", max_size=200))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import mmap
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +19,6 @@ from tests.tools.escapes import (
     outcome,
     world_in,
 )
-from ullage_agent.tools.launcher import SCAN_S
 from ullage_agent.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage_agent.tools.sandbox import CommandLimits, Sandbox
 from ullage_agent.tools.tool import ToolError
@@ -88,9 +85,8 @@ async def all_end(sandbox: Sandbox, root: Path, seconds: str) -> None:
         f"env -i setsid sleep {seconds}",
     )
     line = f"for each in $(seq 20); do {' & '.join(forms)} & done; wait -n; sleep 0.3; echo begun"
-    ended, printed = await run(sandbox, root, line, timeout_s=60)
+    _, printed = await run(sandbox, root, line, timeout_s=60)
     assert "begun" in printed
-    assert ended.left_over
     assert not sleeping(seconds)
 
 
@@ -130,79 +126,14 @@ async def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
     assert not ended.timed_out
 
 
-async def test_memory_of_many_processes_is_counted_together(tmp_path: Path) -> None:
-    hold = "head -c 60000000 /dev/zero | tail -c 60000000 | (sleep 30; cat) > /dev/null &"
-    ended, _ = await run(
-        limited(memory_bytes=150_000_000),
-        tmp_path,
-        hold * 5 + "wait",
-        timeout_s=60,
-    )
-    assert ended.exceeded == "memory"
-
-
 async def test_one_process_can_not_take_all_memory(tmp_path: Path) -> None:
     line = "head -c 900000000 /dev/zero | tail -c 900000000 > /dev/null; echo ${PIPESTATUS[1]}"
     ended, printed = await run(limited(memory_bytes=100_000_000), tmp_path, line)
     assert ended.exceeded == "memory" or printed.splitlines()[-1] != "0"
 
 
-async def test_memory_that_is_shared_is_counted(tmp_path: Path) -> None:
-    """Also while another program gives back more than the command takes, so that the machine has not less free."""
-    (tmp_path / "take.py").write_text(
-        "import mmap, os, time\nopen('begun', 'w')\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
-        "held = mmap.mmap(-1, 1200 << 20)\nfor at in range(0, 1200 << 20, 4096):\n    held[at] = 1\ntime.sleep(60)\n"
-    )
-    sandbox = Sandbox(
-        limits=CommandLimits(memory_bytes=300 << 20),
-        readable=(Path(sys.base_prefix),),
-    )
-    with mmap.mmap(-1, 2000 << 20) as other:
-        for at in range(0, len(other), mmap.PAGESIZE):
-            other[at] = 1
-        line = f"{PYTHON} -I -S take.py"
-        command = asyncio.create_task(run(sandbox, tmp_path, line, timeout_s=60))
-        while not (tmp_path / "begun").exists() and not command.done():
-            await asyncio.sleep(0.01)
-    (tmp_path / "go").touch()
-    ended, printed = await command
-    assert ended.exceeded == "memory", printed
-
-
-@pytest.mark.parametrize(
-    "take",
-    [
-        "held = bytearray(100 << 20)",
-        "held = mmap.mmap(-1, 100 << 20)",
-        "file = os.memfd_create('a')\nos.truncate(file, 150 << 20)\nheld = mmap.mmap(file, 150 << 20)",
-    ],
-    ids=["copied on write", "mmap", "mapped and open"],
-)
-async def test_memory_that_forked_processes_share_counts_once(
-    take: str, tmp_path: Path
-) -> None:
-    """Also while another program takes as much as the command may: that is not the command's."""
-    (tmp_path / "share.py").write_text(
-        f"import mmap, os, time\n{take}\nfor at in range(0, len(held), 4096):\n    held[at] = 1\n"
-        "for _ in range(6):\n    if os.fork() == 0:\n        sum(held[::4096])\n        time.sleep(2.5)\n"
-        "        os._exit(0)\nopen('begun', 'w')\nfor _ in range(6):\n    os.wait()\n"
-    )
-    sandbox = Sandbox(
-        limits=CommandLimits(memory_bytes=300 << 20),
-        readable=(Path(sys.base_prefix),),
-    )
-    command = asyncio.create_task(run(sandbox, tmp_path, f"{PYTHON} -I -S share.py"))
-    while not (tmp_path / "begun").exists() and not command.done():
-        await asyncio.sleep(0.01)
-    with mmap.mmap(-1, 800 << 20) as other:
-        for at in range(0, len(other), mmap.PAGESIZE):
-            other[at] = 1
-        ended, printed = await command
-    assert ended.exceeded == "", printed
-
-
 async def test_many_processes_keep_no_command_from_its_end(tmp_path: Path) -> None:
-    """The launcher looks at all of them, and has to end daemons without environment within ten seconds."""
+    """The launcher has to end daemons without environment within ten seconds."""
     (tmp_path / "fork.py").write_text(
         "import os, time\nfor _ in range(900):\n    if os.fork() == 0:\n"
         "        os.setsid()\n        time.sleep(91783)\nprint('begun', flush=True)\ntime.sleep(91783)\n"
@@ -216,7 +147,6 @@ async def test_many_processes_keep_no_command_from_its_end(tmp_path: Path) -> No
     )
     while b"begun" not in printed and not command.done():
         await asyncio.sleep(0.05)
-    await asyncio.sleep(2 * SCAN_S)  # the launcher looks at them now
     command.cancel()
     with pytest.raises(asyncio.CancelledError):
         await command
@@ -232,35 +162,6 @@ def running_of(argument: str) -> list[int]:
     return found
 
 
-UNTRACEABLE = """
-import ctypes, mmap, os, signal, sys
-from ullage_agent.tools import launcher
-if os.getuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-reading, writing = os.pipe()
-pid = os.fork()
-if pid == 0:
-    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
-    held = mmap.mmap(-1, 50 << 20)
-    for at in range(0, len(held), 4096):
-        held[at] = 1
-    os.write(writing, b"x")
-    signal.pause()
-os.read(reading, 1)
-print(launcher.memory_of(pid, is_divided=True))
-os.kill(pid, signal.SIGKILL)
-"""
-
-
-def test_shared_memory_of_a_process_that_forbids_to_be_traced_is_counted() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", UNTRACEABLE], capture_output=True, text=True, check=True
-    )
-    assert int(ended.stdout) >= 50 << 20
-
-
 async def test_all_temporary_directories_together_have_a_largest_size(
     tmp_path: Path,
 ) -> None:
@@ -274,9 +175,7 @@ async def test_all_temporary_directories_together_have_a_largest_size(
 
 async def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
     ended, _ = await run(
-        limited(file_bytes=1_000_000),
-        tmp_path,
-        "head -c 9000000 /dev/zero > large",
+        limited(file_bytes=1_000_000), tmp_path, "head -c 9000000 /dev/zero > large"
     )
     assert ended.code != 0
     assert (tmp_path / "large").stat().st_size <= 1_000_000

@@ -3,7 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from ullage_agent.tools.file_access import file_access_of, store_files
+from ullage_agent.tools.file_access import FileAccess, file_access_of, store_files
+from ullage_agent.tools.protected_paths import is_below
+
+
+def sees(reach: FileAccess, path: Path) -> bool:
+    places = (*reach.places, *reach.readable)
+    return is_below(path, places) and not is_below(path, reach.hidden)
+
+
+def writes(reach: FileAccess, path: Path) -> bool:
+    return is_below(path, reach.places) and not is_below(
+        path, (*reach.hidden, *reach.closed)
+    )
 
 
 @pytest.fixture
@@ -20,17 +32,17 @@ def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(
 ) -> None:
     reach = file_access_of(home / "project", home=home)
     assert (
-        reach.sees(home / ".cargo/bin/cargo")
-        and reach.sees(home / "project/a")
-        and reach.sees(Path("/usr/bin/env"))
+        sees(reach, home / ".cargo/bin/cargo")
+        and sees(reach, home / "project/a")
+        and sees(reach, Path("/usr/bin/env"))
     )
     assert not any(
-        reach.sees(home / name)
+        sees(reach, home / name)
         for name in (".ssh/id", ".config/gh/hosts.yml", ".cargo/credentials", "b")
     )
-    assert reach.writes(home / "project/a")
-    assert not reach.writes(home / ".cargo/bin/cargo") and not reach.writes(
-        Path("/usr/bin/env")
+    assert writes(reach, home / "project/a")
+    assert not writes(reach, home / ".cargo/bin/cargo") and not writes(
+        reach, Path("/usr/bin/env")
     )
 
 
@@ -39,8 +51,8 @@ def test_a_home_directory_on_the_search_path_opens_nothing(home: Path) -> None:
     reach = file_access_of(
         home / "project", home=home, search_path=f"{home}:{home}/tools:.:/"
     )
-    assert reach.sees(home / "tools/a")
-    assert not reach.sees(home / ".ssh/id")
+    assert sees(reach, home / "tools/a")
+    assert not sees(reach, home / ".ssh/id")
 
 
 def test_a_place_that_holds_the_home_directory_can_not_be_confined(home: Path) -> None:
@@ -58,8 +70,8 @@ def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
     for name in ("s.db", "s.db-wal", "other"):
         (home / "project" / name).touch()
     reach = file_access_of(home / "project", home=home, hidden=store_files(store))
-    assert not reach.sees(store) and not reach.sees(home / "project/s.db-wal")
-    assert reach.sees(home / "project/other")
+    assert not sees(reach, store) and not sees(reach, home / "project/s.db-wal")
+    assert sees(reach, home / "project/other")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +85,7 @@ def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
 def test_secrets_of_toolchains_are_not_seen(name: str, home: Path) -> None:
     (home / name).parent.mkdir(parents=True)
     (home / name).touch()
-    assert not file_access_of(home / "project", home=home).sees(home / name)
+    assert not sees(file_access_of(home / "project", home=home), home / name)
 
 
 def test_programs_of_toolchains_are_seen(home: Path) -> None:
@@ -86,12 +98,12 @@ def test_programs_of_toolchains_are_seen(home: Path) -> None:
     )
     for name in names:
         (home / name).mkdir(parents=True)
-        assert file_access_of(home / "project", home=home).sees(home / name / "a")
+        assert sees(file_access_of(home / "project", home=home), home / name / "a")
 
 
 def test_what_only_root_may_read_is_hidden_from_root(home: Path) -> None:
     reach = file_access_of(home / "project", home=home)
-    assert reach.sees(Path("/etc/passwd"))
-    assert reach.sees(Path("/etc/shadow")) is (
+    assert sees(reach, Path("/etc/passwd"))
+    assert sees(reach, Path("/etc/shadow")) is (
         os.geteuid() != 0
     )  # from others its permissions hide it

@@ -21,7 +21,6 @@ def found(root: Path, **more: Any) -> list[dict[str, Any]]:
         "context": 0,
         "limit": 100,
         "ignored": [".git"],
-        "library": "",
     }
     try:
         return list(main(request | {"directory": directory, "name": "."} | more))

@@ -11,6 +11,7 @@ import ullage
 from tests.tools.mcp_places import (
     OLD_SERVER,
     call,
+    changes_of,
     free_port,
     is_alive,
     on_stdio,
@@ -21,7 +22,6 @@ from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer
 from ullage_agent.tools.mcp_connection import ServerUnavailable
 from ullage_agent.tools.sandbox import Sandbox
-from ullage_agent.tools.tool import AgentTool
 
 
 async def test_tools_are_listed_page_by_page_under_names_of_their_own() -> None:
@@ -71,35 +71,18 @@ async def test_calls_over_http_give_the_same() -> None:
 
 
 async def test_tools_that_change_are_listed_again_and_told() -> None:
-    changed: asyncio.Queue[tuple[AgentTool, ...]] = asyncio.Queue()
-    async with on_stdio(on_change=changed.put_nowait) as server:
+    async with on_stdio() as server:
+        changed = changes_of(server)
         await call(server, "grow")
         assert len(await changed.get()) == 14
         assert (await call(server, "grown", text="new")).output.text == "new"
 
 
 async def test_an_older_server_is_spoken_to_as_well() -> None:
-    changed: asyncio.Queue[tuple[AgentTool, ...]] = asyncio.Queue()
-    server = McpServer(
-        "t", command=sys.executable, args=[OLD_SERVER], on_change=changed.put_nowait
-    )
-    async with server:
+    async with McpServer("t", command=sys.executable, args=[OLD_SERVER]) as server:
+        changed = changes_of(server)
         assert (await call(server, "change")).output.text == "changed"
         assert [tool.name for tool in await changed.get()] == ["t__change", "t__more"]
-
-
-@pytest.mark.sweep
-async def test_a_listener_that_fails_harms_nobody() -> None:
-    told = asyncio.Event()
-
-    def fail(tools: tuple[AgentTool, ...]) -> None:
-        told.set()
-        raise ValueError("no")
-
-    async with on_stdio(on_change=fail) as server:
-        await call(server, "grow")
-        await told.wait()
-        assert (await call(server, "echo", text="on")).output.text == "on"
 
 
 async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_started_again() -> (
@@ -310,11 +293,7 @@ async def test_a_server_that_can_not_be_sandboxed_is_not_started(
     monkeypatch.setenv("PATH", str(tmp_path))
     line = f"touch {tmp_path}/started; exit 1"
     server = McpServer(
-        "t",
-        command="/bin/sh",
-        args=["-c", line],
-        cwd=tmp_path,
-        sandbox=Sandbox(),
+        "t", command="/bin/sh", args=["-c", line], cwd=tmp_path, sandbox=Sandbox()
     )
     with pytest.raises(ServerUnavailable, match="not possible"):
         async with server:

@@ -22,7 +22,7 @@ def test_every_kind_of_content_is_given_or_described() -> None:
     output = as_output(types.CallToolResult(content=mixed()))
     assert output.text.splitlines() == [
         "first",
-        "[a resource, file:///a.txt (a.txt, text/plain, 1,234 bytes): notes]",
+        "[a resource, file:///a.txt (a.txt): notes]",
         "[mem://b]",
         "inside",
         "[mem://c: application/zip, 3 bytes]",
@@ -43,18 +43,10 @@ def test_every_kind_of_content_is_given_or_described() -> None:
             types.CallToolResult(content=[], is_error=True),
             Output("(the tool failed and says no more)", is_error=True),
         ),
-        (
-            types.CallToolResult(content=[], structured_content={"a": 1}),
-            Output('{"a":1}'),
-        ),
-        (
-            types.CallToolResult(
-                content=[types.TextContent(text="one")], structured_content={"a": 1}
-            ),
-            Output("one"),
-        ),
+        (types.CallToolResult(content=[], structured_content={"a": 1}), Output('{"a":1}')),
+        (types.CallToolResult(content=[types.TextContent(text="one")], structured_content={"a": 1}), Output("one")),
     ],
-)
+)  # fmt: skip
 def test_structured_content_is_given_where_there_is_no_text(
     result: types.CallToolResult, output: Output
 ) -> None:

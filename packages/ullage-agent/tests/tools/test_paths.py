@@ -198,7 +198,6 @@ def test_no_path_and_no_links_lead_out(
         except ToolError:
             return
         assert found == b"inside"
-        assert Path(f"{root}/{path}").read_bytes() == b"inside"
 
 
 def test_a_narrower_root_that_becomes_a_link_leads_nowhere(root: Path) -> None:

@@ -12,8 +12,9 @@ from tests.descriptors import HOLD_MANY
 from ullage_agent.tools.processes import (
     MARK,
     ProcessEnd,
-    ProcessGroup,
     ProcessSpec,
+    end_marked,
+    marked,
     run_command,
 )
 
@@ -58,7 +59,7 @@ async def written(tmp_path: Path, count: int) -> None:
 
 async def test_both_streams_come_in_the_order_they_were_written(tmp_path: Path) -> None:
     ended, printed = await run("echo one; echo two >&2; echo three; exit 3", tmp_path)
-    assert ended == ProcessEnd(3, False, False)
+    assert ended == ProcessEnd(3, False)
     assert printed == b"one\ntwo\nthree\n"
 
 
@@ -86,7 +87,7 @@ async def test_what_is_left_in_the_background_ends_with_the_command(
     tmp_path: Path,
 ) -> None:
     ended, printed = await run("sleep 1000 & echo $! > pid; echo done", tmp_path)
-    assert ended == ProcessEnd(0, False, True)
+    assert ended == ProcessEnd(0, False)
     assert printed == b"done\n"
     assert not any(map(is_alive, pids(tmp_path)))
 
@@ -200,9 +201,10 @@ async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
     other = await asyncio.create_subprocess_exec(
         "sleep", "1000", env={MARK: "m2"}, start_new_session=True
     )
-    group = ProcessGroup(None, "m1")
-    assert group.is_alive(strays=True)
-    await group.end(strays=True)
+    while not marked("m1"):
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(end_marked, "m1", term_s=5.0)
+    assert not marked("m1")
     assert await process.wait() == -15
     assert is_alive(other.pid)
     other.kill()

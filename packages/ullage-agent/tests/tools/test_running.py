@@ -107,16 +107,13 @@ def test_strings_in_arguments_are_valid_unicode() -> None:
         (ValueError("no such city"), "it failed: ValueError: no such city"),
         (KeyError(), "it failed: KeyError"),
         (ToolError("The city is closed."), "The city is closed."),
-        (
-            ExceptionGroup("two", [ValueError("a"), OSError("b")]),
-            "ValueError: a\n- OSError: b",
-        ),
+        (ExceptionGroup("two", [ValueError("a"), OSError("b")]), "ValueError: a\n- OSError: b"),
         (SystemExit(3), "it failed: it asked the program to exit (3)."),
         (asyncio.CancelledError(), "it failed: it cancelled itself."),
         (StopIteration("x"), "it failed: RuntimeError: coroutine raised StopIteration"),
         (RecursionError("deep"), "it failed: RecursionError: deep"),
     ],
-)
+)  # fmt: skip
 async def test_what_a_tool_raises_is_a_result_with_its_type_and_message(
     error: BaseException, text: str
 ) -> None:

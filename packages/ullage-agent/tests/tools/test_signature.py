@@ -110,19 +110,13 @@ def test_a_number_in_quotes_is_a_number_where_no_text_is_asked_for() -> None:
         ({"city": 1}, "argument 'city': Expected `str`, got `int`"),
         ({"city": "a", "days": "soon"}, "argument 'days': Expected `int`, got `str`"),
         ({"city": "a", "unit": "k"}, "argument 'unit': Invalid enum value 'k'"),
-        (
-            {"city": "a", "point": {}},
-            "argument 'point': Object missing required field `x`",
-        ),
-        (
-            {"city": "a", "point": {"x": []}},
-            "argument 'point': Expected `int`, got `array` - at `$.x`",
-        ),
+        ({"city": "a", "point": {}}, "argument 'point': Object missing required field `x`"),
+        ({"city": "a", "point": {"x": []}}, "argument 'point': Expected `int`, got `array` - at `$.x`"),
         ({"city": "a", "where": 1}, "argument 'where': Expected"),
         ({"city": "a", "town": "b"}, "there is no argument 'town'"),
         ({"city": "a", "session": {}}, "there is no argument 'session'"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_argument_is_named_with_the_reason(
     given: dict[str, Any], said: str
 ) -> None:

@@ -2,16 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.messages import clean_text
-from ullage_agent.tools import truncation
-from ullage_agent.tools.truncation import (
-    PIECE,
-    clean_pieces,
-    encode_pieces,
-    head_of,
-    tail_of,
-    whole_characters,
-)
+from ullage_agent.tools.truncation import head_of, tail_of, whole_characters
 
 
 def length(text: str) -> float:
@@ -52,30 +43,3 @@ def test_bytes_cut_anywhere_give_whole_characters(text: str, at: int) -> None:
 @given(data=st.binary(max_size=12))
 def test_bytes_that_are_no_text_lose_at_most_three(cut: str, data: bytes) -> None:
     assert len(data) - len(whole_characters(data, cut=cut)) <= 3  # type: ignore[arg-type]
-
-
-odd = st.text(
-    st.sampled_from(["a", "é", "\0", "\ud83d", "\ude00", "😀", "\n"]), max_size=12
-)
-
-
-@given(odd, st.integers(0, 12), odd)
-def test_pieces_are_cleaned_as_the_whole_is(start: str, before: int, end: str) -> None:
-    text = start + "x" * (PIECE - len(start) - before) + end
-    assert clean_pieces(text) == clean_text(text)
-
-
-def test_text_without_fault_is_the_same_object() -> None:
-    text = "a" * (2 * PIECE)
-    assert clean_pieces(text).text is text
-
-
-@given(st.text(max_size=20), st.integers(0, 20))
-def test_pieces_are_encoded_as_the_whole_is(text: str, before: int) -> None:
-    whole = "ä" * (PIECE - before) + text
-    assert encode_pieces(whole) == whole.encode()
-
-
-def test_no_pair_of_surrogates_is_cut() -> None:
-    pieces = list(truncation._pieces("a" * (PIECE - 1) + "\ud83d\ude00"))
-    assert pieces[0].endswith("\ud83d\ude00")

@@ -200,11 +200,7 @@ PAGE, CASK = Page(title="P"), Cask("a")
 
 def test_defaults_of_every_type_stand_in_the_schema() -> None:
     @tool
-    def give(
-        page: Page = PAGE,
-        cask: Cask = CASK,
-        place: Path = Path("/tmp"),
-    ) -> None:
+    def give(page: Page = PAGE, cask: Cask = CASK, place: Path = Path("/tmp")) -> None:
         """Give."""
 
     properties = json.loads(bytes(give.declaration.schema))["properties"]

@@ -168,22 +168,13 @@ def test_a_tool_that_is_named_is_called_with_arguments_that_work(
 
 
 @pytest.mark.program
-def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(
-    tmp_path: Path, data: Path
-) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "own.md").write_text("a line of my own\n")
-    (tmp_path / "mine" / ".env").write_text("KEY=hunter2\n")
-    done = ullage(
-        tmp_path,
-        "chat",
-        "--simulate",
-        "--root",
-        str(tmp_path / "mine"),
-        said="one\ntwo\n",
-    )
-    assert "a line of my own" in done.stdout
-    assert "hunter2" not in done.stdout + done.stderr
+def test_of_a_named_root_nothing_is_read_unasked(tmp_path: Path, data: Path) -> None:
+    root = tmp_path / "mine"
+    root.mkdir()
+    (root / "own.md").write_text("a line of my own\n")
+    done = ullage(tmp_path, "chat", "--simulate", "--root", str(root), said="one\n")
+    assert "You said: one" in done.stdout
+    assert "a line of my own" not in done.stdout + done.stderr
     assert not (data / "simulated" / "cellar").exists()
 
 

@@ -98,26 +98,22 @@ ANTHROPIC_CASES: dict[str, Maker] = {
         compaction(compaction={**SUMMARIZE, "instructions": "x" * 16_384}),
     ),
     "compaction_with": _with("stop_sequences", stop_sequences=["END"]),
-    "compaction_nothing_to_summarize": _fixed(
-        "messages: there is nothing to summarize", compaction(messages=[])
-    ),
+    "compaction_nothing_to_summarize": _fixed("messages: there is nothing to summarize", compaction(messages=[])),
     "compaction_twice": twice,
     "compaction_block_misplaced": misplaced,
     "compaction_signature_invalid": altered_signature,
     "compaction_content_mismatch": altered_content,
-}
+}  # fmt: skip
 
 FURTHER_CASES: dict[str, Maker] = {
     "context_management": _with("context_management", context_management={"edits": []}),
-    "output_config": _with(
-        "output_config.format", output_config={"format": {"type": "json_schema"}}
-    ),
+    "output_config": _with("output_config.format", output_config={"format": {"type": "json_schema"}}),
     "tool_choice": _with(
         "tool_choice",
         tools=[{"name": "look", "input_schema": {"type": "object"}}],
         tool_choice={"type": "any"},
     ),
-}
+}  # fmt: skip
 """All that can't go with a compaction; the first is in the table above."""
 
 

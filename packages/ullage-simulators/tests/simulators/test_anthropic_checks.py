@@ -114,9 +114,7 @@ def deferred(talk: Talk, *messages: Body, **tool: Any) -> int:
     return int(talk.ok("anthropic", count)["input_tokens"])
 
 
-def test_a_deferred_tool_is_billed_from_where_it_is_first_referred_to(
-    talk: Talk,
-) -> None:
+def test_a_deferred_tool_is_billed_from_where_it_is_first_referred_to(talk: Talk) -> None:
     call = {"type": "tool_use", "id": "t1", "name": "get_weather", "input": {}}
     loop = [HI, {"role": "assistant", "content": [call]}]
     found = {"type": "tool_reference", "tool_name": "later"}

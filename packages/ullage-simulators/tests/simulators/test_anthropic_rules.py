@@ -206,9 +206,7 @@ CASES: dict[str, Maker] = {
         "The request body is not valid JSON: no low surrogate in string: line 1 column 18 (char 17)",
         Ask(PATH, {}, raw=b'{"model": "\\ud83d"}'),
     ),
-    "body_too_large": of(
-        "Request exceeds the maximum size", ask(user("x" * 32_000_001)), status=413
-    ),
+    "body_too_large": of("Request exceeds the maximum size", ask(user("x" * 32_000_001)), status=413),
     "key_missing": of(
         "x-api-key header is required",
         ask()._replace(headers={"x-api-key": None, "authorization": None}),
@@ -226,9 +224,7 @@ CASES: dict[str, Maker] = {
         ask(max_tokens=1),
     ),
     "field_unknown": of("mesages: Extra inputs are not permitted", ask(mesages=[])),
-    "malformed": of(
-        "messages: a field has a value of the wrong type", ask(messages=["hello"])
-    ),
+    "malformed": of("messages: a field has a value of the wrong type", ask(messages=["hello"])),
     "not_a_list": of("messages: Input should be a valid list", ask(messages="hello")),
     "no_messages": of("messages: at least one message is required", ask(messages=[])),
     "role_unknown": of(
@@ -261,11 +257,7 @@ CASES: dict[str, Maker] = {
         ask(user(" \n")),
         ask(user(" x")),
     ),
-    "content_empty": of(
-        "messages.0: user messages must have non-empty content",
-        ask(user([])),
-        ask(user("x")),
-    ),
+    "content_empty": of("messages.0: user messages must have non-empty content", ask(user([])), ask(user("x"))),
     "call_without_result": pairs(
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
@@ -320,9 +312,7 @@ CASES: dict[str, Maker] = {
         ask(tools=[{**TOOL, "name": "get.weather"}]),
         ask(tools=[TOOL]),
     ),
-    "tool_name_twice": of(
-        "tools: Tool names must be unique.", ask(tools=[TOOL, TOOL]), ask(tools=[TOOL])
-    ),
+    "tool_name_twice": of("tools: Tool names must be unique.", ask(tools=[TOOL, TOOL]), ask(tools=[TOOL])),
     "prefill": of(
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         ask(user("hi"), assistant("Well"), model="claude-opus-4-6"),
@@ -333,12 +323,8 @@ CASES: dict[str, Maker] = {
         ask(user("hi"), assistant("Well ")),
         ask(user("hi"), assistant("Well")),
     ),
-    "signature_missing": tampered(
-        "messages.1.content.0.thinking.signature: Field required", signature=None
-    ),
-    "signature_invalid": tampered(
-        f"messages.1.content.0: Invalid {SIGNED}", signature="RXh0ZXJuYWw="
-    ),
+    "signature_missing": tampered("messages.1.content.0.thinking.signature: Field required", signature=None),
+    "signature_invalid": tampered(f"messages.1.content.0: Invalid {SIGNED}", signature="RXh0ZXJuYWw="),
     "redacted_invalid": redacted_edited,
     "thinking_edited": tampered(
         "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
@@ -414,7 +400,7 @@ CASES: dict[str, Maker] = {
         ask(user([*[IMAGE] * 20, png(20, 2_001)])),
         ask(user([*[IMAGE] * 20, png(2_000, 2_000)])),
     ),
-}
+}  # fmt: skip
 
 
 LATER: Body = {**TOOL, "name": "later", "defer_loading": True}

@@ -75,9 +75,7 @@ def test_thinking_of_a_model_that_can_be_read_is_kept_and_billed(
     assert second.kept == first.reasoning > 0
 
 
-def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(
-    talk: Talk,
-) -> None:
+def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(talk: Talk) -> None:
     plain = {"anthropic-beta": None}
     given = switched(talk, "claude-opus-5-5", "claude-sonnet-5", **plain)
     assert "input_transformations" not in given
@@ -85,11 +83,7 @@ def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(
 
 @pytest.mark.parametrize(
     ("model", "behavior"),
-    [
-        ("claude-opus-5-5", None),
-        ("claude-opus-5-5", "error"),
-        ("claude-fable-5-2", None),
-    ],
+    [("claude-opus-5-5", None), ("claude-opus-5-5", "error"), ("claude-fable-5-2", None)],
 )
 def test_a_lenient_run_bills_thinking_behind_a_changed_prefix_unless_told_to_refuse(
     model: str, behavior: str | None

@@ -26,11 +26,7 @@ GOOD: dict[str, Ask] = {
             "max_tokens": 2_000,
             "thinking": {"type": "enabled", "budget_tokens": 1_024},
             "system": [{"type": "text", "text": "x"}],
-            "messages": [
-                USER,
-                {"role": "assistant", "content": [{"type": "text", "text": "x"}]},
-                USER,
-            ],
+            "messages": [USER, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, USER],
         },
     ),
     "openai": Ask(
@@ -55,13 +51,7 @@ GOOD: dict[str, Ask] = {
                 {
                     "role": "assistant",
                     "content": None,
-                    "tool_calls": [
-                        {
-                            "id": "a",
-                            "type": "function",
-                            "function": {"name": "f", "arguments": "{}"},
-                        }
-                    ],
+                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
                 },
                 {"role": "tool", "tool_call_id": "a", "content": "x"},
             ],
@@ -73,15 +63,12 @@ GOOD: dict[str, Ask] = {
             "contents": [
                 {"role": "user", "parts": [{"text": "x"}]},
                 {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
-                {
-                    "role": "user",
-                    "parts": [{"functionResponse": {"name": "f", "response": {}}}],
-                },
+                {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
             ],
             "generationConfig": {"thinkingConfig": {"thinkingBudget": 1}},
         },
     ),
-}
+}  # fmt: skip
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, 0, -1, True, "", "x", "\x00", [], [None], {}, {"type": 1}, {"role": []}, 1e400]
 )

@@ -92,14 +92,8 @@ CASES: dict[str, dict[str, Maker]] = {
             ask("openai", model="unheard-of"),
             status=404,
         ),
-        "param_missing": of(
-            "openai",
-            "Missing required parameter: 'messages'.",
-            ask("openai").but(messages=None),
-        ),
-        "param_unknown": of(
-            "openai", "Unknown parameter: 'input'.", ask("openai", input="x")
-        ),
+        "param_missing": of("openai", "Missing required parameter: 'messages'.", ask("openai").but(messages=None)),
+        "param_unknown": of("openai", "Unknown parameter: 'input'.", ask("openai", input="x")),
         "malformed": of(
             "openai",
             "Invalid type: a parameter has a value of the wrong type.",
@@ -192,9 +186,7 @@ CASES: dict[str, dict[str, Maker]] = {
             "Failed to parse the request body as JSON: no low surrogate in string: line 1 column 68 (char 67)",
             Ask(PATH, {}, raw=BAD),
         ),
-        "model_unknown": of(
-            "deepseek", "Model Not Exist", ask("deepseek", model="unheard-of")
-        ),
+        "model_unknown": of("deepseek", "Model Not Exist", ask("deepseek", model="unheard-of")),
         "reasoning_left_out": in_loop(
             "deepseek",
             "The `reasoning_content` in the thinking mode must be passed back to the API.",
@@ -278,7 +270,7 @@ CASES: dict[str, dict[str, Maker]] = {
             ask("azure", stream=True),
         ),
     },
-}
+}  # fmt: skip
 ALL = [(wire, rule) for wire, cases in CASES.items() for rule in cases]
 
 

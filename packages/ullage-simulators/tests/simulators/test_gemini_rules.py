@@ -164,12 +164,8 @@ CASES: dict[str, Maker] = {
         ),
         ask(HI, call(), result()),
     ),
-    "no_contents": of(
-        "* GenerateContentRequest.contents: contents is not specified\n", ask(contents=[])
-    ),
-    "role_unknown": of(
-        "Please use a valid role: user, model.", ask({**HI, "role": "assistant"})
-    ),
+    "no_contents": of("* GenerateContentRequest.contents: contents is not specified\n", ask(contents=[])),
+    "role_unknown": of("Please use a valid role: user, model.", ask({**HI, "role": "assistant"})),
     "parts_empty": of(
         "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
         ask(HI, {"role": "model", "parts": []}, HI),
@@ -220,7 +216,7 @@ CASES: dict[str, Maker] = {
     "signature_missing": signature_missing,
     "signature_corrupt": signature_corrupt,
     "signature_moved": signature_moved,
-}
+}  # fmt: skip
 
 
 def test_every_rule_has_a_case() -> None:

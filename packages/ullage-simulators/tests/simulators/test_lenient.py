@@ -55,18 +55,14 @@ ASSUMED = {
         "compaction_altered",
     ),
     "an unknown parameter of Chat": ("openai", chat(newer=1), "param_unknown"),
-    "an unknown role of Chat": (
-        "openai",
-        chat(messages=[{"role": "newer", "content": "x"}]),
-        "value_unknown",
-    ),
+    "an unknown role of Chat": ("openai", chat(messages=[{"role": "newer", "content": "x"}]), "value_unknown"),
     "an unknown field of Gemini": ("gemini", gemini(newer=1), "field_unknown"),
     "an unknown field in a part": (
         "gemini",
         gemini(contents=[{"parts": [{"text": "x", "newer": 1}]}]),
         "field_unknown",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ASSUMED)

@@ -121,16 +121,8 @@ def test_every_chat_model_of_the_catalogue_is_served_by_its_name() -> None:
 
 
 ECHOES: dict[str, tuple[str, Ask, str]] = {
-    "responses": (
-        "openai",
-        Ask("/responses", {"model": "gpt-5-2025-08-07", "input": "hello"}),
-        "model",
-    ),
-    "chat": (
-        "openai",
-        Ask("/chat/completions", {"model": "gpt-5-2025-08-07", "messages": [HI]}),
-        "model",
-    ),
+    "responses": ("openai", Ask("/responses", {"model": "gpt-5-2025-08-07", "input": "hello"}), "model"),
+    "chat": ("openai", Ask("/chat/completions", {"model": "gpt-5-2025-08-07", "messages": [HI]}), "model"),
     "chat of an unknown model": (
         "vllm",
         Ask("/chat/completions", {"model": "qwen9-max", "messages": [HI]}),
@@ -138,13 +130,10 @@ ECHOES: dict[str, tuple[str, Ask, str]] = {
     ),
     "gemini": (
         "gemini",
-        Ask(
-            "/v1beta/models/gemini-9-preview:generateContent",
-            {"contents": [{"parts": [{"text": "hello"}]}]},
-        ),
+        Ask("/v1beta/models/gemini-9-preview:generateContent", {"contents": [{"parts": [{"text": "hello"}]}]}),
         "modelVersion",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ECHOES)

@@ -25,11 +25,7 @@ def history(talk: Talk, **more: Any) -> list[Body]:
     items += talk.ok("openai", ask(*items, **more))["output"]
     call = items[-1]
     items.append(
-        {
-            "type": "function_call_output",
-            "call_id": call["call_id"],
-            "output": "sunny",
-        }
+        {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
     )
     return [*items, *talk.ok("openai", ask(*items, **more))["output"]]
 

@@ -36,11 +36,7 @@ def get(path: str, method: str = "GET") -> Ask:
 
 def result_of(answer: Body) -> Body:
     call = answer["output"][-1]
-    return {
-        "type": "function_call_output",
-        "call_id": call["call_id"],
-        "output": "sunny",
-    }
+    return {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
 
 
 def chain(talk: Talk, **more: Any) -> tuple[list[Body], list[Body]]:

@@ -161,14 +161,8 @@ CASES: dict[str, Maker] = {
         "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
         Ask(PATH, {}, raw=BAD),
     ),
-    "key_missing": of(
-        RULES["key_missing"].text,
-        ask()._replace(headers={"authorization": None}),
-        status=401,
-    ),
-    "model_unknown": of(
-        "The requested model 'unheard-of' does not exist.", ask(model="unheard-of")
-    ),
+    "key_missing": of(RULES["key_missing"].text, ask()._replace(headers={"authorization": None}), status=401),
+    "model_unknown": of("The requested model 'unheard-of' does not exist.", ask(model="unheard-of")),
     "param_missing": of("Missing required parameter: 'input'.", ask().but(input=None)),
     "param_unknown": of("Unknown parameter: 'messages'.", ask(messages=[])),
     "param_unsupported": of(
@@ -248,7 +242,7 @@ CASES: dict[str, Maker] = {
         ask(max_output_tokens=15),
         ask(max_output_tokens=16),
     ),
-}
+}  # fmt: skip
 
 
 def test_every_rule_has_a_case() -> None:

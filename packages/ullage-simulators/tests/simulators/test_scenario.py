@@ -55,10 +55,7 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"answers": [{"text": 1}]}, "text is str"),
         ({"answers": [{"text": "x", "stop": "end"}]}, "length, filter or refusal"),
         ({"answers": [{"text": "x", "when": {"after": "model"}}]}, "user or tool"),
-        (
-            {"answers": [{"calls": [{"name": "f", "arguments": 1}]}]},
-            "arguments is dict or str",
-        ),
+        ({"answers": [{"calls": [{"name": "f", "arguments": 1}]}]}, "arguments is dict or str"),
         ({"faults": [{"kind": "explode"}]}, "a fault's kind is one of"),
         ({"faults": [{"kind": "cut", "at": -1}]}, "not below 0"),
         ({"faults": [{"kind": "cut", "at": True}]}, "at is int"),
@@ -69,7 +66,7 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"drawn": {"gpt-5": {"factors": 1}}}, "Did you mean 'factor'"),
         ([], "a scenario is a table"),
     ],
-)
+)  # fmt: skip
 def test_what_a_scenario_may_not_say_is_named(content: Any, says: str) -> None:
     with pytest.raises(SimulatorError, match=says):
         read(content)

@@ -140,10 +140,7 @@ def test_another_message_is_refused_and_the_connection_continues(server: Server)
 
 @pytest.mark.parametrize(
     ("wire", "headers", "status"),
-    [
-        ("openai", {}, 401),
-        ("anthropic", {"authorization": "Bearer any"}, 426),
-    ],
+    [("openai", {}, 401), ("anthropic", {"authorization": "Bearer any"}, 426)],
 )
 def test_a_connection_is_refused_as_a_request_is(
     server: Server, wire: str, headers: dict[str, str], status: int
@@ -155,10 +152,7 @@ def test_a_connection_is_refused_as_a_request_is(
 
 def test_a_fault_closes_the_connection_in_the_middle_of_an_answer() -> None:
     cut = read({"faults": [{"kind": "cut", "request": 1, "at": 40}]})
-    with (
-        running(cut) as server,
-        bare(server, authorization="Bearer any") as opened,
-    ):
+    with running(cut) as server, bare(server, authorization="Bearer any") as opened:
         opened.send(
             json.dumps({"type": "response.create", "model": "gpt-5", "input": "a"})
         )

@@ -31,15 +31,12 @@ SCRIPT = read(
                 "when": {"after": "user", "contains": "look"},
                 "reasoning": "It needs the tool. ",
                 "text": "One moment.",
-                "calls": [
-                    {"name": "look", "arguments": {"cask": 1}},
-                    {"name": "look", "arguments": {"cask": 2}},
-                ],
+                "calls": [{"name": "look", "arguments": {"cask": 1}}, {"name": "look", "arguments": {"cask": 2}}],
             },
             {"reasoning": "Both are full. ", "text": "Full."},
         ]
     }
-)
+)  # fmt: skip
 QUESTION: Any = {"role": "user", "content": "please look"}
 MODELS = ("claude-haiku-4-5", "claude-sonnet-5", "claude-fable-5-2")
 

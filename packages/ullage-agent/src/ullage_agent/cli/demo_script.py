@@ -74,7 +74,9 @@ def log_of(day: int) -> str:
     """The log of a day."""
     drawn = random.Random(day)
     fails = (
-        f"; 14:10 the pump failed, running again at 14:{10 + day}" if day % 5 == 2 else ""
+        f"; 14:10 the pump failed, running again at 14:{10 + day % 50}"
+        if day % 5 == 2
+        else ""
     )
     lines = [f"Day {day}: {drawn.choice(('dry', 'damp', 'cool'))}{fails}"]
     for hour in range(6, 16):

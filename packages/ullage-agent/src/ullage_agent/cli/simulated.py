@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.context.prompt import TASK
 from ullage.directories import data_directory
+from ullage.display.text import counted
 from ullage.errors import SettingError
 from ullage.models.providers import TABLE, canonical
+from ullage_agent.cli.demo_script import log_of
 
 if TYPE_CHECKING:
     from ullage_simulators.answer import ScriptedAnswer
@@ -78,7 +79,8 @@ def simulated(
     """Serve the simulator as long as the block lasts.
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
-    a few invented files. ``pause_s`` is the time before each piece of an answer, where no scenario sets it.
+    a few invented files, which the model reads. ``pause_s`` is the time before each piece of an answer, where no
+    scenario sets it.
     Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
@@ -88,12 +90,11 @@ def simulated(
     from ullage_simulators import running
 
     place = data_directory(os.environ) / PLACE
-    files = (
-        Path(root or ".").expanduser()
-        if root or scenario_file
-        else prepare_files(place / "cellar")
-    )
-    scenario, model = _scenario(scenario_file, files, pause_s)
+    files, names = Path(root or ".").expanduser(), list[str]()
+    if not (root or scenario_file):
+        files = place / "cellar"
+        names = prepare_files(files)
+    scenario, model = _scenario(scenario_file, names, pause_s)
     with running(scenario) as server:
         variables = {
             "ULLAGE_DATA": str(place),
@@ -112,7 +113,7 @@ def simulated(
         yield Simulated(model, variables)
 
 
-def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
+def _scenario(file: str, files: Sequence[str], pause_s: float) -> tuple[Scenario, str]:
     """The script, and the model to talk to: the first of the script's own models, else the small one."""
     from dataclasses import replace
 
@@ -127,7 +128,7 @@ def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
             raise SettingError(str(problem)) from problem
     else:
         scenario = read({"server": {"delay_s": pause_s}})
-        scenario = replace(scenario, assistant=assistant(readable_files(files)))
+        scenario = replace(scenario, assistant=assistant(files))
     first = scenario.models[0]
     if first not in MODELS:
         return scenario, f"{canonical(first.family)}:{first.name}"
@@ -139,10 +140,6 @@ def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
 # -- the assistant, and the files of an invented wine cellar --
 
 WEEKS: Final = 8
-CASKS: Final = (3, 7, 11, 12, 19, 24)
-LARGEST_FILE: Final = 200_000
-"""Bytes of a file that the assistant reads."""
-
 WELCOME: Final = """This is a **simulated model**: it costs nothing, and what it knows is invented. Its window is \
 small, so that a few messages fill it.
 
@@ -156,18 +153,16 @@ APPROVAL_HINT: Final = "\n- `write a note` shows how a call waits for your appro
 NOTES: Final = """# The cellar
 
 Six casks, weighed and measured every day. One kilogram a week is the usual loss; the air that takes its place is the
-ullage. Noor and Emil keep the logs, one file for each week, and top up on Mondays.
+ullage. Ada, Noor and Emil keep the logs, one file for each week, and top up on Mondays.
 
 - Cask 7 stands at the east wall, where the sun comes in.
 - Cask 11 was mended in spring.
 - The pump is old: note every day on which it fails.
 """
 
-_LEVEL: Final = re.compile(r"cask +(\d+) +level +([\d.]+) %")
 
-
-def prepare_files(place: Path) -> Path:
-    """The directory with the cellar's files, which are written where they are missing. Raises ``OSError``."""
+def prepare_files(place: Path) -> list[str]:
+    """The names of the cellar's files, which are written where they are missing. Raises ``OSError``."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = {
         "notes.md": NOTES,
@@ -177,58 +172,12 @@ def prepare_files(place: Path) -> Path:
         file = place / name
         if not file.exists():
             file.write_text(text, encoding="utf-8")
-    return place
+    return sorted(files)
 
 
 def _log(week: int) -> str:
-    drawn = random.Random(week)
-    keeper = ("Noor", "Emil")[week % 2]
-    lines = [f"Week {week}"]
-    for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"):
-        for cask in CASKS:
-            lost = 2.4 if cask in (7, 11) else 0.7
-            level = 99 - lost * week * drawn.uniform(0.8, 1.2)
-            time, warmth = (
-                f"{drawn.randrange(6, 18):02}:{drawn.randrange(60):02}",
-                drawn.uniform(11, 14),
-            )
-            lines.append(
-                f"{day} {time}  cask {cask:2}  level {level:.1f} %  {warmth:.1f} °C  checked by {keeper}"
-            )
-        if drawn.random() < 0.15:
-            lines.append(f"{day} the pump failed for {drawn.randrange(4, 40)} minutes")
-    return "\n".join(lines) + "\n"
-
-
-def readable_files(root: Path) -> tuple[str, ...]:
-    """The names of the text files that lie directly in a directory, without hidden and large ones."""
-    try:
-        return tuple(sorted(file.name for file in root.iterdir() if _is_readable(file)))
-    except OSError:
-        return ()
-
-
-def _is_readable(file: Path) -> bool:
-    is_text = file.suffix in (
-        ".log",
-        ".md",
-        ".py",
-        ".txt",
-        ".toml",
-        ".rst",
-        ".js",
-        ".ts",
-        ".go",
-        ".rs",
-        ".c",
-        ".java",
-    )
-    return (
-        is_text
-        and not file.name.startswith(".")
-        and file.is_file()
-        and file.stat().st_size <= LARGEST_FILE
-    )
+    days = range(7 * week - 6, 7 * week + 1)
+    return "\n".join(map(log_of, days)) + "\n"
 
 
 def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]:
@@ -244,7 +193,7 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
             )
         if ask.results:
             found = "\n\n".join(_remark(name, text) for name, text in ask.results)
-            return ScriptedAnswer(reasoning=_conclusion(ask), text=found)
+            return ScriptedAnswer(reasoning="The results are here.", text=found)
         names = [tool.name for tool in ask.tools]
         if named := [
             name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)
@@ -257,7 +206,7 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
             return ScriptedAnswer(
                 reasoning="There is nothing to look up for this.", text=opening
             )
-        return _looking(ask.step, opening, files, names)
+        return _looking(ask.step, opening, files)
 
     return answer
 
@@ -273,11 +222,7 @@ def _using(
         "read": {"path": files[ask.step // 2 % len(files)] if files else "notes.md"},
         "search": {"pattern": "failed"},
         "write": {"path": "answer.txt", "content": ask.text},
-        "edit": {
-            "path": "notes.md",
-            "old": "The pump is old",
-            "new": "The pump is very old",
-        },
+        "edit": {"path": "notes.md", "old": "pump is old", "new": "pump is very old"},
         "shell": {"command": "ls -l"},
     }
     if not set(named) <= set(arguments):
@@ -286,64 +231,28 @@ def _using(
     return ScriptedAnswer(reasoning=f"This needs {', '.join(named)}.", calls=calls)
 
 
-def _looking(
-    step: int, opening: str, files: Sequence[str], names: Sequence[str]
-) -> ScriptedAnswer:
+def _looking(step: int, opening: str, files: Sequence[str]) -> ScriptedAnswer:
     from ullage_simulators.answer import Call, ScriptedAnswer
 
     file = files[step // 2 % len(files)]
-    calls = [Call("read", json.dumps({"path": file}))]
-    if step == 1 and "list" in names:
-        calls.insert(0, Call("list", json.dumps({"path": "."})))
-    if step % 4 == 3 and "search" in names:
-        calls.append(Call("search", json.dumps({"pattern": "failed"})))
-    reasoning = (
-        f"The person wants an answer that rests on something. {file} may hold it: read it first, then say what it "
-        "means. If it holds nothing, say so rather than guess."
-    )
     return ScriptedAnswer(
-        reasoning=reasoning,
+        reasoning=f"The person wants an answer that rests on something. {file} may hold it: read it first.",
         text=f"{opening}\n\nI look into `{file}` for that.",
-        calls=tuple(calls),
+        calls=(Call("read", json.dumps({"path": file})),),
     )
-
-
-def _conclusion(ask: ScriptContext) -> str:
-    names = ", ".join(name or "a tool" for name, _ in ask.results)
-    return f"The results of {names} are here. First what stands in them, then what follows from it."
 
 
 def _remark(name: str, text: str) -> str:
-    """What a result says, in a few lines: the casks' levels, or how long it is and how it begins."""
-    levels: dict[str, list[float]] = {}
-    for cask, level in _LEVEL.findall(text):
-        levels.setdefault(cask, []).append(float(level))
-    if levels and name == "read":
-        rows = "\n".join(
-            f"| {cask} | {found[0]} % | {min(found)} % |"
-            for cask, found in levels.items()
-        )
-        lowest = min(levels, key=lambda cask: min(levels[cask]))
-        table = f"| cask | first | lowest |\n|---|---|---|\n{rows}"
-        return f"{table}\n\nCask **{lowest}** is the emptiest: top it up first."
+    """How long a result is, and how it begins."""
     lines = text.strip().splitlines()
     first = lines[0][:160] if lines else "(nothing)"
-    return f"`{name or 'the tool'}` gave {len(lines)} line{'s' * (len(lines) != 1)}, beginning with `{first}`."
+    return f"`{name or 'the tool'}` gave {counted(len(lines), 'line')}, beginning with `{first}`."
 
 
 def _summary(files: Sequence[str]) -> str:
-    sections: Iterator[tuple[str, str]] = iter(
-        (
-            (
-                "Goal",
-                "The person is trying out Ullage with a simulated model and asks about the files here.",
-            ),
-            (
-                "State",
-                f"Some of the {len(files)} files were read and their figures reported.",
-            ),
-            ("Files", ", ".join(files[:12]) or "None were named."),
-            ("Next", "Answer the newest message; read the next file if it helps."),
-        )
+    return (
+        "## Goal\nThe person is trying out Ullage with a simulated model and asks about the files here.\n"
+        f"## State\nSome of the {len(files)} files were read and their figures reported.\n"
+        f"## Files\n{', '.join(files[:12]) or 'None were named.'}\n"
+        "## Next\nAnswer the newest message; read the next file if it helps."
     )
-    return "\n".join(f"## {title}\n{text}" for title, text in sections)

@@ -167,7 +167,7 @@ class _FileTools:
         r"""Search files for a regular expression, line by line. Binary files and caches are left out.
 
         Args:
-            pattern: A regular expression in RE2's syntax, such as ``def \w+_name``; no look-around or backreferences.
+            pattern: A regular expression of Python, such as ``def \w+_name``.
             path: The file or directory to search.
             glob: Only files like this, such as ``*.py`` or ``src/**/*.ts``.
             ignore_case: Take small and capital letters for the same.

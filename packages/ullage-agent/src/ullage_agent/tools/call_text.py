@@ -7,6 +7,7 @@ gutter, so that no line of it looks like another argument.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -120,17 +121,11 @@ def _spelled_line(line: str) -> Iterable[CallPiece]:
 
 def _spelled(text: str, kind: PieceKind) -> list[CallPiece]:
     pieces: list[CallPiece] = []
-    plain: list[str] = []
-    for char in text:
-        if not is_hidden(char):
-            plain.append(char)
-            continue
-        if plain:
-            pieces.append(CallPiece("".join(plain), kind))
-            plain.clear()
-        pieces.append(CallPiece(escaped(char), "escape"))
-    if plain:
-        pieces.append(CallPiece("".join(plain), kind))
+    for is_escape, chars in itertools.groupby(text, is_hidden):
+        if is_escape:
+            pieces += [CallPiece(escaped(char), "escape") for char in chars]
+        else:
+            pieces.append(CallPiece("".join(chars), kind))
     return pieces
 
 

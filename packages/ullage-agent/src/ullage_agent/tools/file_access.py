@@ -99,18 +99,6 @@ class FileAccess(NamedTuple):
         """Places inside these that are read-only, whether they exist or not."""
         return (*self.protected, *self.missing, *self.code, *self.code_missing)
 
-    def sees(self, path: Path) -> bool:
-        """Whether the path lies in a readable place."""
-        return is_below(path, (*self.places, *self.readable)) and not is_below(
-            path, self.hidden
-        )
-
-    def writes(self, path: Path) -> bool:
-        """Whether the path lies in a writable place."""
-        return is_below(path, self.places) and not is_below(
-            path, (*self.hidden, *self.closed)
-        )
-
 
 def file_access_of(
     root: Path,

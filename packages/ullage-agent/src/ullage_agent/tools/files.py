@@ -6,14 +6,11 @@ message for the model. The search itself is a separate program that can be stopp
 
 from __future__ import annotations
 
-import heapq
-import importlib.util
 import os
 import secrets
 import stat
 import sys
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -40,13 +37,11 @@ IGNORED: Final = frozenset(
 )  # fmt: skip
 """Directories that are listed and not entered: histories, caches and downloaded packages."""
 
-
-SEARCH_S: Final = 60.0
-BACKTRACKING_S: Final = 10.0
-"""Seconds of a search, and of a search without RE2, where a pattern can take for ever."""
+SEARCH_S: Final = 30.0
+"""Seconds of a search: some patterns take for ever."""
 
 MEMORY_BYTES: Final = 1 << 30
-"""Memory a search may use: RE2 itself stays below 8 MB a pattern, and a file of 16 MB is read whole."""
+"""Memory a search may use; a file of 16 MB is read whole."""
 
 MATCHES: Final = 200
 _MOST_CONTEXT: Final = 20
@@ -156,22 +151,12 @@ def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
         return Output("\n".join(lines) or f"{place.shown} is empty.")
 
 
-@cache
-def re2_library() -> str:
-    """The directory RE2 is installed in (``ullage[search]``); empty without it."""
-    found = importlib.util.find_spec("re2")
-    if found is None or not found.origin:
-        return ""
-    return str(Path(found.origin).parents[1])
-
-
 async def search(
     root: Path | NarrowRoot,
     path: str,
     query: Query,
     *,
-    timeout_s: float | None = None,
-    library: str | None = None,
+    timeout_s: float = SEARCH_S,
 ) -> Output:
     """Matching lines as ``path:line: text``, lines around them as ``path-line- text``.
 
@@ -179,8 +164,6 @@ async def search(
     """
     if not 1 <= query.limit <= 10_000 or not 0 <= query.context <= _MOST_CONTEXT:
         raise ToolError(f"limit is 1 to 10000 and context 0 to {_MOST_CONTEXT}.")
-    library = re2_library() if library is None else library
-    timeout_s = timeout_s or (SEARCH_S if library else BACKTRACKING_S)
     printed = bytearray()
 
     def take(data: bytes) -> None:
@@ -194,7 +177,6 @@ async def search(
             "directory": place.directory,
             "name": place.name,
             "ignored": sorted(IGNORED),
-            "library": library,
         }
         command = ProcessSpec(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
@@ -317,33 +299,25 @@ def _near(data: bytes, old: str) -> str:
 def _lines_of(data: bytes, sought: bytes) -> str:
     """The numbers of the first ten lines where it begins."""
     numbers: list[str] = []
-    line, counted, found = 1, 0, data.find(sought)
-    while found >= 0:
-        if len(numbers) == 10:
-            return ", ".join(numbers) + " …"
-        line += data.count(b"\n", counted, found)
-        numbers.append(str(line))
-        counted = found
-        found = data.find(sought, found + len(sought))
-    return ", ".join(numbers)
+    at = data.find(sought)
+    while at >= 0 and len(numbers) < 10:
+        numbers.append(str(data.count(b"\n", 0, at) + 1))
+        at = data.find(sought, at + len(sought))
+    return ", ".join(numbers) + (" …" if at >= 0 else "")
 
 
 def _listed(directory: int, prefix: str, depth: int, most: int) -> list[str]:
     """The entries by name: at most so many lines, and a note on how many more there are."""
     with os.scandir(directory) as entries:
-        names = [entry.name for entry in entries]
+        names = sorted(entry.name for entry in entries)
     lines: list[str] = []
-    for number, name in enumerate(heapq.nsmallest(most, names)):
+    for number, name in enumerate(names):
         if len(lines) >= most:
-            return [*lines[:most], _left_out(prefix, len(names) - number)]
+            of = f" of {prefix}" if prefix else ""
+            more = f"({len(names) - number:,} more entries{of} are not shown: list a directory below)"
+            return [*lines[:most], more]
         lines += _entry(directory, name, prefix, depth, most - len(lines))
-    more = len(names) - most
-    return [*lines, _left_out(prefix, more)] if more > 0 else lines
-
-
-def _left_out(prefix: str, count: int) -> str:
-    of = f" of {prefix}" if prefix else ""
-    return f"({count:,} more entries{of} are not shown: list a directory below)"
+    return lines
 
 
 def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
@@ -352,20 +326,26 @@ def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            target = os.fsencode(os.readlink(name, dir_fd=directory)).decode(
-                "utf-8", "replace"
-            )
-            return [f"{shown} -> {one_line(target)}"]
+            target = os.fsencode(os.readlink(name, dir_fd=directory))
+            return [f"{shown} -> {one_line(target.decode('utf-8', 'replace'))}"]
     except FileNotFoundError:
         return []
     if not stat.S_ISDIR(found.st_mode):
         kind = "" if stat.S_ISREG(found.st_mode) else " (no plain file)"
         return [f"{shown}  {found.st_size:,} bytes{kind}"]
-    if depth <= 1:
+    if depth <= 1 or most <= 1:
         return [f"{shown}/"]
     if name in IGNORED:
         return [f"{shown}/ (not entered)"]
-    return [f"{shown}/", *_below(directory, name, f"{shown}/", depth - 1, most - 1)]
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        below = os.open(name, flags, dir_fd=directory)
+    except OSError as error:
+        return [f"{shown}/", f"{shown}/: {error.strerror}"]
+    try:
+        return [f"{shown}/", *_listed(below, f"{shown}/", depth - 1, most - 1)]
+    finally:
+        os.close(below)
 
 
 def one_line(name: str) -> str:
@@ -374,23 +354,6 @@ def one_line(name: str) -> str:
     for each in name:
         shown += each if each.isprintable() else each.encode("unicode_escape").decode()
     return shown
-
-
-def _below(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
-    if most <= 0:
-        return []
-    try:
-        below = os.open(
-            name,
-            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
-            dir_fd=directory,
-        )
-    except OSError as error:
-        return [f"{prefix}: {error.strerror}"]
-    try:
-        return _listed(below, prefix, depth, most)
-    finally:
-        os.close(below)
 
 
 def _found_rows(printed: bytes) -> list[dict[str, Any]]:

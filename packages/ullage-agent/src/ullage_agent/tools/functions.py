@@ -18,7 +18,7 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, overload
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, overload
 
 import msgspec
 
@@ -29,7 +29,6 @@ from ullage_agent.tools.dependencies import deps_needed
 from ullage_agent.tools.docstrings import read_docstring
 from ullage_agent.tools.outputs import as_output
 from ullage_agent.tools.tool import (
-    DEFAULT_TIMEOUT_S,
     AgentTool,
     BadArguments,
     Output,
@@ -48,6 +47,17 @@ Function = Callable[..., Any]
 ApprovalRule = bool | Callable[[Mapping[str, Any]], bool]
 
 
+class ToolOptions(TypedDict, total=False):
+    """How a tool runs: the arguments of ``AgentTool`` of these names."""
+
+    sequential: bool
+    idempotent: bool
+    needs_approval: ApprovalRule
+    timeout_s: float
+    result_tokens: int | None
+    retries: int
+
+
 @overload
 def tool(fn: Function, /) -> AgentTool: ...
 
@@ -59,12 +69,7 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    sequential: bool = False,
-    idempotent: bool = False,
-    needs_approval: ApprovalRule = False,
-    timeout_s: float = DEFAULT_TIMEOUT_S,
-    result_tokens: int | None = None,
-    retries: int = 1,
+    **options: Unpack[ToolOptions],
 ) -> Callable[[Function], AgentTool]: ...
 
 
@@ -74,12 +79,7 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    sequential: bool = False,
-    idempotent: bool = False,
-    needs_approval: ApprovalRule = False,
-    timeout_s: float = DEFAULT_TIMEOUT_S,
-    result_tokens: int | None = None,
-    retries: int = 1,
+    **options: Unpack[ToolOptions],
 ) -> AgentTool | Callable[[Function], AgentTool]:
     """A function as a tool; ``@tool`` and ``@tool(sequential=True)`` both work.
 
@@ -113,14 +113,9 @@ def tool(
         return AgentTool(
             declaration=declaration,
             run=_runner(function, signature),
-            sequential=sequential,
-            idempotent=idempotent,
-            needs_approval=needs_approval,
-            timeout_s=timeout_s,
-            result_tokens=result_tokens,
             outlives_cancel=not _is_async(function),
-            retries=retries,
             deps_type=signature.deps_type,
+            **options,
         )
 
     return make if fn is None else make(fn)

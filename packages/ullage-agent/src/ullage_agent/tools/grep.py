@@ -1,10 +1,9 @@
-"""The search itself, run as a program of its own: it can be killed, and stalls nobody.
+"""The search itself, run as a program of its own: it can be killed, and stalls no other work.
 
     python grep.py '{"pattern": "x", "directory": 3, …}'      one JSON object a line
 
-The standard library and RE2 alone, and no import of this package: it starts in a few hundredths of a second. RE2 takes
-time linear in the text, whatever the pattern (https://github.com/google/re2/wiki/WhyRE2). Where it is not installed
-Python's own expressions are used, which some patterns keep busy for ever; whoever runs this stops it.
+It imports the standard library alone, and starts in a few hundredths of a second. Some patterns keep Python's regular
+expressions busy for ever: the program that runs this stops it.
 """
 
 import json
@@ -13,98 +12,25 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 HEAD = 8_000  # bytes looked at for binary data
 LONGEST_LINE = 1 << 20  # bytes of a line that are looked at
 SHOWN = 400  # characters of a line that are shown
 WHOLE = 16_000_000  # bytes of a file that is looked through at once before its lines are
-
-
-class PatternMatch(Protocol):
-    def start(self) -> int: ...
-
-
-class Pattern(Protocol):
-    """An expression of either library, held against text."""
-
-    def search(self, text: str, /) -> PatternMatch | None: ...
-
-    def fullmatch(self, text: str, /) -> PatternMatch | None: ...
-
-
-class BadPattern(Exception):
-    """The library can't read the expression; the message is for the model."""
-
-
-class Expression:
-    """A pattern, and whether a whole file can hold a line that it matches."""
-
-    def __init__(self, text: str, *, ignore_case: bool, library: str) -> None:
-        self.re2 = load_re2(library)
-        self.pattern = compiled(text, ignore_case=ignore_case, re2=self.re2)
-        # the start and end of a whole text are those of each line only where lines are looked at one by one
-        is_whole = self.re2 is None or "\\A" in text or "\\z" in text
-        self.lines = (
-            None
-            if is_whole
-            else compiled(text, ignore_case=ignore_case, re2=self.re2, is_multiline=True)
-        )
-
-    def may_match(self, data: bytes) -> bool:
-        """Whether a line of this file may match; looking at the whole is many times faster than at each line."""
-        if self.lines is None:
-            return True
-        return (
-            self.lines.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-            is not None
-        )
-
-
-def load_re2(library: str) -> Any:
-    """RE2 from this directory; ``None`` without one."""
-    if not library:
-        return None
-    if library not in sys.path:
-        sys.path.append(library)
-    import re2
-
-    return re2
-
-
-def compiled(
-    text: str, *, ignore_case: bool, re2: Any, is_multiline: bool = False
-) -> Pattern:
-    """The expression, by RE2 where there is one. With ``is_multiline`` no match reaches from one line into another."""
-    if re2 is None:
-        try:
-            return re.compile(text, re.IGNORECASE if ignore_case else 0)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise BadPattern(str(error)) from error
-    options = re2.Options()
-    options.case_sensitive = not ignore_case
-    options.log_errors = False
-    options.never_nl = is_multiline
-    try:
-        pattern: Pattern = re2.compile(f"(?m:{text})" if is_multiline else text, options)
-    except re2.error as error:
-        told = error.args[0].decode("utf-8", "replace")
-        raise BadPattern(
-            f"{told} (the syntax is RE2's, without look-around and backreferences)"
-        ) from error
-    return pattern
+CROSSES_LINES = re.compile(r"\[\^|\\[sWDAZn]|\(\?")
+"""What can make a difference between a whole text and its lines, or is slow where it runs over their ends."""
 
 
 def main(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Matches one by one, and what was left out at the end."""
-    library = request["library"]
+    flags = re.IGNORECASE if request["ignore_case"] else re.NOFLAG
+    text, glob = request["pattern"], request["glob"]
     try:
-        expression = Expression(
-            request["pattern"], ignore_case=request["ignore_case"], library=library
-        )
-        glob = glob_pattern(request["glob"])
-        name = compiled(glob, ignore_case=False, re2=expression.re2) if glob else None
-    except BadPattern as error:
+        pattern = re.compile(text, flags)
+        in_whole = re.compile(text, flags | re.MULTILINE)
+        name = re.compile(glob_pattern(glob)) if glob else None
+    except (re.error, RecursionError, OverflowError) as error:
         yield {"error": f"the pattern is no regular expression: {error}"}
         return
     found = skipped = 0
@@ -121,11 +47,13 @@ def main(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 skipped += 1
                 continue
             file.seek(0)
-            if os.fstat(file.fileno()).st_size <= WHOLE:
-                if not expression.may_match(file.read(WHOLE)):
-                    continue
+            is_short = os.fstat(file.fileno()).st_size <= WHOLE
+            if is_short and not CROSSES_LINES.search(text):
+                whole = file.read(WHOLE).decode("utf-8", "replace")
+                if not in_whole.search(whole.replace("\r\n", "\n")):
+                    continue  # many times faster than to look at each line
                 file.seek(0)
-            for match in matches(file, expression.pattern, request["context"]):
+            for match in matches(file, pattern, request["context"]):
                 if found >= request["limit"] and match["is_match"]:
                     yield {"more": True, "skipped": skipped}
                     return
@@ -161,7 +89,9 @@ def files(directory: int, name: str, ignored: set[str]) -> Iterator[tuple[str, i
                 os.close(descriptor)
 
 
-def matches(file: BinaryIO, pattern: Pattern, context: int) -> Iterator[dict[str, Any]]:
+def matches(
+    file: BinaryIO, pattern: re.Pattern[str], context: int
+) -> Iterator[dict[str, Any]]:
     """Lines that match, with the lines around them."""
     before: list[tuple[int, str]] = []
     after = number = 0

@@ -26,11 +26,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 POLL_S = 0.05
-"""Seconds between two checks of the cheap signs of a command out of bounds: three files and one system call."""
-SCAN_S = 1.0
-"""Seconds between two checks of each of its processes."""
+"""Seconds between two checks of a command for signs that it is out of bounds: three files and one system call."""
 SCAN_SHARE = 0.2
-"""Share of the time that these checks take at most: for root they run before every ordinary process."""
+"""Share of the time that counting its processes takes at most: for root it runs before every ordinary process."""
 KILL_S = 60.0
 """Seconds in which KILL is repeated for processes that were started meanwhile, as a fork bomb's are."""
 MARGIN_PROCESSES = 256
@@ -38,7 +36,7 @@ MARGIN_PROCESSES = 256
 FLOOR_BYTES = 1 << 30
 """A command may not leave less than this free on the disk or in memory, or half of what was free when it began.
 
-This alone bounds memory that no process has mapped, such as files in memory without a name (memfd_create)."""
+This bounds the memory of all its processes together; a limit of Linux is one for each process."""
 
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 """Options of prctl, from <linux/prctl.h>."""
@@ -86,29 +84,27 @@ def held(paths: list[str]) -> Iterator[None]:
     Other commands may rely on the same directory, so each command holds a shared lock on the directory above, and the
     last to end removes it: removing it earlier would unmount it for the others.
     """
-    names: dict[int, list[str]] = {}
-    for above_it in sorted({os.path.dirname(path) for path in paths}):
-        found = open_plain(above_it)
-        parent = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
-        os.close(found)
-        fcntl.flock(parent, fcntl.LOCK_SH)
-        names[parent] = [
-            os.path.basename(path) for path in paths if os.path.dirname(path) == above_it
-        ]
-        for name in names[parent]:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o755, dir_fd=parent)
+    parents: dict[str, int] = {}
+    for path in paths:
+        above_it, name = os.path.split(path)
+        if above_it not in parents:
+            found = open_plain(above_it)
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            parents[above_it] = os.open(".", flags, dir_fd=found)
+            os.close(found)
+            fcntl.flock(parents[above_it], fcntl.LOCK_SH)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=parents[above_it])
     try:
         yield
     finally:
-        for parent, made in names.items():
-            with contextlib.suppress(BlockingIOError):  # another command still needs them
-                fcntl.flock(parent, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for name in made:
-                    with contextlib.suppress(
-                        OSError
-                    ):  # not empty: made by another program
-                        os.rmdir(name, dir_fd=parent)
+        for path in paths:
+            above_it, name = os.path.split(path)
+            # another command still needs it, or another program has filled it
+            with contextlib.suppress(OSError):
+                fcntl.flock(parents[above_it], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.rmdir(name, dir_fd=parents[above_it])
+        for parent in parents.values():
             os.close(parent)
 
 
@@ -127,7 +123,7 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.threads = system_threads()
         self.free_disk, self.free_memory = free_bytes(), available_memory()
-        self.scan_at = time.monotonic() + SCAN_S
+        self.scan_at = 0.0
 
     def run(self) -> dict[str, Any]:
         errors, failing = os.pipe2(os.O_CLOEXEC)
@@ -139,17 +135,14 @@ class Supervisor:
         os.close(noting)
         status, exceeded = self.attend()
         notes, problem = read_all(self.notes), read_all(errors)
-        if self.spec["is_wrapped"]:  # its own processes may be ending at this moment
-            left_over = b"left" in notes
-        else:
-            left_over = exceeded == "" and bool(self.members())
-        self.end(self.spec["grace_s"] if left_over else 0.0)
+        # a sandbox takes all its processes along
+        is_patient = not (self.spec["is_wrapped"] or exceeded)
+        self.end(self.spec["grace_s"] if is_patient else 0.0)
         code = os.waitstatus_to_exitcode(status)
         if self.spec["is_wrapped"] and b"started" not in notes and not problem:
             problem = b"the sandbox could not be set up"
         return {
             "code": code,
-            "left_over": left_over,
             "exceeded": exceeded,
             "error": problem.decode("utf-8", "replace"),
         }
@@ -228,36 +221,19 @@ class Supervisor:
                 return
 
     def exceeded(self) -> str:
-        """The limit that the command exceeds now; empty for none. Looks at its processes only when necessary."""
+        """The limit that the command exceeds now; empty for none. Counts its processes only when there are many."""
         if free_bytes() < min(FLOOR_BYTES, self.free_disk // 2):
             return "disk"
         if available_memory() < min(FLOOR_BYTES, self.free_memory // 2):
             return "memory"
         began_at = time.monotonic()
-        is_due = began_at >= self.scan_at
-        if not is_due and system_threads() < self.threads + self.limits["processes"]:
+        most = self.limits["processes"]
+        if began_at < self.scan_at or system_threads() < self.threads + most:
             return ""
-        members = self.members()
-        if len(members) > self.limits["processes"]:
-            return "processes"
-        if not is_due:
-            return ""
-        found = self.exceeded_memory(members)
-        took_s = time.monotonic() - began_at
-        self.scan_at = began_at + max(SCAN_S, took_s / SCAN_SHARE)
-        return found
-
-    def exceeded_memory(self, members: set[int]) -> str:
-        """Whether they have too much memory: their own, and what they have mapped of shared memory.
-
-        Memory that several processes have is first counted each time. If that exceeds the limit, it is counted once,
-        which takes Linux longer.
-        """
-        for is_divided in (False, True):
-            total = sum(memory_of(pid, is_divided=is_divided) for pid in members)
-            if total <= self.limits["memory_bytes"]:
-                return ""
-        return "memory"
+        is_above = len(self.members()) > most
+        now = time.monotonic()
+        self.scan_at = now + (now - began_at) / SCAN_SHARE
+        return "processes" if is_above else ""
 
 
 def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
@@ -362,28 +338,6 @@ def send(number: int, members: set[int]) -> None:
             os.kill(pid, number)
 
 
-def memory_of(pid: int, *, is_divided: bool) -> int:
-    """Bytes of a process's own memory, and of shared memory that it has mapped.
-
-    Linux divides memory among all processes that have it. It does not tell the share of a process that forbids to be
-    traced: then all counts.
-    """
-    status, shares = f"/proc/{pid}/status", f"/proc/{pid}/smaps_rollup"
-    own = mapped = 0
-    if is_divided:
-        own, mapped = kilobytes(shares, b"Pss_Anon:"), kilobytes(shares, b"Pss_Shmem:")
-    own = own or kilobytes(status, b"RssAnon:")
-    mapped = mapped or kilobytes(status, b"RssShmem:")
-    return 1024 * (own + mapped)
-
-
-def kilobytes(path: str, name: bytes) -> int:
-    """A figure of a file of the kernel; 0 if its process has ended."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
-        return int(file.read().partition(name)[2].split(None, 1)[0])
-    return 0
-
-
 def system_threads() -> int:
     with open("/proc/loadavg", "rb") as file:
         return int(file.read().split()[3].partition(b"/")[2])
@@ -402,7 +356,8 @@ def user_threads() -> int:
 
 def available_memory() -> int:
     """Bytes available without swapping, by the kernel's estimate."""
-    return 1024 * kilobytes("/proc/meminfo", b"MemAvailable:")
+    with open("/proc/meminfo", "rb") as file:
+        return 1024 * int(file.read().partition(b"MemAvailable:")[2].split(None, 1)[0])
 
 
 def free_bytes() -> int:

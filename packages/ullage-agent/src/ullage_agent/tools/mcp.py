@@ -33,8 +33,6 @@ from ullage_agent.tools.tool import (
     DEFAULT_TIMEOUT_S,
     AgentTool,
     Output,
-    Run,
-    ToolContext,
     ToolError,
 )
 
@@ -50,16 +48,14 @@ RETRY_S: Final = 2.0
 LONGEST_RETRY_S: Final = 60.0
 """Seconds until an unusable server is tried again: doubled each time, up to the second value."""
 
-ToolListener = Callable[[tuple[AgentTool, ...]], None]
-
 
 class McpServer:
     """One MCP server, started by a command (stdio) or reached at a URL (streamable HTTP); a context manager.
 
-    Inside it ``tools`` are the server's tools, as ``server__tool``. ``on_change`` is called when they have changed. The
-    next call starts or reaches a server again that died, once; a call during which it died is repeated if it is
-    idempotent, otherwise its outcome is unknown. ``env`` is added to a few harmless variables, not to this process's
-    whole environment. ``sandbox`` confines a started server to its ``cwd``. Raises ``SettingError`` for a wrong
+    Inside it ``tools`` are the server's tools, as ``server__tool``; ``on_state`` tells of changes. The next
+    call starts or reaches a server again that died, once; a call during which it died is repeated if it is idempotent,
+    otherwise its outcome is unknown. ``env`` is added to a few harmless variables, not to this process's whole
+    environment. ``sandbox`` confines a started server to its ``cwd``. Raises ``SettingError`` for a wrong
     address, on entering ``MissingExtra`` without the SDK and ``ServerUnavailable``. Leaving ends the server and its
     processes, also when cancelled.
     """
@@ -78,7 +74,6 @@ class McpServer:
         connect_s: float = CONNECT_S,
         needs_approval: ApprovalRule = False,
         result_tokens: int | None = None,
-        on_change: ToolListener | None = None,
         sandbox: Sandbox | None = None,
     ) -> None:
         if not name or bool(command) == bool(url):
@@ -99,7 +94,6 @@ class McpServer:
         self._connect_s = connect_s
         self._needs_approval = needs_approval
         self._result_tokens = result_tokens
-        self._on_change = on_change
         self._connection: McpConnection | None = None
         self._sdk: Sdk | None = None
         self._connecting = asyncio.Lock()
@@ -112,17 +106,6 @@ class McpServer:
         """Why the server can't be used now; empty if it can."""
         self.notes: tuple[str, ...] = ()
         """Which of the server's declarations are left out, and why."""
-
-    def on_change(self, tell: ToolListener) -> None:
-        """Call this too when the tools have changed."""
-        before = self._on_change
-
-        def tell_both(tools: tuple[AgentTool, ...]) -> None:
-            if before is not None:
-                before(tools)
-            tell(tools)
-
-        self._on_change = tell_both
 
     def on_state(self, tell: Callable[[], None]) -> None:
         """Call this whenever ``tools``, ``problem`` or ``notes`` have changed. Stays for later blocks too."""
@@ -237,19 +220,11 @@ class McpServer:
         if self._connection is None:
             return
         found = offered(self._connection.tools, self.name)
-        before, problem_before, notes_before = self.tools, self.problem, self.notes
+        before = [tool.declaration for tool in self.tools], self.problem, self.notes
         self.tools = tuple(self._tool(each) for each in found.tools)
         self.problem, self.notes = "", found.notes
-        has_changed = [tool.declaration for tool in before] != [
-            tool.declaration for tool in self.tools
-        ]
-        if has_changed or problem_before or notes_before != self.notes:
+        if before != ([each.declaration for each in found.tools], "", found.notes):
             self._tell_state()
-        if before and has_changed and self._on_change is not None:
-            try:
-                self._on_change(self.tools)
-            except Exception:
-                log.exception("The listener for changed tools of %s failed.", self.name)
 
     def _note(self, problem: str) -> None:
         if problem != self.problem:
@@ -264,19 +239,13 @@ class McpServer:
     def _tool(self, each: Offered) -> AgentTool:
         return AgentTool(
             declaration=each.declaration,
-            run=self._runner(each),
+            run=lambda arguments, _: self._call(each, arguments),
             idempotent=each.is_idempotent,
             needs_approval=self._needs_approval,
             timeout_s=self._timeout_s,
             result_tokens=self._result_tokens,
             outlives_cancel=True,
         )
-
-    def _runner(self, each: Offered) -> Run:
-        async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
-            return await self._call(each, arguments)
-
-        return run
 
     async def _call(self, each: Offered, arguments: Mapping[str, Any]) -> Output:
         """One call, and a second one if the first can't have done anything or may be repeated."""

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -31,8 +32,9 @@ from ullage_agent.tools.mcp_transport import (
 from ullage_agent.tools.processes import (
     HAS_LAUNCHER,
     MARK,
-    ProcessGroup,
+    TERM_S,
     ProcessSpec,
+    end_marked,
     launched,
 )
 from ullage_agent.tools.sandbox import Sandbox
@@ -316,9 +318,7 @@ class McpConnection:
         self._scope.cancel()
         await asyncio.wait({task}, timeout=patience_s)
         if self._address.command:
-            group = ProcessGroup(None, self._mark)
-            if not task.done() or group.is_alive(strays=True):
-                await group.end(strays=True)
+            await in_thread(partial(end_marked, self._mark, term_s=TERM_S))
         await asyncio.wait({task})
 
     async def _wait_for_cause(self) -> None:

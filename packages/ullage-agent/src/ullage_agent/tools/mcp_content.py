@@ -196,13 +196,8 @@ def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:
 
 
 def _link(link: theirs.ResourceLink) -> str:
-    details = [link.title or link.name]
-    if link.mime_type:
-        details.append(link.mime_type)
-    if link.size is not None:
-        details.append(f"{link.size:,} bytes")
     description = f": {link.description}" if link.description else ""
-    return f"[a resource, {link.uri} ({', '.join(details)}){description}]"
+    return f"[a resource, {link.uri} ({link.title or link.name}){description}]"
 
 
 def _decoded(data: str) -> bytes | None:

@@ -36,8 +36,6 @@ SILENCE_S: Final = 300.0
 EXIT_S: Final = 2.0
 """Seconds a child process has to end by itself once its input is closed."""
 
-_PIECE_BYTES: Final = 1 << 16
-
 
 class AnswerRefused(UllageError):
     """The answer of a server is beyond the limits; the message says how."""
@@ -122,6 +120,7 @@ async def stdio_transport(program: Program, sdk: Any) -> AsyncIterator[tuple[Any
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=writing,
+                limit=MCP_MESSAGE_BYTES,
                 start_new_session=True,
             )
         finally:
@@ -159,51 +158,37 @@ async def _listen(
     program: Program,
     sdk: Any,
 ) -> None:
-    """Read messages until the output ends, the receiver closes, or the server is given up."""
+    """Read messages until the output ends, the receiver closes, or the server is given up. Other lines are skipped."""
     import anyio
 
+    skipped = 0
     async with incoming:
         try:
-            async for message in _messages(output, sdk):
-                await incoming.send(message)
+            while line := await _line(output):
+                message = _message(line, sdk)
+                if message is not None:
+                    skipped = 0
+                    await incoming.send(message)
+                    continue
+                skipped += 1
+                if skipped > MCP_JUNK_LINES:
+                    raise ServerBroken(
+                        f"it wrote {skipped:,} lines in a row to its standard output that are no messages"
+                    )
         except ServerBroken as broken:
             program.give_up(broken)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return
 
 
-async def _messages(output: asyncio.StreamReader, sdk: Any) -> AsyncIterator[Any]:
-    """The messages; other lines are skipped. Raises ``ServerBroken``."""
-    skipped = 0
-    async for line in _lines(output):
-        message = _message(line, sdk)
-        if message is not None:
-            skipped = 0
-            yield message
-            continue
-        skipped += 1
-        if skipped > MCP_JUNK_LINES:
-            raise ServerBroken(
-                f"it wrote {skipped:,} lines in a row to its standard output that are no messages"
-            )
-
-
-async def _lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Lines without their end. Raises ``ServerBroken`` for a line that is too long."""
-    waiting: list[bytes] = []
-    size = 0
-    while piece := await output.read(_PIECE_BYTES):
-        *whole, rest = piece.split(b"\n")
-        for end in whole:
-            yield b"".join([*waiting, end])
-            waiting, size = [], 0
-        if rest:
-            waiting.append(rest)
-            size += len(rest)
-        if size > MCP_MESSAGE_BYTES:
-            raise ServerBroken(
-                f"it wrote a line of more than {MCP_MESSAGE_BYTES // MIB} MB"
-            )
+async def _line(output: asyncio.StreamReader) -> bytes:
+    """The next line; empty at the end. Raises ``ServerBroken`` for one that is too long."""
+    try:
+        return await output.readline()
+    except ValueError as error:
+        raise ServerBroken(
+            f"it wrote a line of more than {MCP_MESSAGE_BYTES // MIB} MB"
+        ) from error
 
 
 def _message(line: bytes, sdk: Any) -> Any:

@@ -1,8 +1,8 @@
 """Confines paths that a model names to one directory.
 
-A path is walked a directory at a time, each opened relative to the previous and never through a symbolic link; links
-are read and walked the same way. So the checked directory is the opened one: exchanging a directory for a link in
-between ends in an error, not outside. https://man7.org/linux/man-pages/man2/open.2.html ("Rationale for openat()")
+A path is resolved, and what it leads to is walked a directory at a time, each opened relative to the previous and never
+through a symbolic link. So the checked directory is the opened one: exchanging a directory for a link in between ends
+in an error, not outside. https://man7.org/linux/man-pages/man2/open.2.html ("Rationale for openat()")
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from typing import Final, NamedTuple
 from ullage_agent.tools.repositories import is_git_name, makes_repository
 from ullage_agent.tools.tool import ToolError
 
-_MOST_LINKS: Final = (
-    40  # what Linux follows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
-)
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -93,134 +90,78 @@ def walk_to(
 
     Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` if a
     directory on the way is missing or can't be opened. With ``to_write`` raises ``InsideRepository`` for a file of git,
-    by any name on the way, also of links. With ``make_parents`` makes missing directories.
+    whatever links lead to it. With ``make_parents`` makes missing directories.
     """
     if "\0" in path:
         raise ToolError("A path can't hold the character NUL.")
-    walk = _PathWalk(root, to_write=to_write)
+    opened: list[int] = []
     try:
-        yield walk.to(path, make_parents=make_parents)
+        yield _walked(root, path, opened, to_write=to_write, make_parents=make_parents)
     except OSError as error:
         raise ToolError(f"{path or '.'}: {_reason(error)}") from error
     finally:
-        walk.close()
+        for descriptor in opened:
+            os.close(descriptor)
 
 
-class _PathWalk:
-    """The open directories from the root to the current one."""
-
-    def __init__(self, root: Path | NarrowRoot, *, to_write: bool) -> None:
-        outer, named = root if isinstance(root, NarrowRoot) else (None, root)
-        self._outer = outer
-        self._root = Path(os.path.abspath(named))
-        self._roots = (self._root, Path(os.path.realpath(named)))
-        self._to_write = to_write
-        self._open: list[int] = []
-        self._names: list[str] = []
-
-    def to(self, path: str, *, make_parents: bool) -> ConfinedPath:
-        self._open.append(self._opened())
-        if self._to_write and any(map(is_git_name, self._roots[1].parts)):
-            raise _inside_repository(path)
-        left = self._steps(path, path)
-        links = 0
-        while left:
-            step = left.pop(0)
-            if step == "..":
-                self._up(path)
-                continue
-            if self._to_write and self._is_of_git(step):
-                raise _inside_repository(path)
-            target = self._link(step)
-            if target is not None:
-                links += 1
-                if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                left = self._steps(target, path) + left
-            elif not left:
-                return ConfinedPath(self._open[-1], step, "/".join([*self._names, step]))
-            else:
-                self._down(step, make=make_parents)
-        return ConfinedPath(self._open[-1], ".", "/".join(self._names) or ".")
-
-    def _opened(self) -> int:
-        """A descriptor of the root."""
-        if self._outer is None:
-            return os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW)
-        outer = os.path.realpath(self._outer)
-        if not self._root.is_relative_to(outer):
-            raise ToolError(moved(self._root))
-        descriptor = os.open(outer, _DIRECTORY)
-        for step in self._root.relative_to(outer).parts:
-            above = descriptor
-            try:
-                descriptor = os.open(step, _DIRECTORY, dir_fd=above)
-            except OSError as error:
-                raise ToolError(moved(self._root)) from error
-            finally:
-                os.close(above)
-        return descriptor
-
-    def close(self) -> None:
-        while self._open:
-            os.close(self._open.pop())
-
-    def _steps(self, path: str, asked: str) -> list[str]:
-        """The names of a path or a link's target, refused before any directory is made."""
-        steps = self._names_below(path, asked)
-        if self._to_write and any(map(is_git_name, steps)):
-            raise _inside_repository(asked)
-        return steps
-
-    def _is_of_git(self, step: str) -> bool:
-        """Whether the current directory is a repository, or becomes one with this name.
-
-        In the root ``HEAD`` alone is refused: a command can make the rest there.
-        """
-        if len(self._open) == 1 and step.casefold() == "head":
-            return True
-        return makes_repository(self._open[-1], step)
-
-    def _names_below(self, path: str, asked: str) -> list[str]:
-        """The names of a path; an absolute path inside the root starts again there."""
-        if not os.path.isabs(path):
-            return [step for step in path.split("/") if step not in ("", ".")]
-        for root in self._roots:
-            with suppress(ValueError):
-                below = Path(path).relative_to(root)
-                while len(self._open) > 1:
-                    os.close(self._open.pop())
-                self._names.clear()
-                return [step for step in below.parts if step != "."]
-        raise self._outside(asked)
-
-    def _up(self, asked: str) -> None:
-        if len(self._open) == 1:
-            raise self._outside(asked)
-        os.close(self._open.pop())
-        self._names.pop()
-
-    def _down(self, step: str, *, make: bool) -> None:
-        if make:
-            with suppress(FileExistsError):
-                os.mkdir(step, dir_fd=self._open[-1])
-        self._open.append(os.open(step, _DIRECTORY, dir_fd=self._open[-1]))
-        self._names.append(step)
-
-    def _link(self, step: str) -> str | None:
-        try:
-            return os.readlink(step, dir_fd=self._open[-1])
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            if error.errno == errno.EINVAL:  # it exists and is no link
-                return None
-            raise
-
-    def _outside(self, path: str) -> OutsideRoot:
-        return OutsideRoot(
-            f"{path} leads out of {self._root}, and tools may not go there. Name a path inside it."
+def _walked(
+    root: Path | NarrowRoot,
+    path: str,
+    opened: list[int],
+    *,
+    to_write: bool,
+    make_parents: bool,
+) -> ConfinedPath:
+    """Links are resolved first; the walk then finds no link, but where one appeared just now."""
+    named = Path(os.path.abspath(root.path if isinstance(root, NarrowRoot) else root))
+    opened.append(_root_directory(root, named))
+    real_root = Path(os.path.realpath(named))
+    real = Path(os.path.realpath(named / path))
+    if not real.is_relative_to(real_root):
+        raise OutsideRoot(
+            f"{path} leads out of {named}, and tools may not go there. Name a path inside it."
         )
+    if to_write and any(map(is_git_name, (*real.parts, *Path(path).parts))):
+        raise _inside_repository(path)
+    steps = real.relative_to(real_root).parts
+    for step in steps:
+        here = opened[-1]
+        if to_write and _is_of_git(here, step, is_root=len(opened) == 1):
+            raise _inside_repository(path)
+        if len(opened) == len(steps):
+            break
+        if make_parents:
+            with suppress(FileExistsError):
+                os.mkdir(step, dir_fd=here)
+        opened.append(os.open(step, _DIRECTORY, dir_fd=here))
+    name = steps[-1] if steps else "."
+    return ConfinedPath(opened[-1], name, "/".join(steps) or ".")
+
+
+def _root_directory(root: Path | NarrowRoot, named: Path) -> int:
+    if not isinstance(root, NarrowRoot):
+        return os.open(named, _DIRECTORY & ~os.O_NOFOLLOW)
+    outer = os.path.realpath(root.outer)
+    if not named.is_relative_to(outer):
+        raise ToolError(moved(named))
+    descriptor = os.open(outer, _DIRECTORY)
+    for step in named.relative_to(outer).parts:
+        above = descriptor
+        try:
+            descriptor = os.open(step, _DIRECTORY, dir_fd=above)
+        except OSError as error:
+            raise ToolError(moved(named)) from error
+        finally:
+            os.close(above)
+    return descriptor
+
+
+def _is_of_git(directory: int, step: str, *, is_root: bool) -> bool:
+    """Whether a directory is a repository, or becomes one with this name.
+
+    In the root ``HEAD`` alone is refused: a command can make the rest there.
+    """
+    return (is_root and step.casefold() == "head") or makes_repository(directory, step)
 
 
 def _inside_repository(path: str) -> InsideRepository:

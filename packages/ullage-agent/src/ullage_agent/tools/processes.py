@@ -7,13 +7,14 @@ session or environment. Elsewhere only the process group can be ended.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import secrets
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -38,9 +39,7 @@ LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
 HAS_LAUNCHER: Final = sys.platform.startswith("linux")
 
 _POLL_S: Final = 0.02
-_LINGER_S: Final = (
-    0.2  # seconds to wait for the last output after the command itself ended
-)
+_LINGER_S: Final = 0.2  # seconds that the last output has after the command has ended
 _CHUNK: Final = 1 << 16
 _NO_END: Final = 1 << 62
 UNLIMITED: Final[Mapping[str, int]] = {
@@ -55,14 +54,10 @@ Exceeded = Literal["", "processes", "memory", "disk"]
 
 
 class ProcessEnd(NamedTuple):
-    """How a command ended: its exit code, or minus the signal.
-
-    ``left_over``: it left processes behind, which have been ended too. ``exceeded`` is the limit it was ended for.
-    """
+    """How a command ended: its exit code, or minus the signal. ``exceeded`` is the limit it was ended for."""
 
     code: int
     timed_out: bool
-    left_over: bool
     exceeded: Exceeded = ""
 
 
@@ -84,7 +79,6 @@ class LauncherReport(msgspec.Struct, frozen=True):
     """What the launcher reports at the end."""
 
     code: int
-    left_over: bool = False
     exceeded: Exceeded = ""
     error: str = ""
 
@@ -140,12 +134,9 @@ async def run_command(
         finally:
             for descriptor in (writing, reporting, lifeline):
                 os.close(descriptor)
-        if not HAS_LAUNCHER:
-            group = ProcessGroup(process.pid, mark, term_s=command.term_s)
-            return await _attend(process, group, output, timeout_s)
-        launch = LaunchedProcesses(process, life, mark, term_s=command.term_s)
-        end = await _attend(process, launch, output, timeout_s)
-        return _reported(reports, end)
+        started = _StartedCommand(process, life, mark, term_s=command.term_s)
+        end = await _attend(started, output, timeout_s)
+        return _reported(reports, end) if HAS_LAUNCHER else end
     finally:
         output.close()
         os.close(reports)
@@ -163,57 +154,46 @@ def _reported(reports: int, end: ProcessEnd) -> ProcessEnd:
         report.error and not end.timed_out
     ):  # the time limit may end a sandbox before it is set up
         raise OSError(report.error)
-    left_over = report.left_over and not end.timed_out
-    return ProcessEnd(report.code, end.timed_out, left_over, report.exceeded)
+    return ProcessEnd(report.code, end.timed_out, report.exceeded)
 
 
 async def _attend(
-    process: subprocess.Popen[bytes],
-    group: ProcessGroup | LaunchedProcesses,
-    output: OutputReader,
-    timeout_s: float,
+    command: _StartedCommand, output: OutputReader, timeout_s: float
 ) -> ProcessEnd:
-    code = start(
-        in_thread(process.wait)
-    )  # goes on while a cancel of the caller ends the processes
+    # goes on while a cancel of the caller ends the processes
+    code = start(in_thread(command.process.wait))
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
-        left_over = False
         if done:
             await output.ended(_LINGER_S)
-            left_over = group.is_alive()
-        if left_over or not done:
-            await group.end(strays=not done)
+        await command.end()
         await output.ended(_LINGER_S)
-        return ProcessEnd(await code, timed_out=not done, left_over=left_over)
+        return ProcessEnd(await code, timed_out=not done)
     except asyncio.CancelledError:
-        await group.end(strays=True)
+        await command.end()
         await code
         raise
     finally:
         if not code.done():
-            group.kill()
+            command.kill()
             code.cancel()
 
 
-class LaunchedProcesses:
-    """A launcher and its descendants. ``lifeline`` is the writing end of a pipe that only this process holds."""
+class _StartedCommand:
+    """A command that was started: its launcher, or elsewhere than on Linux the leader of its process group.
+
+    ``lifeline`` is the writing end of a pipe that only this process holds.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float
     ) -> None:
-        self._process = process
+        self.process = process
         self._lifeline = lifeline
-        self._strays = ProcessGroup(None, mark, term_s=0.0)
+        self._mark = mark
         self._term_s = term_s
 
-    def is_alive(self) -> bool:
-        """Whether processes are left after the launcher was killed before it could end them."""
-        return self._process.returncode not in (0, None) and self._strays.is_alive(
-            strays=True
-        )
-
-    async def end(self, *, strays: bool) -> None:
+    async def end(self) -> None:
         """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""
         try:
             await in_thread(self._end)
@@ -223,95 +203,61 @@ class LaunchedProcesses:
 
     def kill(self) -> None:
         """KILL all of them: the launcher does so when the lifeline closes."""
+        if not HAS_LAUNCHER:
+            self._signal_group(signal.SIGKILL)
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
             os.close(lifeline)
 
     def _end(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(self._term_s + LAUNCHER_S)
-        if self._process.poll() != 0:
-            self._process.kill()
-            self._strays.end_now()
-
-
-class ProcessGroup:
-    """The processes of one command: those in its leader's group, and those that carry its mark.
-
-    Without a leader only the mark identifies them.
-    """
-
-    def __init__(self, leader: int | None, mark: str, *, term_s: float = TERM_S) -> None:
-        self._leader = leader
-        self._term_s = term_s
-        self._mark = f"{MARK}={mark}".encode()
-
-    def is_alive(self, *, strays: bool = False) -> bool:
-        """Whether a process of the group lives; with ``strays`` also those that left it."""
-        return bool(self._members(strays=strays))
-
-    async def end(self, *, strays: bool) -> None:
-        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""
-        try:
-            await in_thread(self._end, strays)
-        except asyncio.CancelledError:
-            self.kill()
-            raise
-
-    def kill(self) -> None:
-        """KILL all of them."""
-        self._send(signal.SIGKILL, self._members(strays=True))
-
-    def end_now(self) -> None:
-        """Does what ``end`` does, in this thread."""
-        self._end(strays=True)
-
-    def _end(self, strays: bool) -> None:
-        members = self._members(strays=strays)
-        self._send(signal.SIGTERM, members)
-        self._send(signal.SIGCONT, members)  # a stopped process can't act on TERM
+        if HAS_LAUNCHER:
+            if self.process.poll() is None:
+                self.process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(self._term_s + LAUNCHER_S)
+            if self.process.poll() != 0:
+                self.process.kill()
+                end_marked(self._mark)
+            return
+        self._signal_group(signal.SIGTERM)
+        self._signal_group(signal.SIGCONT)  # a stopped process can't act on TERM
         deadline = time.monotonic() + self._term_s
-        while members and time.monotonic() < deadline:
+        while self._signal_group(0) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
-            members = self._members(strays=strays)
-        deadline = time.monotonic() + KILL_S
-        while members and time.monotonic() < deadline:
-            self._send(signal.SIGKILL, members)
-            time.sleep(_POLL_S)
-            members = self._members(strays=strays)
+        self._signal_group(signal.SIGKILL)
 
-    def _members(self, *, strays: bool) -> set[int]:
-        """Living processes. Without ``/proc`` the leader stands for the whole group."""
-        if os.path.isdir("/proc/self"):
-            return {pid for pid in _processes() if self._owns(pid, strays=strays)}
-        if self._leader is not None and _is_group(self._leader):
-            return {self._leader}
-        return set()
-
-    def _owns(self, pid: int, *, strays: bool) -> bool:
+    def _signal_group(self, number: int) -> bool:
+        """Whether the group had a process."""
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                state, _, group = file.read().rpartition(b")")[2].split()[:3]
-            if state in (b"Z", b"X"):
-                return False
-            if int(group) == self._leader:
-                return True
-            if not strays:
-                return False
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                return self._mark in file.read().split(b"\0")
-        except (OSError, ValueError):
-            return False  # it has ended, or belongs to another user
+            os.killpg(self.process.pid, number)
+        except OSError:
+            return False
+        return True
 
-    def _send(self, number: signal.Signals, members: set[int]) -> None:
-        if members and self._leader is not None:
-            with suppress(OSError):
-                os.killpg(self._leader, number)
-        for pid in members - {self._leader}:
+
+def end_marked(mark: str, *, term_s: float = 0.0) -> None:
+    """KILL every process with this mark until none is left; those that live get TERM before and this time to end."""
+    send = [signal.SIGTERM, signal.SIGCONT] if term_s else []
+    began_at = time.monotonic()
+    while (found := marked(mark)) and time.monotonic() < began_at + term_s + KILL_S:
+        if time.monotonic() >= began_at + term_s:
+            send = [signal.SIGKILL]
+        for pid, number in itertools.product(found, send):
             with suppress(OSError):
                 os.kill(pid, number)
+        send = []
+        time.sleep(_POLL_S)
+
+
+def marked(mark: str) -> set[int]:
+    """The living processes whose environment has this mark; none where there is no ``/proc``."""
+    found: set[int] = set()
+    wanted = f"{MARK}={mark}".encode()
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or belongs to another user
+            if wanted in file.read_bytes().split(b"\0"):
+                found.add(int(file.parent.name))
+    return found
 
 
 class OutputReader:
@@ -345,18 +291,3 @@ class OutputReader:
         self._loop.remove_reader(self._descriptor)
         if not self._end.done():
             self._end.set_result(None)
-
-
-def _is_group(leader: int) -> bool:
-    try:
-        os.killpg(leader, 0)
-    except OSError:
-        return False
-    return True
-
-
-def _processes() -> Iterator[int]:
-    with suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                yield int(name)

@@ -22,7 +22,6 @@ from ullage_agent.tools.tool import (
 )
 from ullage_agent.tools.truncation import (
     CountTokens,
-    encode_pieces,
     head_of,
     tail_of,
     whole_characters,
@@ -49,7 +48,6 @@ READER: Final = "read_result"
 
 _NOTICE_TOKENS: Final = 200  # kept for the notice between the ends; counted as 110 to 150
 _BYTES_A_TOKEN: Final = 16  # read for a page; only runs of spaces have more
-_LONGEST_CHARACTER: Final = 4  # bytes of UTF-8
 
 
 class FittedResult(NamedTuple):
@@ -120,7 +118,7 @@ def read_result(
             asked = msgspec.convert(arguments, _PageRequest, strict=False)
         except msgspec.ValidationError as error:
             raise BadArguments(
-                f"Nothing was read: {error}. Give handle, start and size."
+                f"Nothing was read: {error}. Give handle and start."
             ) from error
         room = max(LEAST, tokens() if callable(tokens) else tokens)
         return Output(await _page(asked, context, room, count))
@@ -131,7 +129,6 @@ def read_result(
 class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):
     handle: str
     start: int = 0
-    size: int | None = None
 
 
 msgspec.json.Decoder(
@@ -154,9 +151,7 @@ def _ends(text: str, tokens: int, count: CountTokens) -> _Ends | None:
     if len(head_of(text, tokens, count)) == len(text):
         return None
     room = max(0, tokens - _NOTICE_TOKENS) / 2
-    return _Ends(
-        head_of(text, room, count), tail_of(text, room, count), encode_pieces(text)
-    )
+    return _Ends(head_of(text, room, count), tail_of(text, room, count), text.encode())
 
 
 def _notice(ends: _Ends, handle: str) -> str:
@@ -172,16 +167,11 @@ def _notice(ends: _Ends, handle: str) -> str:
 async def _page(
     asked: _PageRequest, context: ToolContext, tokens: int, count: CountTokens
 ) -> str:
-    if asked.start < 0 or (asked.size is not None and asked.size < 1):
-        raise BadArguments(
-            "Nothing was read: start counts bytes from 0, and size is at least 1."
-        )
-    most = tokens * _BYTES_A_TOKEN
-    size = most if asked.size is None else max(_LONGEST_CHARACTER, min(asked.size, most))
+    if asked.start < 0:
+        raise BadArguments("Nothing was read: start counts bytes from 0.")
+    size = tokens * _BYTES_A_TOKEN
     try:
-        data = await context.kept(
-            asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER
-        )
+        data = await context.kept(asked.handle, start=asked.start, size=size)
     except Exception as error:  # the model gets the store's reason
         raise ToolError(
             f"Nothing can be read under the handle {asked.handle!r}: {error}"
@@ -190,26 +180,24 @@ async def _page(
         raise ToolError(f"What is kept under {asked.handle!r} is no text.")
     if not data:
         return f"[There is nothing at byte {asked.start}: the result ends before it.]"
-    return await in_thread(_shown, data, asked.start, size, tokens, count)
+    is_last = len(data) < size
+    return await in_thread(_shown, data, asked.start, is_last, tokens, count)
 
 
-def _shown(data: bytes, start: int, size: int, tokens: int, count: CountTokens) -> str:
-    """The page: as many characters of the requested bytes as fit, and where to continue."""
+def _shown(
+    data: bytes, start: int, is_last: bool, tokens: int, count: CountTokens
+) -> str:
+    """The page: as many characters as fit, and where to continue."""
     whole = whole_characters(data, cut="start") if start else data
     first = start + len(data) - len(whole)
-    is_last = len(data) < size + _LONGEST_CHARACTER
-    wanted = whole
-    if not is_last or len(whole) > size:
-        wanted = whole_characters(whole[:size], cut="end")
-    text = wanted.decode("utf-8", "replace")
+    if not is_last:
+        whole = whole_characters(whole, cut="end")
+    text = whole.decode("utf-8", "replace")
     page = head_of(text, tokens - _NOTICE_TOKENS, count) or text[:1]
     end = first + len(page.encode())
-    is_end = is_last and len(page) == len(text) and len(wanted) == len(whole)
-    next_step = (
-        "the result ends here"
-        if is_end
-        else f'to go on, call {READER} with "start": {end}'
-    )
+    next_step = f'to go on, call {READER} with "start": {end}'
+    if is_last and len(page) == len(text):
+        next_step = "the result ends here"
     line_end = "" if page.endswith("\n") else "\n"
     return f"{page}{line_end}[bytes {first} to {end}; {next_step}]"
 
@@ -221,7 +209,6 @@ def _declaration() -> Tool:
         "properties": {
             "handle": {"type": "string"},
             "start": {"type": "integer"},
-            "size": {"type": "integer", "description": "bytes"},
         },
         "required": ["handle"],
     }

@@ -26,7 +26,6 @@ from ullage_agent.tools.tool import (
     ToolError,
     ToolRetry,
 )
-from ullage_agent.tools.truncation import PIECE, clean_pieces
 
 log = logging.getLogger("ullage.agent")
 
@@ -34,6 +33,7 @@ GRACE_S: Final = 5.0
 """Seconds a cancelled tool gets to end what it started; built-in tools need 2. After that its task is abandoned."""
 
 _LONGEST_MESSAGE: Final = 10_000  # characters of an exception's message
+_AT_ONCE: Final = 1 << 18  # characters that are cleaned on the event loop
 
 _abandoned: set[asyncio.Task[Output]] = set()
 
@@ -192,10 +192,10 @@ async def _result(output: Output, outcome: ToolOutcome) -> CallResult:
     if len(output.text) > RESULT_CHARS:
         note = f"\n[The result had {len(output.text):,} characters; what follows the first {RESULT_CHARS:,} is lost.]"
         output = output._replace(text=output.text[:RESULT_CHARS] + note)
-    if len(output.text) < PIECE:
+    if len(output.text) < _AT_ONCE:
         cleaned = clean_text(output.text)
     else:
-        cleaned = await in_thread(clean_pieces, output.text)
+        cleaned = await in_thread(clean_text, output.text)
     return CallResult(
         output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw
     )

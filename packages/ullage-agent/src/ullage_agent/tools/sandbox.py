@@ -34,7 +34,7 @@ _PROBE_S: Final = 10.0
 class CommandLimits(NamedTuple):
     """What one command may use. Chosen: enough for builds and test runs, far from what stalls a machine.
 
-    ``memory_bytes`` is for all its processes together and for each of them; 0 is three quarters of the machine's.
+    ``memory_bytes`` is for each of its processes; 0 is three quarters of the machine's.
     ``temp_bytes`` is for all its temporary directories together, which are in memory.
     """
 

@@ -8,17 +8,14 @@ import shutil
 import signal
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
 from ullage.threads import in_thread
-from ullage_agent.tools.file_access import FileAccess
 from ullage_agent.tools.outputs import looks_binary
 from ullage_agent.tools.processes import ProcessEnd, ProcessSpec, run_command
-from ullage_agent.tools.protected_paths import is_below
-from ullage_agent.tools.repositories import git_directory
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import Output, ToolError
 from ullage_agent.tools.truncation import whole_characters
@@ -111,8 +108,6 @@ def _end_notes(end: ProcessEnd, timeout_s: float, *, has_output: bool) -> list[s
         notes.append(f"exit code {end.code}, no output")
     elif end.code:
         notes.append(f"exit code {end.code}")
-    if end.left_over:
-        notes.append("processes it left in the background were ended")
     return notes
 
 
@@ -205,98 +200,39 @@ class Spool:
 
 
 _LINES: Final = 200  # of the end of the output
-_LONGEST_LINE: Final = 2_000  # characters
 _NO_NETWORK: Final = re.compile(
-    r"could not resolve|couldn't resolve|temporary failure in name resolution|name or service not known"
-    r"|network is unreachable|\bENETUNREACH\b|\bEAI_AGAIN\b|nodename nor servname|failed to lookup address"
-    r"|unable to resolve|socket: operation not permitted|cannot create socket|failed to open socket",
+    r"could(?: not|n't) resolve|name resolution|name or service not known|network is unreachable"
+    r"|ENETUNREACH|EAI_AGAIN|nodename nor servname|failed to lookup address|unable to resolve"
+    r"|socket: operation not permitted|cannot create socket|failed to open socket",
     re.IGNORECASE,
 )
 _REFUSED: Final = re.compile(
     r"permission denied|operation not permitted|\bE(?:ACCES|PERM)\b", re.IGNORECASE
 )
 _READ_ONLY: Final = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
-_MISSING: Final = re.compile(
-    r"no such file or directory|not found|\bENOENT\b|cannot access", re.IGNORECASE
-)
-_SHELL: Final = re.compile(r"^\S*/(?:bash|sh): line \d+: ")
-"""What a shell writes before an error: its own path, which tells nothing about the sandbox."""
-_GIT_PATH: Final = re.compile(
-    r"(?<![\w/.~-])((?:[\w.-]+/)*\.git(?:/[^\s'\"`:;,()<>\[\]{}|*?]*)?)(?![\w.-])"
-)
-"""A path in a repository from the working directory, as git itself names its settings."""
-_PATH: Final = re.compile(r"(?<![\w/.~-])(/[^\s'\"`:;,()<>\[\]{}|*?]+)")
-_OPEN: Final = tuple(map(Path, ("/tmp", "/var/tmp", "/dev", "/proc")))
-"""Places that the sandbox has for itself: what fails there has another cause."""
 
 
 def denial_note(text: str, sandbox: Sandbox, root: Path, *, failed: bool = True) -> str:
-    """Why the command may have failed; empty unless the sandbox is certainly the cause.
+    """Why the command may have failed, by what it printed; empty if the sandbox has nothing to do with it.
 
-    Certain from the sandbox's own rules are a path outside that a line with an error names, and an error of name
-    resolution without a network. Whether a hidden file exists is never told. For a command that succeeded, only
-    refusals by a read-only place count.
+    Of a command that succeeded, only a refusal by a read-only place counts.
     """
-    if not (failed or _READ_ONLY.search(text)) or not sandbox.confines(root):
+    end = "\n".join(text.splitlines()[-_LINES:])
+    is_read_only = bool(_READ_ONLY.search(end))
+    if not (failed or is_read_only) or not sandbox.confines(root):
         return ""
-    lines = [_SHELL.sub("", line[:_LONGEST_LINE]) for line in text.splitlines()[-_LINES:]]
     notes = []
-    if (
-        failed
-        and sandbox.mode == "workspace"
-        and any(_NO_NETWORK.search(line) for line in lines)
-    ):
+    if failed and sandbox.mode == "workspace" and _NO_NETWORK.search(end):
         notes.append("the sandbox has no network")
-    read_only: list[Path] = []
-    refused: list[Path] = []
-    missing: list[Path] = []
-    for line in lines:
-        paths = list(_paths(_PATH, line, root))
-        if _READ_ONLY.search(line):
-            read_only += [*paths, *_paths(_GIT_PATH, line, root)]
-        if failed and _REFUSED.search(line):
-            refused += paths
-        if failed and _MISSING.search(line):
-            missing += paths
-    access = sandbox.file_access(root, os.environ.get("PATH", ""))
-    notes += _write_notes(access, read_only, refused)
-    if any(
-        not access.sees(path) and not is_below(path, _OPEN)
-        for path in [*refused, *missing]
-    ):
-        notes.append("a path outside the working directory is hidden by the sandbox")
+    if is_read_only:
+        notes.append(
+            "in the sandbox files are read-only outside the working directory and $TMPDIR, and so are repositories "
+            "(.git): a person can run that command, or open the directory to commands with sandbox_write in their "
+            "own ullage.toml"
+        )
+    elif failed and _REFUSED.search(end):
+        notes.append("it may be the sandbox that refuses this")
     return "; ".join(notes)
-
-
-def _write_notes(
-    access: FileAccess, read_only: list[Path], refused: list[Path]
-) -> Iterator[str]:
-    """Why these paths could not be written."""
-    denied = [*read_only, *refused]
-    for path in denied:
-        for place in access.protected:
-            if path.is_relative_to(place):
-                yield _repository_note(git_directory(place))
-                return
-    if any(is_below(path, access.missing) for path in denied):
-        yield _repository_note(None)
-        return
-    barred = [*read_only, *(path for path in refused if access.sees(path))]
-    barred = [path for path in barred if access.sees(path) or not is_below(path, _OPEN)]
-    if not all(access.writes(path) for path in barred):
-        yield "outside the working directory and $TMPDIR files are read-only in the sandbox"
-
-
-def _repository_note(directory: Path | None) -> str:
-    note = "repositories (.git) are read-only in the sandbox: a person can run that git command"
-    if directory is None:
-        return note
-    return f'{note}, or open it to commands with sandbox_write = ["{directory}"] in their own ullage.toml'
-
-
-def _paths(pattern: re.Pattern[str], line: str, root: Path) -> Iterator[Path]:
-    for found in pattern.findall(line):
-        yield Path(os.path.normpath(root / found))
 
 
 # -- the environment --

@@ -1,18 +1,18 @@
-"""Cuts long text, and works through long text in short steps."""
+"""Cuts long text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from typing import Final, Literal
-
-from ullage.messages import CleanText, clean_text
-
-PIECE: Final = 1 << 18
-"""Characters processed in one step: about a millisecond. A thread alone does not help, as one call on 100 MB of text
-keeps every other thread waiting until it returns."""
 
 _STEP: Final = 4_096  # characters counted at a time
 _NEARBY: Final = 0.25  # share of a piece given up to end it with a line
+_LONGEST_TOKEN: Final = 16  # characters; only runs of spaces have more
+_CUT_START: Final = re.compile(rb"\A[\x80-\xbf]{1,3}")
+_CUT_END: Final = re.compile(
+    rb"(?:[\xc0-\xff]|[\xe0-\xff][\x80-\xbf]|[\xf0-\xff][\x80-\xbf]{2})\Z"
+)
 
 CountTokens = Callable[[str], float]
 """Tokens of a text."""
@@ -31,13 +31,7 @@ def head_of(text: str, tokens: float, count: CountTokens) -> str:
 
 def tail_of(text: str, tokens: float, count: CountTokens) -> str:
     """The longest end of at most so many tokens that begins well."""
-    window = text
-    size = _STEP * 4
-    while size < len(text) * 2:
-        window = text[-size:]
-        if count(window) > tokens:
-            break
-        size *= 2
+    window = text[-max(1, int(tokens) * _LONGEST_TOKEN) :]
     low, high = 0, len(window)
     while low < high:
         middle = (low + high) // 2
@@ -57,61 +51,7 @@ def tail_of(text: str, tokens: float, count: CountTokens) -> str:
 
 def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
     """UTF-8 without the incomplete character at the side that was cut. Other bytes that are not UTF-8 stay."""
-    if cut == "start":
-        for skipped, byte in enumerate(data[:4]):
-            if not _is_continuation(byte):
-                return data[skipped:]
-        return data if len(data) >= 4 else b""
-    for back in range(1, min(4, len(data)) + 1):
-        first = data[-back]
-        if not _is_continuation(first):
-            return data[:-back] if _character_bytes(first) > back else data
-    return data
-
-
-def clean_pieces(text: str) -> CleanText:
-    """Does what ``clean_text`` does, in short steps."""
-    pieces = [clean_text(piece) for piece in _pieces(text)]
-    if all(piece.raw is None for piece in pieces):
-        return CleanText(text, None)
-    raw = b"".join(
-        [piece.text.encode() if piece.raw is None else piece.raw for piece in pieces]
-    )
-    cleaned = ""
-    for piece in pieces:
-        cleaned += (
-            piece.text
-        )  # grows in place; one join would copy all of it in a single step
-    return CleanText(cleaned, raw)
-
-
-def encode_pieces(text: str) -> bytes:
-    """Does what ``text.encode()`` does for valid Unicode, in short steps."""
-    return b"".join([piece.encode() for piece in _pieces(text)])
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in order, never cut between the two halves of a surrogate pair."""
-    start = 0
-    while start < len(text):
-        end = start + PIECE
-        if end < len(text) and "\ud800" <= text[end - 1] <= "\udbff":
-            end += 1
-        yield text[start:end]
-        start = end
-
-
-def _is_continuation(byte: int) -> bool:
-    return byte >> 6 == 0b10
-
-
-def _character_bytes(first: int) -> int:
-    """Bytes of the UTF-8 character that begins with this byte."""
-    if first >> 5 == 0b110:
-        return 2
-    if first >> 4 == 0b1110:
-        return 3
-    return 4 if first >> 3 == 0b11110 else 1
+    return (_CUT_START if cut == "start" else _CUT_END).sub(b"", data)
 
 
 def _reach(text: str, tokens: float, count: CountTokens) -> int:

@@ -16,13 +16,13 @@ from ullage.errors import SettingError
 from ullage_server.cli.serve import launch_token
 from ullage_server.guard import LOOPBACK
 from ullage_server.guarded import guarded
-from ullage_server.tokens import FILE, Tokens, TokenScope, TokenStore
+from ullage_server.tokens import FILE, Tokens, TokenStore
 
 HOST: Final = "127.0.0.1"
 
 
-def serve(server: Any, port: int, scope: TokenScope, no_token: bool) -> None:
-    """Serve at ``/mcp`` until Ctrl-C or SIGTERM; ``scope`` is what a token has to allow. Raises ``SettingError``."""
+def serve(server: Any, port: int, no_token: bool) -> None:
+    """Serve at ``/mcp`` until Ctrl-C or SIGTERM, to tokens that may read. Raises ``SettingError``."""
     from ullage_server.connections import process_limits
     from ullage_server.serving import LimitedServer
 
@@ -31,7 +31,7 @@ def serve(server: Any, port: int, scope: TokenScope, no_token: bool) -> None:
     tokens = Tokens(launch.text, store)
     # The SDK's own check reads ``127.0.0.1:80@evil.example`` as this machine.
     app = server.streamable_http_app(host=HOST)
-    app = guarded(app, tokens, scope, names=LOOPBACK)
+    app = guarded(app, tokens, "read", names=LOOPBACK)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -164,7 +164,7 @@ COMMANDS: Final = (
     ),
     Subcommand(
         "mcp",
-        "offer readings, explanations and compaction to other programs, as an MCP server on standard input",
+        "offer readings and explanations to other programs, as an MCP server on standard input",
         "ullage.cli.mcp_server:run",
         "other",
         value(
@@ -176,10 +176,6 @@ COMMANDS: Final = (
         no_token("answer with --http"),
         flag("--here", "only sessions that were begun in this directory"),
         flag("--no-content", "no titles, paths and commands, only ids and numbers"),
-        flag(
-            "--compact",
-            "offer the tool that compacts sessions of your own store; it calls their models",
-        ),
     ),
     Subcommand(
         "statusline",

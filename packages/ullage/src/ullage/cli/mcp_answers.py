@@ -38,7 +38,6 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
-from ullage_programs.settings import PROXY_FILE
 
 MOST_LISTED: Final = 100
 MOST_LARGEST: Final = 50
@@ -74,7 +73,6 @@ def _outlined(place: FoundSession, rules: AnswerRules) -> dict[str, Any]:
         "model": found.model,
         "calls": found.calls,
         "active_at": datetime.fromtimestamp(place.modified, UTC).isoformat(),
-        "can_compact": is_own(place),
     }
     if not rules.no_content:
         line |= {"title": found.title, "directory": found.cwd}
@@ -188,11 +186,6 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
     raise InputError(
         f"{counted(len(found), 'session')} have ids that end in {quoted(session)}. Give more of the id."
     )
-
-
-def is_own(place: FoundSession) -> bool:
-    """Whether it is a session of the user's own store, which can be compacted."""
-    return place.format == "ullage" and place.path.name != PROXY_FILE
 
 
 def _places(rules: AnswerRules) -> Sequence[FoundSession]:

@@ -16,7 +16,6 @@ from ullage.cli.mcp_answers import (
     measured_body,
     planned,
     reading_of,
-    shown,
     shown_text,
 )
 from ullage.errors import MissingExtra, UllageError
@@ -31,10 +30,10 @@ INSTRUCTIONS: Final = (
 def run(args: argparse.Namespace) -> int:
     """Serve until standard input ends; with ``--http`` until Ctrl-C. Raises ``MissingExtra`` and ``SettingError``."""
     rules = AnswerRules(is_here_only=args.here, no_content=args.no_content)
-    server = server_of(rules, may_compact=args.compact)
+    server = server_of(rules)
     if args.http is not None:
         over_http = part("ullage_server.cli.mcp_http").serve
-        over_http(server, args.http, "write" if args.compact else "read", args.no_token)
+        over_http(server, args.http, args.no_token)
         return 0
     if sys.stdin.isatty():
         print(
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def server_of(rules: AnswerRules, *, may_compact: bool = False) -> Any:
+def server_of(rules: AnswerRules) -> Any:
     """The server of the MCP SDK with our tools. Raises ``MissingExtra``."""
     try:
         from mcp.server import MCPServer
@@ -61,12 +60,6 @@ def server_of(rules: AnswerRules, *, may_compact: bool = False) -> Any:
         destructive_hint=False,
         idempotent_hint=True,
         open_world_hint=False,
-    )
-    changes = ToolAnnotations(
-        read_only_hint=False,
-        destructive_hint=True,
-        idempotent_hint=False,
-        open_world_hint=True,
     )
     server = MCPServer(
         "ullage",
@@ -112,18 +105,6 @@ def server_of(rules: AnswerRules, *, may_compact: bool = False) -> Any:
     ) -> dict[str, Any]:
         """The tokens of a request body of any API, and what a compaction would take out of it."""
         return await answered(measured_body, body, window)
-
-    if may_compact:
-        compacted = part("ullage_agent.cli.mcp_compact").compacted
-
-        @server.tool(title="Compact a session", annotations=changes)
-        async def compact(session: str, instructions: str = "") -> dict[str, Any]:
-            """Compact a session of Ullage at rest. Calls its model, which costs money; can be undone in Ullage."""
-            async with one_at_a_time:
-                try:
-                    return shown(await compacted(rules, session, instructions))
-                except (UllageError, OSError) as problem:
-                    raise ToolError(_told(problem)) from problem
 
     return server
 
