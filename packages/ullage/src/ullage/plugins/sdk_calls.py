@@ -422,7 +422,7 @@ class SdkCalls:
         outcome = tapped.outcome
         if call.purpose == "main":
             conversation.unanswered = "" if outcome == "finished" else call.digest
-        if found is not None and overflowed(found) is not None:
+        if found is not None and overflowed(found):
             outcome, message = "failed", None
         if message is not None and outcome != "finished":
             message = msgspec.structs.replace(message, interrupted=outcome)
