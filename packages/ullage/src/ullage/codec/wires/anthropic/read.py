@@ -63,9 +63,7 @@ def claims(body: Mapping[str, Any]) -> bool:
         for block in _blocks(one.get("content"))
     ):
         return True
-    chat_roles = any(
-        one.get("role") in ("system", "developer", "tool", "function") for one in listed
-    )
+    chat_roles = any(one.get("role") in ("system", "developer", "tool") for one in listed)
     if (
         chat_roles
         or any("function" in one for one in tools)

@@ -26,7 +26,6 @@ _STOPS: Final[dict[str, Stop]] = {
     "stop_sequence": "stop",
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
-    "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
     "content_filter": "refused",
@@ -46,7 +45,6 @@ _READ: Final = frozenset(
         "role",
         "content",
         "tool_calls",
-        "function_call",
         "refusal",
         "annotations",
         "reasoning_details",
@@ -192,10 +190,6 @@ class ChatDecoder:
         calls = delta.get("tool_calls")
         if calls:
             events += self._calls_of(calls)
-        if isinstance(delta.get("function_call"), dict):
-            events += self._call(
-                {"index": -1, "function": delta["function_call"], "function_call": True}
-            )
         return events
 
     def _calls_of(self, calls: object) -> list[StreamEvent]:

@@ -31,7 +31,7 @@ from ullage.messages import (
     clean_text,
 )
 
-_READ = ("messages", "tools", "functions", "model", "stream")
+_READ = ("messages", "tools", "model", "stream")
 _SYSTEM = ("system", "developer")
 
 
@@ -47,12 +47,7 @@ def items_of(value: object) -> list[Any]:
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Chat call with no messages but its system prompt."""
-    functions = [
-        {"type": "function", "function": one} for one in as_list(body.get("functions"))
-    ]
-    declared = [
-        one for one in as_list(body.get("tools")) + functions if isinstance(one, dict)
-    ]
+    declared = [one for one in as_list(body.get("tools")) if isinstance(one, dict)]
     return Request(
         wire=make.wire,
         model=make.model,
@@ -103,8 +98,8 @@ def _message(make: PartMaker, message: Json) -> Message:
     match message.get("role"):
         case "assistant":
             return make.namer.message("assistant", tuple(_assistant(make, message)))
-        case "tool" | "function":
-            call_id = message.get("tool_call_id") or message.get("name")
+        case "tool":
+            call_id = message.get("tool_call_id")
             content = tuple(
                 _result_content(make, block) for block in blocks(message.get("content"))
             )
@@ -124,7 +119,6 @@ _ASSISTANT = frozenset(
         "role",
         "content",
         "tool_calls",
-        "function_call",
         "refusal",
         "annotations",
         "audio",
@@ -154,14 +148,6 @@ def _assistant(make: PartMaker, message: Json) -> Iterator[Part]:
     for one in as_list(message.get("tool_calls")):
         if isinstance(one, dict):
             yield _call(make, one)
-    legacy = message.get("function_call")
-    if isinstance(legacy, dict):
-        yield make.call(
-            legacy.get("name"),
-            legacy.get("name"),
-            legacy.get("arguments"),
-            {"function_call": True},
-        )
     extra = {
         key: value
         for key, value in without(message, *_ASSISTANT).items()
