@@ -120,65 +120,27 @@ def test_a_body_that_is_cut_is_not_finished(wire: str) -> None:
 
 
 def test_a_frame_of_a_shape_that_the_wire_does_not_have_is_damage() -> None:
+    def delta(index: int, **delta: object) -> dict[str, object]:
+        return {"type": "content_block_delta", "index": index, "delta": delta}
+
+    piece = {"tool_calls": [{"index": 3, "function": {"arguments": "1}"}}]}
+    text = "response.output_text.delta"
     cases: list[tuple[str, object]] = [
-        (
-            "messages",
-            {
-                "type": "content_block_delta",
-                "index": 7,
-                "delta": {"type": "text_delta", "text": "x"},
-            },
-        ),
-        (
-            "messages",
-            {
-                "type": "content_block_delta",
-                "index": 0,
-                "delta": {"type": "text_delta", "text": 5},
-            },
-        ),
-        (
-            "messages",
-            {
-                "type": "content_block_delta",
-                "index": 0,
-                "delta": {"type": "thinking_delta", "thinking": "x"},
-            },
-        ),
+        ("messages", delta(7, type="text_delta", text="x")),
+        ("messages", delta(0, type="text_delta", text=5)),
+        ("messages", delta(0, type="thinking_delta", thinking="x")),
         ("messages", {"type": "content_block_delta", "index": 0, "delta": "x"}),
         ("messages", {"type": "content_block_stop", "index": 3}),
-        (
-            "messages",
-            {
-                "type": "content_block_start",
-                "index": 4,
-                "content_block": {"type": "text", "text": ""},
-            },
-        ),
+        ("messages", {**PART, "index": 4}),
         ("messages", {"index": 0, "delta": {"type": "text_delta", "text": "x"}}),
         ("messages", {"type": "message_stop"}),
         ("chat", {"choices": {"delta": {"content": "x"}}}),
         ("chat", {"choices": [{"index": 0, "delta": "x"}]}),
         ("chat", {"choices": [{"index": 0, "delta": {"content": 5}}]}),
-        (
-            "chat",
-            {
-                "choices": [
-                    {
-                        "index": 0,
-                        "delta": {
-                            "tool_calls": [{"index": 3, "function": {"arguments": "1}"}}]
-                        },
-                    }
-                ]
-            },
-        ),
+        ("chat", {"choices": [{"index": 0, "delta": piece}]}),
         ("chat", {"choices": [{"index": 0, "delta": {"tool_calls": "x"}}]}),
         ("responses", {"output_index": 0, "delta": "x"}),
-        (
-            "responses",
-            {"type": "response.output_text.delta", "output_index": 0, "delta": None},
-        ),
+        ("responses", {"type": text, "output_index": 0, "delta": None}),
         ("responses", {"type": "response.output_item.done", "output_index": 0}),
         ("responses", {"type": "response.completed"}),
         ("generateContent", {"candidates": "x"}),
@@ -244,47 +206,16 @@ def test_events_of_responses_that_come_in_another_order_are_made_up_for_by_the_i
         )
 
 
-def test_a_lost_number_is_damage_where_the_end_says_nothing_again() -> None:
-    events = [
-        {**ADDED, "sequence_number": 0},
-        {
-            "type": "response.output_text.delta",
-            "sequence_number": 2,
-            "output_index": 0,
-            "delta": "b",
-        },
-        {
-            "type": "response.completed",
-            "sequence_number": 3,
-            "response": {"status": "completed", "output": []},
-        },
-    ]
-    played = play("responses", events)
-    assert_damaged(played.answer)
-
-
 def test_events_that_are_all_numbered_0_are_not_taken_for_repetitions() -> None:
-    events = [
-        {**ADDED, "sequence_number": 0},
-        {
-            "type": "response.output_text.delta",
-            "sequence_number": 0,
-            "output_index": 0,
-            "delta": "a",
-        },
-        {
-            "type": "response.output_text.delta",
-            "sequence_number": 0,
-            "output_index": 0,
-            "delta": "b",
-        },
-        {
-            "type": "response.completed",
-            "sequence_number": 0,
-            "response": {"status": "completed", "output": []},
-        },
+    text = {"type": "response.output_text.delta", "output_index": 0}
+    end = {"status": "completed", "output": []}
+    events: list[dict[str, object]] = [
+        ADDED,
+        {**text, "delta": "a"},
+        {**text, "delta": "b"},
+        {"type": "response.completed", "response": end},
     ]
-    played = play("responses", events)
+    played = play("responses", [{**event, "sequence_number": 0} for event in events])
     assert played.answer.outcome == "finished"
     assert played.shown() == {"m1.1": "ab"}
 

@@ -14,7 +14,6 @@ from ullage.codec.foreign import (
     as_plain,
     as_wire_json,
     fields_of,
-    get_list,
     get_object,
     get_text,
     items_of,
@@ -168,7 +167,6 @@ def test_what_is_missing_or_of_another_kind_is_empty() -> None:
         "",
     )
     assert (get_object(held, "a"), get_object(held, "o")) == ({}, {"y": 1})
-    assert (get_list(held, "a"), get_list(held, "l")) == ([], [1])
 
 
 def test_raw_values_inside_a_value_are_written_as_they_are() -> None:

@@ -152,15 +152,6 @@ def test_a_late_result_is_put_behind_its_call_though_another_was_sent() -> None:
         )
 
 
-def test_what_was_handed_out_before_another_request_is_compared() -> None:
-    history = History()
-    history.prepare(asked(TARGETS[0], user("u"), *step(1)))
-    handed = history.extended(step(2))
-    history.prepare(asked(TARGETS[0], user("other", "something else")))
-    every = Asked(replace(asked(TARGETS[0]), messages=handed), EVERYTHING, Options())
-    assert_same(grown(history, every), in_one_piece(every), "handed out")
-
-
 def test_messages_are_handed_out_behind_the_last_request_whatever_it_was() -> None:
     history = History()
     assert history.extended([user("u")]) == (user("u"),)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import case
 from tests.codec.error_bodies import LOOKALIKES
 from ullage.codec.problems import LONGEST, problem_in_stream, read_problem, strike_keys
 from ullage.errors import (
@@ -49,80 +50,67 @@ BOUND = (
 )
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "kind"),
-    [
-        (400, anthropic("invalid_request_error", BOUND), WrongConversation),
-        (401, anthropic("authentication_error"), BadKey),
-        (
-            401,
-            {
-                "error": {
-                    "message": "Incorrect API key provided",
-                    "code": "invalid_api_key",
-                }
-            },
-            BadKey,
-        ),
-        (
-            400,
-            {
-                "error": {
-                    "code": 400,
-                    "message": "API key not valid.",
-                    "status": "INVALID_ARGUMENT",
-                }
-            },
-            BadKey,
-        ),
-        (403, anthropic("permission_error"), PermissionDenied),
-        (
-            403,
-            {"error": {"code": 403, "message": "denied", "status": "PERMISSION_DENIED"}},
-            PermissionDenied,
-        ),
-        (404, anthropic("not_found_error"), NotFound),
-        (
-            400,
-            {
-                "error": {
-                    "message": "The model `gone` does not exist",
-                    "code": "model_not_found",
-                }
-            },
-            NotFound,
-        ),
-        (429, anthropic("rate_limit_error"), RateLimited),
-        (
-            429,
-            {"error": {"message": "quota", "type": "insufficient_quota"}},
-            QuotaExhausted,
-        ),
-        (402, {"error": {"message": "Insufficient Balance"}}, QuotaExhausted),
-        (
-            400,
-            anthropic("invalid_request_error", "Your credit balance is too low"),
-            QuotaExhausted,
-        ),
-        (529, anthropic("overloaded_error", "Overloaded"), Overloaded),
-        (
-            503,
-            {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
-            Overloaded,
-        ),
-        (500, anthropic("api_error", "Internal server error"), ServerError),
-        (502, "<html>Bad gateway</html>", ServerError),
-        (400, anthropic("invalid_request_error", "messages.0: bad"), RequestRejected),
-        (422, {"detail": [{"msg": "field required", "loc": ["body"]}]}, RequestRejected),
-        (413, anthropic("request_too_large"), BodyTooLarge),
-        (400, {"error": {"message": "no", "code": "content_filter"}}, ContentFiltered),
-        (408, "", ServerError),
-    ],
-)
-def test_an_error_has_its_type(
-    status: int, body: object, kind: type[ProviderError]
-) -> None:
-    assert type(read(status, body)) is kind
+def openai(message: str, code: str = "") -> dict[str, object]:
+    return {"error": {"message": message, "code": code}}
+
+
+def google(message: str, code: int, status: str) -> dict[str, object]:
+    return {"error": {"message": message, "code": code, "status": status}}
+
+
+BAD = "invalid_request_error"
+
+TYPED: list[tuple[int, object, type[ProviderError]]] = [
+    (400, anthropic(BAD, BOUND), WrongConversation),
+    (401, anthropic("authentication_error"), BadKey),
+    (401, openai("Incorrect API key provided", "invalid_api_key"), BadKey),
+    (400, google("API key not valid.", 400, "INVALID_ARGUMENT"), BadKey),
+    (403, anthropic("permission_error"), PermissionDenied),
+    (403, google("denied", 403, "PERMISSION_DENIED"), PermissionDenied),
+    (404, anthropic("not_found_error"), NotFound),
+    (400, openai("The model `gone` does not exist", "model_not_found"), NotFound),
+    (429, anthropic("rate_limit_error"), RateLimited),
+    (429, openai("quota", "insufficient_quota"), QuotaExhausted),
+    (402, openai("Insufficient Balance"), QuotaExhausted),
+    (400, anthropic(BAD, "Your credit balance is too low"), QuotaExhausted),
+    (529, anthropic("overloaded_error", "Overloaded"), Overloaded),
+    (503, google("overloaded", 503, "UNAVAILABLE"), Overloaded),
+    (500, anthropic("api_error", "Internal server error"), ServerError),
+    (502, "<html>Bad gateway</html>", ServerError),
+    (400, anthropic(BAD, "messages.0: bad"), RequestRejected),
+    (422, {"detail": [{"msg": "field required", "loc": ["body"]}]}, RequestRejected),
+    (413, anthropic("request_too_large"), BodyTooLarge),
+    (400, openai("no", "content_filter"), ContentFiltered),
+    (408, "", ServerError),
+    # https://github.com/mostlygeek/llama-swap/issues/146
+    (503, openai("Loading model", "unavailable_error"), ModelLoading),
+    (503, {"error": "Model openai/whisper is currently loading"}, ModelLoading),
+    # Wrong keys behind gateways that answer 400: https://github.com/google-gemini/gemini-cli/issues/25198
+    (400, google("API Key not found. Please pass a valid API key.", 400, "X"), BadKey),
+    # https://github.com/continuedev/continue/issues/10290
+    (400, openai('{"error":{"message":"API key not valid."}}', "400"), BadKey),
+    # https://github.com/openai/codex/issues/1352
+    (400, "Incorrect API key provided: sk***gA. Obtain one from x.ai.", BadKey),
+    # https://github.com/BerriAI/litellm/pull/39787, https://github.com/BerriAI/litellm/issues/24680
+    (400, openai("Authentication Error, Invalid proxy server token passed."), BadKey),
+    (400, openai("Unable to find token in cache", "token_not_found_in_db"), BadKey),
+    # https://github.com/dinoanderson/qwen_cli_coder/issues/1
+    (400, {"code": "InvalidApiKey", "message": "Invalid API-key provided."}, BadKey),
+    (400, anthropic(BAD, "invalid x-api-key"), BadKey),
+    # https://github.com/Gitlawb/openclaude/issues/1809
+    (400, openai("API key required", "authentication_error"), BadKey),
+    # A bad request that speaks of keys
+    (400, openai("tools.0.custom.input_schema: JSON schema is invalid"), RequestRejected),
+    (400, openai("Invalid key 'temprature' in request body"), RequestRejected),
+    (400, openai("Unknown parameter: 'api_keys'."), RequestRejected),
+    (400, openai("messages.1: the tool authentication was not offered"), RequestRejected),
+]
+
+
+def test_an_error_has_its_type() -> None:
+    for status, body, kind in TYPED:
+        with case(status, body):
+            assert type(read(status, body)) is kind
 
 
 @pytest.mark.parametrize(
@@ -148,136 +136,6 @@ def test_what_is_said_counts_more_than_the_status(
     real = LOOKALIKES[name]
     assert real.status is not None
     assert type(read(real.status, real.body)) is kind
-
-
-GEMINI_KEY = {
-    "code": 400,
-    "status": "INVALID_ARGUMENT",
-    "details": [{"reason": "API_KEY_INVALID"}],
-}
-
-
-@pytest.mark.parametrize(
-    ("body", "source"),
-    [
-        (
-            {
-                "error": {
-                    **GEMINI_KEY,
-                    "message": "API Key not found. Please pass a valid API key.",
-                }
-            },
-            "https://github.com/google-gemini/gemini-cli/issues/25198",
-        ),
-        (
-            {
-                "error": {
-                    "code": 400,
-                    "status": "Bad Request",
-                    "message": '{"error":{"message":"API key not valid."}}',
-                }
-            },
-            "https://github.com/continuedev/continue/issues/10290",
-        ),
-        (
-            "Incorrect API key provided: sk***gA. You can obtain an API key from https://console.x.ai.",
-            "https://github.com/openai/codex/issues/1352",
-        ),
-        (
-            {
-                "error": {
-                    "message": "Authentication Error, Invalid proxy server token passed.",
-                    "code": "400",
-                }
-            },
-            "https://github.com/BerriAI/litellm/pull/39787",
-        ),
-        (
-            {
-                "error": {
-                    "message": "Unable to find token in cache",
-                    "type": "token_not_found_in_db",
-                    "param": "key",
-                }
-            },
-            "https://github.com/BerriAI/litellm/issues/24680",
-        ),
-        (
-            {"code": "InvalidApiKey", "message": "Invalid API-key provided."},
-            "https://github.com/dinoanderson/qwen_cli_coder/issues/1",
-        ),
-        (
-            {
-                "type": "error",
-                "error": {
-                    "type": "invalid_request_error",
-                    "message": "invalid x-api-key",
-                },
-            },
-            "https://platform.claude.com/docs/en/api/errors",
-        ),
-        (
-            {
-                "error": {
-                    "message": "API key required",
-                    "type": "authentication_error",
-                    "code": "api_key_required",
-                }
-            },
-            "https://github.com/Gitlawb/openclaude/issues/1809",
-        ),
-    ],
-)
-def test_a_wrong_key_behind_a_gateway_that_answers_400_is_recognised(
-    body: object, source: str
-) -> None:
-    assert source.startswith("https://")
-    assert type(read(400, body)) is BadKey
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "tools.0.custom.input_schema: JSON schema is invalid",
-        "Invalid key 'temprature' in request body",
-        "Unknown parameter: 'api_keys'.",
-        "messages.1: the tool authentication was not offered",
-    ],
-)
-def test_a_bad_request_that_speaks_of_keys_is_no_wrong_key(said: str) -> None:
-    assert (
-        type(read(400, {"error": {"message": said, "type": "invalid_request_error"}}))
-        is RequestRejected
-    )
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        # https://github.com/mostlygeek/llama-swap/issues/146
-        (
-            503,
-            {
-                "error": {
-                    "code": 503,
-                    "message": "Loading model",
-                    "type": "unavailable_error",
-                }
-            },
-        ),
-        (
-            503,
-            {
-                "error": "Model openai/whisper is currently loading",
-                "estimated_time": 20.0,
-            },
-        ),
-    ],
-)
-def test_a_server_that_loads_its_model_says_so(status: int, body: object) -> None:
-    problem = read(status, body)
-    assert type(problem) is ModelLoading
-    assert "loading the model" in str(problem)
 
 
 def test_what_a_provider_says_steers_no_terminal() -> None:
@@ -415,50 +273,23 @@ def test_what_the_body_repeats_of_the_request_is_not_heard() -> None:
     assert type(read(422, echoed)) is RequestRejected
 
 
-@pytest.mark.parametrize(
-    ("event", "kind"),
-    [
-        (
-            {
-                "type": "error",
-                "error": {"type": "overloaded_error", "message": "Overloaded"},
-            },
-            Overloaded,
-        ),
+def test_an_error_inside_a_stream_has_its_type() -> None:
+    server = {"code": "server_error", "message": "x"}
+    full = {"code": "context_length_exceeded", "message": "exceeds the context window"}
+    for event, kind in (
+        (anthropic("overloaded_error", "Overloaded"), Overloaded),
         ({"error": {"code": 502, "message": "upstream failed"}}, ServerError),
         ({"error": {"code": 429, "message": "slow down"}}, RateLimited),
         (
             {"type": "error", "code": "rate_limit_exceeded", "message": "slow"},
             RateLimited,
         ),
-        (
-            {
-                "type": "response.failed",
-                "response": {
-                    "status": "failed",
-                    "error": {"code": "server_error", "message": "x"},
-                },
-            },
-            ServerError,
-        ),
-        (
-            {
-                "response": {
-                    "error": {
-                        "code": "context_length_exceeded",
-                        "message": "exceeds the context window",
-                    }
-                }
-            },
-            Overflow,
-        ),
+        ({"type": "response.failed", "response": {"error": server}}, ServerError),
+        ({"response": {"error": full}}, Overflow),
         ({"object": "error", "message": "boom", "code": 500}, ServerError),
-    ],
-)
-def test_an_error_inside_a_stream_has_its_type(
-    event: dict[str, object], kind: type[ProviderError]
-) -> None:
-    assert type(problem_in_stream("chat", event)) is kind
+    ):
+        with case(event):
+            assert type(problem_in_stream("chat", event)) is kind
 
 
 @given(st.integers(200, 599), st.binary(max_size=200))

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, broken_request, data, objections
 from tests.tiers import examples
-from ullage.codec.repair import Repairing, is_plain, repair
-from ullage.codec.repair_parts import Notes, sound_parts
+from ullage.codec.repair import Repairing, repair
 from ullage.codec.wires import target_of
 from ullage.messages import (
     Message,
@@ -243,24 +242,6 @@ def test_signed_thinking_is_sent_byte_for_byte_next_to_what_is_repaired() -> Non
     )
     sent = repair(request(user("u"), broken)).request.messages[1]
     assert sent.parts[0] is thinking
-
-
-def test_plain_messages_need_no_repair() -> None:
-    plain = 0
-    assert all(
-        is_plain(message, target_of(request(target=CLAUDE))) for message in loop(5)
-    )
-    for seed in range(3_000):
-        broken = broken_request(seed)
-        target = target_of(broken)
-        for message in broken.messages:
-            if is_plain(message, target):
-                notes = Notes()
-                parts = sound_parts(message, target, sent=None, stored=False, notes=notes)
-                assert notes.repairs == [], f"seed {seed}"
-                assert parts == message.parts
-                plain += 1
-    assert plain > 1_500
 
 
 def in_pieces() -> list[Message]:

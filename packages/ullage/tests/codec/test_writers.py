@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tests.codec.streams import HOSTS, request, user
 from ullage.codec.blocks import PLAIN, CacheMarks, MessageWriter, Options, Sending
-from ullage.codec.history import History, SeenMedia, encode
+from ullage.codec.history import History, encode
 from ullage.codec.wires import target_of, wire_named
 from ullage.messages import (
     ImagePart,
@@ -199,14 +199,3 @@ def test_parameters_around_the_messages_stand_where_they_stood(wire: str) -> Non
             stream=True,
         )
     )
-
-
-def test_media_that_was_looked_at_has_to_stay() -> None:
-    media = SeenMedia()
-    assert media.holds({"a": b"1", "b": b"2"})
-    assert media.get("a") == b"1"
-    assert media.get("c") is None
-    assert (sorted(media), len(media)) == (["a", "b"], 2)
-    assert media.holds({"a": bytes([49])})
-    assert not media.holds({"a": b"1", "c": b"3"})
-    assert not media.holds({})

@@ -110,29 +110,6 @@ def test_a_stream_that_is_collected_while_a_call_begins_ends_after_it() -> None:
     assert meter.reading().basis.last_input == 9
 
 
-@pytest.mark.parametrize("continues", [0, 1], ids=["the first", "the second"])
-def test_a_question_asked_twice_at_once_is_followed_where_it_continues(
-    continues: int,
-) -> None:
-    """A stream that was left, and is not closed yet when its question is asked again, looks like this too."""
-    meter = ullage.Meter("m", wire="chat")
-    calls = SdkCalls(meter)
-    both = [calls.begin(sent(asked("hello"))) for _ in range(2)]
-    history = asked("hello")["messages"]
-    for number, call in enumerate(both):
-        assert call is not None
-        if number == continues:
-            calls.end(call, answered(9, f"answer {number}"))
-    history.append({"role": "assistant", "content": f"answer {continues}"})
-    for turn in range(3):
-        history.append({"role": "user", "content": f"and {turn}?"})
-        call = calls.begin(sent({"model": "m", "messages": history}))
-        assert call is not None
-        calls.end(call, answered(20 + turn, f"so {turn}"))
-        assert meter.reading().basis.last_input == 20 + turn
-        history.append({"role": "assistant", "content": f"so {turn}"})
-
-
 def test_an_answer_that_can_not_be_taken_in_leaves_the_next_call_followed() -> None:
     class BrokenMeter(ullage.Meter):
         def after(self, *given: Any, **more: Any) -> Any:

@@ -139,47 +139,29 @@ def lm_studio(*instances: dict[str, Any]) -> dict[str, Any]:
     return {"models": [{"key": "other", "loaded_instances": []}, model]}
 
 
-def lm_studio_before(**model: Any) -> dict[str, Any]:
-    entry = {"id": "q/m", "object": "model", "max_context_length": 262_144, **model}
-    return {"object": "list", "data": [{"id": "other"}, entry]}
-
-
 UNKNOWN_PATH = {"error": "Unexpected endpoint or method."}
 
 
 @pytest.mark.parametrize(
-    ("at", "listed", "model", "read"),
+    ("listed", "model", "read"),
     [
-        (1, lm_studio(instance("q/m", 8_192)), "q/m", DiscoveredModel("q/m", 8_192)),
+        (lm_studio(instance("q/m", 8_192)), "q/m", DiscoveredModel("q/m", 8_192)),
         (
-            1,
             lm_studio(instance("q/m", 8_192), instance("long", 65_536)),
             "long",
             DiscoveredModel("long", 65_536),
         ),
-        (1, lm_studio(), "q/m", DiscoveredModel("q/m", is_loaded=False)),
-        (
-            0,
-            lm_studio_before(state="loaded", loaded_context_length=8_192),
-            "q/m",
-            DiscoveredModel("q/m", 8_192),
-        ),
-        (
-            0,
-            lm_studio_before(state="not-loaded"),
-            "q/m",
-            DiscoveredModel("q/m", is_loaded=False),
-        ),
+        (lm_studio(), "q/m", DiscoveredModel("q/m", is_loaded=False)),
     ],
 )
 async def test_lm_studio_says_what_a_model_is_loaded_with(
-    at: int, listed: dict[str, Any], model: str, read: DiscoveredModel
+    listed: dict[str, Any], model: str, read: DiscoveredModel
 ) -> None:
     async with (
         serving(said({"data": [{"id": model}]}), said(UNKNOWN_PATH)) as server,
         Client() as client,
     ):
-        server.at = {f"/api/v{at}/models": said(listed)}
+        server.at = {"/api/v1/models": said(listed)}
         for provider in ("lmstudio", "test"):
             endpoint = server.endpoint(provider=provider)
             assert await limits(endpoint, model, client=client) == read

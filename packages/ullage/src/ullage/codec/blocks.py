@@ -25,7 +25,6 @@ from ullage.messages import (
     Tool,
     ToolResultPart,
 )
-from ullage.reasoning import is_native, same_house
 
 _encode = msgspec.json.Encoder().encode
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -208,30 +207,23 @@ def wire_message(role: str, field: str, written: Sequence[msgspec.Raw]) -> bytes
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What of one request may go where: by the target's rules, and by who made a part's data."""
+    """A repaired request on its way: what of it the target can't read is no longer there."""
 
     request: Request
     target: Target
     options: Options
 
     def fields(self, data: ProviderData | None) -> dict[str, Any]:
-        """A part's own fields, as the bytes they came in: all that the target can read."""
-        if data is None or not same_house(data, self.target):
-            return {}
-        fields = _fields(data)
-        if not fields or is_native(data, self.target):
-            return dict(fields)
-        return {name: raw for name, raw in fields.items() if name not in BOUND}
+        """A part's own fields, as the bytes they came in."""
+        return {} if data is None else _fields(data)
 
     def reasoning(self, part: ReasoningPart) -> dict[str, Any] | None:
-        """The fields of reasoning; ``None`` where the target can't read it."""
-        if part.provider is None or not is_native(part.provider, self.target):
-            return None
-        return dict(_fields(part.provider))
+        """The fields of reasoning; ``None`` where it has none."""
+        return None if part.provider is None else _fields(part.provider)
 
     def item(self, data: ProviderData | None) -> msgspec.Raw | None:
-        """A provider's item, byte for byte; ``None`` where it belongs to another provider."""
-        return data.data if data is not None and same_house(data, self.target) else None
+        """A provider's item, byte for byte."""
+        return None if data is None else data.data
 
 
 def _fields(data: ProviderData) -> Fields:

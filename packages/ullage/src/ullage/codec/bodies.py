@@ -14,10 +14,10 @@ import msgspec
 
 from ullage.codec.foreign import as_plain
 from ullage.codec.parts import Namer, PartMaker, as_text
-from ullage.codec.wire import Wire, WireReader
+from ullage.codec.wire import Wire
 from ullage.codec.wires import WIRES, wire_named
 from ullage.errors import InvalidRequest
-from ullage.messages import Message, Request
+from ullage.messages import Message, Request, Role
 
 __all__ = [
     "BodyReader",
@@ -157,6 +157,41 @@ class BodyReader:
         return _read_answer(wire, content, provider, model, Namer(self._names))
 
 
+_Runs = list[list[int]]
+"""The places of the items that are read together, in order."""
+
+_JOINED: Final = ("assistant", "tool")
+"""Whose items in a row are one message, on a wire that has an item for each piece of an answer."""
+
+
+def _head_of(wire: Wire, items: list[Any]) -> int:
+    """How many of the first items are the system prompt's."""
+    if not wire.has_system_items:
+        return 0
+    for at, item in enumerate(items):
+        if isinstance(item, dict) and item.get("role") not in ("system", "developer"):
+            return at
+    return len(items)
+
+
+def _runs_of(wire: Wire, items: list[Any]) -> _Runs:
+    """The items that are read together: each alone, or neighbours whose role is the same."""
+    runs: _Runs = []
+    before: Role | None = None
+    if wire.role_of is None:
+        return [[at] for at in range(len(items))]
+    for at, item in enumerate(items):
+        if not isinstance(item, dict):
+            continue
+        role = wire.role_of(item)
+        if role == before and role in _JOINED:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+        before = role
+    return runs
+
+
 class _ReadMessages(NamedTuple):
     """Messages in order, and the places of the items that each was read from."""
 
@@ -164,12 +199,12 @@ class _ReadMessages(NamedTuple):
     places: list[tuple[int, ...]]
 
     def read(
-        self, reader: WireReader, make: PartMaker, items: list[Any], first: int
+        self, wire: Wire, make: PartMaker, items: list[Any], runs: _Runs, first: int
     ) -> None:
-        """Add the messages of the next items; ``first`` is the place of the first item."""
-        for run in reader.runs_of(items):
+        """Add the messages of these runs of items; ``first`` is the place of the first item."""
+        for run in runs:
             together = [items[at] for at in run]
-            found = reader.read_messages(make, together)
+            found = wire.reader.read_messages(make, together)
             place = tuple(first + at for at in run)
             self.messages.extend(found)
             self.places.extend([place] * len(found))
@@ -201,7 +236,7 @@ def _read_whole(
         )
     named = wire_named(wire or detect_wire(plain))
     items = named.reader.items_of(plain.get(named.field))
-    head = named.reader.head_of(items)
+    head = _head_of(named, items)
     make = PartMaker(
         namer=Namer(),
         wire=named.name,
@@ -265,13 +300,16 @@ def _read_items(
     first: int,
 ) -> _Read:
     """The request of these items behind ``earlier``, which takes them up; ``first`` is the place of the first."""
-    reader = wire.reader
-    closed = reader.open_from(items)
-    earlier.read(reader, make, items[:closed], first)
+    runs = _runs_of(wire, items)
+    open_runs: _Runs = []
+    if runs and wire.role_of is not None and wire.role_of(items[runs[-1][0]]) in _JOINED:
+        open_runs = [runs.pop()]
+    earlier.read(wire, make, items, runs, first)
     final = len(earlier.messages)
+    closed = open_runs[0][0] if open_runs else len(items)
     names = Namer(make.namer)
-    earlier.read(reader, replace(make, namer=names), items[closed:], first + closed)
-    shell = reader.read_request(beside, head, make)
+    earlier.read(wire, replace(make, namer=names), items, open_runs, first)
+    shell = wire.reader.read_request(beside, head, make)
     request = msgspec.structs.replace(shell, messages=tuple(earlier.messages))
     read = ReadBody(request, tuple(earlier.places))
     return _Read(wire, read, len(head), first + closed, final, make.namer, names)

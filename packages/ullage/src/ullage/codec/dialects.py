@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.codec.foreign import parse_object
 from ullage.codec.framework_usage import (
     BEDROCK,
     FRAMEWORKS,
@@ -256,31 +257,14 @@ def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:
     return sampling_passes(dialect, usage.raw)
 
 
-class _Writes(msgspec.Struct, frozen=True):
-    """Cache writes by lifetime, as Anthropic's usage and LangChain's list them."""
-
-    ephemeral_1h_input_tokens: object = None
-
-
-class _WithWrites(msgspec.Struct, frozen=True):
-    cache_creation: _Writes | None = None
-    input_token_details: _Writes | None = None
-
-
-_writes_in: Final = msgspec.json.Decoder(_WithWrites)
-
-
 def hour_writes(usage: Usage) -> int:
     """Of the cache writes, the tokens that are kept for an hour; 0 where the usage does not say."""
     raw = b"" if usage.raw is None else bytes(usage.raw)
     if b'"ephemeral_1h_input_tokens"' not in raw:
         return 0
-    try:
-        fields = _writes_in.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return 0
-    found = fields.cache_creation or fields.input_token_details
-    count = found.ephemeral_1h_input_tokens if found is not None else 0
+    fields = parse_object(raw)
+    found = fields.get("cache_creation") or fields.get("input_token_details")
+    count = found.get("ephemeral_1h_input_tokens") if isinstance(found, dict) else 0
     if not isinstance(count, int) or isinstance(count, bool):
         return 0
     return max(0, min(count, usage.cache_write or 0))

@@ -84,11 +84,7 @@ def _jsonable(value: Any, depth: int = 0) -> Any:
         return _TOO_DEEP
     match value:
         case str():
-            return (
-                value
-                if _is_unicode(value)
-                else value.encode("utf-8", "backslashreplace").decode()
-            )
+            return value.encode("utf-8", "backslashreplace").decode()
         case bool() | None:
             return value
         case int():
@@ -106,17 +102,10 @@ def _jsonable(value: Any, depth: int = 0) -> Any:
             return str(value)
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 Fields = dict[str, msgspec.Raw]
 """An object whose values are still the bytes they came in."""
 
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _plain = msgspec.json.Decoder()
 _fields = msgspec.json.Decoder(Fields)
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -139,7 +128,7 @@ def parse(data: bytes | msgspec.Raw) -> Any:
         return None
     try:
         return _plain.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         pass
     try:
         return parse_json(bytes(data))
@@ -163,7 +152,7 @@ def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
         return {}
     try:
         return _fields.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         value = parse_object(data)
         return {key: to_raw(item) for key, item in value.items()}
 
@@ -174,7 +163,7 @@ def items_of(data: bytes | msgspec.Raw | None) -> list[msgspec.Raw]:
         return []
     try:
         return _items.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         value = parse(data)
         return [to_raw(item) for item in value] if isinstance(value, list) else []
 
@@ -208,12 +197,6 @@ def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def get_list(fields: Mapping[str, Any], key: str) -> list[Any]:
-    """A field of a parsed object that is a list; an empty one for anything else."""
-    value = fields.get(key)
-    return value if isinstance(value, list) else []
-
-
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -224,8 +207,12 @@ def read_frame(data: bytes) -> dict[str, Any] | None:
     """
     try:
         return _decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        value = _read_slowly(data)
+    except _UNREADABLE:
+        pass
+    try:
+        value = None if len(data) > SLOW_JSON_BYTES else json.loads(data.decode())
+    except (ValueError, RecursionError):
+        return None
     return value if isinstance(value, dict) else None
 
 
@@ -233,12 +220,3 @@ def damaged(what: str, data: bytes = b"") -> DamagedAnswer:
     """The error for a frame that can't be right: ``what`` says what is wrong with it."""
     shown = f" It begins: {data[:80].decode('utf-8', 'replace')!r}." if data else ""
     return DamagedAnswer(f"The answer came damaged: {what}.{shown} Try again.")
-
-
-def _read_slowly(data: bytes) -> object:
-    if len(data) > SLOW_JSON_BYTES:
-        return None
-    try:
-        return json.loads(data.decode())
-    except (ValueError, RecursionError):
-        return None

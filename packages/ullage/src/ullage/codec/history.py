@@ -9,7 +9,7 @@ single request, and one that does not extend the last, is a new history fed at o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -64,7 +64,6 @@ class History:
         self._messages: tuple[
             Message, ...
         ] = ()  # those of the last request, as they were given
-        self._offered: _Offer | None = None
 
     @property
     def count(self) -> int:
@@ -72,12 +71,8 @@ class History:
         return len(self._messages)
 
     def extended(self, added: Iterable[Message]) -> tuple[Message, ...]:
-        """The messages of the last request and these behind them, to make the next one of.
-
-        They need not be compared: this is known to extend the last request. Before the first, these alone.
-        """
-        self._offered = _Offer(self._messages, self._messages + tuple(added))
-        return self._offered.messages
+        """The messages of the last request and these behind them, to make the next one of; before the first, these."""
+        return self._messages + tuple(added)
 
     def prepare(
         self,
@@ -116,6 +111,7 @@ class History:
             marks is not None,
             marks_all,
             frozenset(tool.name for tool in request.tools if tool.deferred),
+            options.media,
         )
         grown = self._extended(kind, request, options)
         if grown is None:
@@ -133,15 +129,9 @@ class History:
     def _extended(self, kind: _Kind, request: Request, options: Options) -> _Grown | None:
         """The last history with what this request adds; ``None`` where it does not simply extend the last one."""
         grown, self._grown = self._grown, None  # what fails on its way is not used again
-        if grown is None or grown.kind != kind or not grown.media.holds(options.media):
+        if grown is None or grown.kind != kind:
             return None
-        offered, messages = self._offered, request.messages
-        is_known = (
-            offered is not None
-            and offered.given is grown.given
-            and offered.messages is messages
-        )
-        if not is_known and messages[: len(grown.given)] != grown.given:
+        if request.messages[: len(grown.given)] != grown.given:
             return None
         return grown if grown.add(request, options) else None
 
@@ -202,13 +192,6 @@ def _in_one_piece(request: Request, options: Options) -> Encoded:
     return _joined(_framed(bare, options), writer, options).encoded
 
 
-class _Offer(NamedTuple):
-    """Messages that were handed out, and those of the last request that they begin with."""
-
-    given: tuple[Message, ...]
-    messages: tuple[Message, ...]
-
-
 class _Kind(NamedTuple):
     """What all messages are made for: where it differs, they have to be made again."""
 
@@ -219,6 +202,7 @@ class _Kind(NamedTuple):
     marks_all: bool
     deferred: frozenset[str]
     """The names of tools that results may refer to."""
+    media: Mapping[str, bytes]
 
 
 class _Grown:
@@ -227,47 +211,17 @@ class _Grown:
     def __init__(self, kind: _Kind) -> None:
         self.kind = kind
         self.given: tuple[Message, ...] = ()
-        self.media = SeenMedia()
         self.repairing = Repairing(kind.target, kind.policy, is_chained=kind.is_chained)
         self.writer: MessageWriter = wire_named(kind.target.wire).writer()
 
     def add(self, request: Request, options: Options) -> bool:
         """Take the messages of a request that extends the last one; false where they alter what was made before."""
-        self.media.holds(options.media)
         made = self.repairing.add(request.messages[len(self.given) :])
         self.given = request.messages
         if made is None:
             return False
         bare = msgspec.structs.replace(request, messages=())
-        return self.writer.add(
-            Sending(bare, self.kind.target, replace(options, media=self.media)), made
-        )
-
-
-class SeenMedia(Mapping[str, bytes]):
-    """The media of a call, and which of them were looked at: those that what was written depends on."""
-
-    def __init__(self) -> None:
-        self._media: Mapping[str, bytes] = {}
-        self._seen: dict[str, bytes | None] = {}
-
-    def holds(self, media: Mapping[str, bytes]) -> bool:
-        """Whether what was looked at is the same in these; then the next messages see these."""
-        self._media = media
-        return all(media.get(source) == content for source, content in self._seen.items())
-
-    def __getitem__(self, source: str) -> bytes:
-        found = self._media.get(source)
-        self._seen[source] = found
-        if found is None:
-            raise KeyError(source)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._media)
-
-    def __len__(self) -> int:
-        return len(self._media)
+        return self.writer.add(Sending(bare, self.kind.target, options), made)
 
 
 class _Frame(NamedTuple):

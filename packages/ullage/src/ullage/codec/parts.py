@@ -292,11 +292,6 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def one_by_one(items: list[Any]) -> list[list[int]]:
-    """The runs of a wire where each item is read by itself."""
-    return [[at] for at in range(len(items))]
-
-
 def blocks(value: object) -> list[Json]:
     """The objects in a list of blocks; a bare string is one block of text."""
     return [

@@ -9,7 +9,7 @@ where there is none. Keys are removed from all text that is kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from ullage.codec.foreign import is_dense, parse
@@ -40,6 +40,7 @@ from ullage.models.similar_models import similar_models_of
 LONGEST = 2_000
 """Characters of a provider's own words that are kept."""
 _DEEPEST = 6
+_MOST_LISTED = 50
 _ECHOES: Final = frozenset(
     {
         "input",
@@ -57,101 +58,84 @@ _ECHOES: Final = frozenset(
 """Fields in which an error may repeat the request; their content is no part of the error."""
 
 
-class _ErrorKind(NamedTuple):
-    error: type[ProviderError]
-    words: str
+class _Explained(NamedTuple):
+    """What the provider does, and what to do about it."""
+
     what: str
+    advice: str
 
 
-_KINDS: Final[tuple[_ErrorKind, ...]] = (
-    # https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
-    _ErrorKind(
-        WrongConversation,
-        r"bound to a different conversation",
+_EXPLAINED: Final[dict[type[ProviderError], _Explained]] = {
+    BadKey: _Explained(
+        "does not accept the key", "Check the key and the address it is for."
+    ),
+    PermissionDenied: _Explained(
+        "does not let this key do that", "Check what the key and the plan allow."
+    ),
+    NotFound: _Explained(
+        "has no such model or endpoint", "Check the model's name and the address."
+    ),
+    QuotaExhausted: _Explained("has no quota left", "Add credit or change the plan."),
+    RateLimited: _Explained("is being asked too often", "Wait, then try again."),
+    Overloaded: _Explained("has no capacity now", "Wait, then try again."),
+    ModelLoading: _Explained(
+        "is still loading the model", "Wait until the model is loaded, then try again."
+    ),
+    ServerError: _Explained("failed", "Try again."),
+    ContentFiltered: _Explained("withheld this by a filter", "Change what is sent."),
+    WrongConversation: _Explained(
         "refuses reasoning that was written behind another beginning of this conversation",
+        "Leave earlier reasoning out (reasoning = 'none'), or begin a new session.",
     ),
-    _ErrorKind(
-        QuotaExhausted,
-        r"insufficient_quota|exceeded_current_quota|billing_hard_limit|insufficient balance|more credits"
-        r"|can only afford"
-        r"|credit balance is too low|billing_error|extra usage is required|monthly limit|exceeded current quota"
-        r"|per day, please wait",
-        "has no quota left",
+    RequestRejected: _Explained("rejects the request", "Look at the request with --raw."),
+    Overflow: _Explained(
+        "can't fit the request into the window",
+        "Compact the conversation or choose a model with a larger window.",
     ),
-    _ErrorKind(
-        RateLimited,
-        r"rate[ _]?limit|too many requests|throttl|tokens? per (?:min|day|hour)|\bTPM\b|please wait before trying"
-        r"|RESOURCE_EXHAUSTED|current quota|quota exceeded",
-        "is being asked too often",
+    BodyTooLarge: _Explained(
+        "takes no body of this size", "Drop large images, files or tool results."
     ),
-    _ErrorKind(
-        ModelLoading,
-        # llama.cpp (tools/server/README.md, 503 "Loading model"), Hugging Face inference ("is currently loading"),
-        # Ollama and LM Studio behind proxies ("model is loading", "loading model").
-        r"loading model|model (?:\S+ )?is (?:currently |still )?(?:loading|being loaded)|model_loading",
-        "is still loading the model",
+    TooManyImages: _Explained(
+        "takes fewer images and files in one request", "Drop older images and files."
     ),
-    _ErrorKind(
-        Overloaded,
-        r"overloaded|server is busy|at capacity|^UNAVAILABLE$",
-        "has no capacity now",
-    ),
-    _ErrorKind(
-        ContentFiltered,
-        r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
-        r"|data_inspection",
-        "withheld this by a filter",
-    ),
-    _ErrorKind(
-        BadKey,
-        r"authentication_error|invalid[_ -]*(?:x-)?api[_ -]*key|incorrect api key|x-api-key header is required"
-        r"|api[_ -]?key (?:not (?:valid|found)|expired)"
-        r"|unauthenticated|authentication error\b|invalid proxy server token|token_not_found_in_db"
-        r"|no api[_ -]?key (?:was |is )?(?:passed|provided|found)|invalid subscription key"
-        r"|invalid (?:access|bearer) token|expired[_ ](?:api[_ ])?key"
-        r"|authentication (?:fails|failed)|invalid authentication",
-        "does not accept the key",
-    ),
-    _ErrorKind(
-        PermissionDenied,
-        r"permission_(?:error|denied)|long context beta",
-        "does not let this key do that",
-    ),
-    _ErrorKind(
-        NotFound,
-        r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist",
-        "has no such model or endpoint",
-    ),
-)
-"""What is said, in the order of what is most certain."""
-
-_BY_STATUS: Final[dict[int, _ErrorKind]] = {
-    401: _ErrorKind(BadKey, "", "does not accept the key"),
-    402: _ErrorKind(QuotaExhausted, "", "has no quota left"),
-    403: _ErrorKind(PermissionDenied, "", "does not let this key do that"),
-    404: _ErrorKind(NotFound, "", "has no such model or endpoint"),
-    408: _ErrorKind(ServerError, "", "gave up waiting"),
-    409: _ErrorKind(ServerError, "", "was in conflict with another request"),
-    429: _ErrorKind(RateLimited, "", "is being asked too often"),
-    503: _ErrorKind(Overloaded, "", "has no capacity now"),
-    529: _ErrorKind(Overloaded, "", "has no capacity now"),
 }
 
-_NEXT: Final[dict[type[ProviderError], str]] = {
-    BadKey: "Check the key and the address it is for.",
-    PermissionDenied: "Check what the key and the plan allow.",
-    NotFound: "Check the model's name and the address.",
-    QuotaExhausted: "Add credit or change the plan.",
-    RateLimited: "Wait, then try again.",
-    Overloaded: "Wait, then try again.",
-    ModelLoading: "Wait until the model is loaded, then try again.",
-    ServerError: "Try again.",
-    ContentFiltered: "Change what is sent.",
-    WrongConversation: "Leave earlier reasoning out (reasoning = 'none'), or begin a new session.",
-    RequestRejected: "Look at the request with --raw.",
-    Overflow: "Compact the conversation or choose a model with a larger window.",
-    BodyTooLarge: "Drop large images, files or tool results.",
-    TooManyImages: "Drop older images and files.",
+_WORDS: Final[dict[type[ProviderError], str]] = {
+    # https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
+    WrongConversation: r"bound to a different conversation",
+    QuotaExhausted: r"insufficient_quota|exceeded_current_quota|billing_hard_limit|insufficient balance|more credits"
+    r"|can only afford"
+    r"|credit balance is too low|billing_error|extra usage is required|monthly limit|exceeded current quota"
+    r"|per day, please wait",
+    RateLimited: r"rate[ _]?limit|too many requests|throttl|tokens? per (?:min|day|hour)|\bTPM\b"
+    r"|please wait before trying|RESOURCE_EXHAUSTED|current quota|quota exceeded",
+    # llama.cpp (tools/server/README.md, 503 "Loading model"), Hugging Face inference ("is currently loading"),
+    # Ollama and LM Studio behind proxies ("model is loading", "loading model").
+    ModelLoading: r"loading model|model (?:\S+ )?is (?:currently |still )?(?:loading|being loaded)|model_loading",
+    Overloaded: r"overloaded|server is busy|at capacity|^UNAVAILABLE$",
+    ContentFiltered: r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
+    r"|data_inspection",
+    BadKey: r"authentication_error|invalid[_ -]*(?:x-)?api[_ -]*key|incorrect api key|x-api-key header is required"
+    r"|api[_ -]?key (?:not (?:valid|found)|expired)"
+    r"|unauthenticated|authentication error\b|invalid proxy server token|token_not_found_in_db"
+    r"|no api[_ -]?key (?:was |is )?(?:passed|provided|found)|invalid subscription key"
+    r"|invalid (?:access|bearer) token|expired[_ ](?:api[_ ])?key"
+    r"|authentication (?:fails|failed)|invalid authentication",
+    PermissionDenied: r"permission_(?:error|denied)|long context beta",
+    NotFound: r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist",
+}
+"""What is said, in the order of what is most certain."""
+
+_BY_STATUS: Final[dict[int, type[ProviderError]]] = {
+    401: BadKey,
+    402: QuotaExhausted,
+    403: PermissionDenied,
+    404: NotFound,
+    408: ServerError,
+    409: ServerError,
+    429: RateLimited,
+    503: Overloaded,
+    529: Overloaded,
 }
 
 _SECRET: Final = re.compile(
@@ -173,6 +157,7 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
 _SHORT: Final = 300
+_UNITS: Final = {"ms": 0.001, "m": 60.0, "min": 60.0}
 _WAIT: Final = re.compile(
     r"(?:retry|try again) (?:in|after) (\d+(?:\.\d+)?) ?(ms|m(?:in)?|s)?", re.IGNORECASE
 )
@@ -192,29 +177,28 @@ def read_problem(
     Always gives one, also for a body that is empty, HTML or cut. Never holds a key.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
-    value = parse(body) if body.strip() and not is_dense(body) else None
-    whole = (
-        _heard(value)
-        if value is not None and not isinstance(value, str)
-        else body.decode("utf-8", "replace")
-    )
-    text = _readable(whole)[:ERROR_WORDS_CHARS]
+    value = _parsed(body)
+    if value is None or isinstance(value, str):
+        text = body.decode("utf-8", "replace")
+    else:
+        text = _heard(value)
+    text = _readable(text)[:ERROR_WORDS_CHARS]
+    is_silent = not body.strip() and status in (400, 413)
+    named = (lowered[name] for name in _REQUEST_IDS if name in lowered)
     return _error(
-        who=provider or wire,
+        provider or wire,
+        value,
+        text,
         status=status,
-        text=text,
-        said=_message(value) if value is not None else text,
-        code=_code(value),
-        retry_after_s=_retry_after(lowered, value, text),
-        request_id=next(
-            (lowered[name] for name in _REQUEST_IDS if name in lowered),
-            _request_id(value),
-        ),
-        silent=not body.strip()
-        and status in (400, 413)
-        and provider_named(provider).overflows_silently,
+        is_silent_overflow=is_silent and provider_named(provider).overflows_silently,
+        headers=lowered,
+        request_id=next(named, _request_id(value)),
         model=model,
     )
+
+
+def _parsed(body: bytes) -> Any:
+    return parse(body) if body.strip() and not is_dense(body) else None
 
 
 def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
@@ -222,9 +206,9 @@ def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
 
     ``who`` answered, and ``what`` is what came: a content type, for example.
     """
-    value = parse(data) if data.strip() and not is_dense(data) else None
+    value = _parsed(data)
     if isinstance(value, Mapping) and (value.get("error") or _message(value)):
-        return _error_in(who, value, request_id=_request_id(value))
+        return _error(who, value, _heard(value), request_id=_request_id(value))
     quoted = _visible(
         strike_keys(_readable(data.decode("utf-8", "replace")).strip())[:_SHORT]
     )
@@ -248,24 +232,8 @@ def problem_in_stream(
             for key, item in value.items()
             if key in ("error", "type", "message", "code", "incomplete")
         }
-    return _error_in(who, value, request_id=_request_id(fields), model=model)
-
-
-def _error_in(
-    who: str, value: object, *, request_id: str, model: str = ""
-) -> ProviderError:
-    """The error that a parsed value holds which came without a status and headers of its own."""
-    text = _heard(value)
-    return _error(
-        who=who,
-        status=_status_in(value),
-        text=text,
-        said=_message(value),
-        code=_code(value),
-        retry_after_s=_retry_after({}, value, text),
-        request_id=request_id,
-        model=model,
-    )
+    request_id = _request_id(fields)
+    return _error(who, value, _heard(value), request_id=request_id, model=model)
 
 
 def _readable(text: str) -> str:
@@ -287,80 +255,58 @@ def strike_keys(text: str) -> str:
 
 
 def _error(
-    *,
     who: str,
-    status: int | None,
+    value: Any,
     text: str,
-    said: str,
-    code: str,
-    retry_after_s: float | None,
-    request_id: str,
-    silent: bool = False,
+    *,
+    status: int | None = None,
+    is_silent_overflow: bool = False,
+    headers: Mapping[str, str] = {},
+    request_id: str = "",
     model: str = "",
 ) -> ProviderError:
-    quoted = _visible(strike_keys(said.strip())[:LONGEST])
-    where = f"{who}{f' ({model})' if model else ''}"
-    number = "" if status is None else f" [{status}]"
-    tail = f" It says: “{quoted}”." if quoted else ""
-    verdict = recognise(413 if silent else status, text)
-    code = _visible(strike_keys(code[:_SHORT]))
+    """The error in a parsed body, or in a ``text`` that is no JSON. Without a ``status`` the body may name one."""
+    status = _status_in(value) if status is None else status
+    said = text if value is None else _message(value)
+    about: dict[str, Any] = {
+        "status": status,
+        "code": _visible(strike_keys(_code(value)[:_SHORT])),
+        "said": _visible(strike_keys(said.strip())[:LONGEST]),
+        "request_id": request_id,
+    }
+    kind: type[ProviderError] = _kind_of(status, text)
+    verdict = recognise(413 if is_silent_overflow else status, text)
     if verdict is not None:
-        kind, what = _overflow_of(verdict.wording)
-        measures = verdict.measures
-        return kind(
-            f"{where} {what}{number}.{tail} {_NEXT[kind]}",
-            limit=measures.limit,
-            count=measures.count,
-            max_output=measures.max_output,
-            most=measures.most,
-            input_alone=verdict.wording.input_alone,
-            status=status,
-            code=code,
-            said=quoted,
-            request_id=request_id,
-        )
-    found = _kind_of(status, text)
-    return found.error(
-        f"{where} {found.what}{number}.{tail} {_next_step(found.error, who, model)}",
-        status=status,
-        code=code,
-        said=quoted,
-        retry_after_s=retry_after_s,
-        request_id=request_id,
-    )
+        kind = _overflow_of(verdict.wording)
+        about |= verdict.measures._asdict()
+        about["input_alone"] = verdict.wording.input_alone
+    else:
+        about["retry_after_s"] = _retry_after(headers, value, text)
+    where = f"{who} ({model})" if model else who
+    number = "" if status is None else f" [{status}]"
+    tail = f" It says: “{about['said']}”." if about["said"] else ""
+    what, advice = _EXPLAINED[kind]
+    if kind is NotFound and model:
+        meant = " or ".join(similar_models_of(who, model))
+        advice += f" Did you mean {meant}?" if meant else ""
+    return kind(f"{where} {what}{number}.{tail} {advice}", **about)
 
 
-def _next_step(error: type[ProviderError], provider: str, model: str) -> str:
-    """What to do about the error, with models of the provider that may be meant."""
-    step = _NEXT[error]
-    meant = similar_models_of(provider, model) if error is NotFound and model else []
-    return f"{step} Did you mean {' or '.join(meant)}?" if meant else step
-
-
-class _TooLarge(NamedTuple):
-    error: type[Overflow]
-    what: str
-
-
-def _overflow_of(wording: Wording) -> _TooLarge:
+def _overflow_of(wording: Wording) -> type[Overflow]:
     if wording.in_bytes:
-        return _TooLarge(BodyTooLarge, "takes no body of this size")
-    if wording.in_images:
-        return _TooLarge(TooManyImages, "takes fewer images and files in one request")
-    return _TooLarge(Overflow, "can't fit the request into the window")
+        return BodyTooLarge
+    return TooManyImages if wording.in_images else Overflow
 
 
-def _kind_of(status: int | None, text: str) -> _ErrorKind:
+def _kind_of(status: int | None, text: str) -> type[ProviderError]:
     if status in (401, 402):
         return _BY_STATUS[status]
-    for kind in _KINDS:
-        if re.search(kind.words, text, re.IGNORECASE | re.MULTILINE):
+    for kind, words in _WORDS.items():
+        if re.search(words, text, re.IGNORECASE | re.MULTILINE):
             return kind
-    if status is not None and status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status is None or status >= 500 or status < 400:
-        return _ErrorKind(ServerError, "", "failed")
-    return _ErrorKind(RequestRejected, "", "rejects the request")
+    if status is not None and 400 <= status < 500:
+        return _BY_STATUS.get(status, RequestRejected)
+    return _BY_STATUS.get(status or 0, ServerError)
 
 
 def _heard(value: object) -> str:
@@ -386,7 +332,7 @@ def _strings(value: object, depth: int) -> Iterator[str]:
             elif key not in _ECHOES:
                 yield from _strings(item, depth - 1)
     elif isinstance(value, list):
-        for item in value[:50]:
+        for item in value[:_MOST_LISTED]:
             yield from _strings(item, depth - 1)
 
 
@@ -430,11 +376,8 @@ def _status_in(value: object) -> int | None:
         if isinstance(holder, Mapping):
             for key in ("code", "status", "status_code", "http_status"):
                 item = holder.get(key)
-                number = (
-                    int(item)
-                    if isinstance(item, str) and item.isdecimal() and len(item) == 3
-                    else item
-                )
+                is_number = isinstance(item, str) and item.isdecimal() and len(item) == 3
+                number = int(item) if is_number else item
                 if isinstance(number, int) and 400 <= number < 600:
                     return number
     return None
@@ -451,7 +394,7 @@ def _retry_after(headers: Mapping[str, str], value: object, text: str) -> float 
         wait = _seconds(headers.get(name, ""), unit)
         if wait is not None:
             return wait
-    delay = next((one for one in _fields_named(value, "retryDelay", _DEEPEST)), "")
+    delay = _delay_in(value, _DEEPEST)
     if delay.endswith("s"):
         wait = _seconds(delay[:-1], 1.0)
         if wait is not None:
@@ -459,20 +402,19 @@ def _retry_after(headers: Mapping[str, str], value: object, text: str) -> float 
     match = _WAIT.search(text)
     if match is None:
         return None
-    return float(match[1]) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(
-        (match[2] or "s").lower(), 1.0
-    )
+    return float(match[1]) * _UNITS.get((match[2] or "s").lower(), 1.0)
 
 
-def _fields_named(value: object, name: str, depth: int) -> Iterator[str]:
+def _delay_in(value: object, depth: int) -> str:
+    """The first ``retryDelay`` anywhere in a value; empty without one."""
+    items: Iterable[object] = ()
     if depth and isinstance(value, Mapping):
-        if isinstance(value.get(name), str):
-            yield value[name]
-        for item in value.values():
-            yield from _fields_named(item, name, depth - 1)
+        if isinstance(value.get("retryDelay"), str):
+            return str(value["retryDelay"])
+        items = value.values()
     elif depth and isinstance(value, list):
-        for item in value[:50]:
-            yield from _fields_named(item, name, depth - 1)
+        items = value[:_MOST_LISTED]
+    return next(filter(None, (_delay_in(item, depth - 1) for item in items)), "")
 
 
 def _seconds(text: str, unit: float) -> float | None:

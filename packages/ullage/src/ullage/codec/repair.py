@@ -15,17 +15,16 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from ullage.codec.repair_calls import LegalMessages, Pairing, legal_tools
 from ullage.codec.repair_parts import (
+    MessageRepair,
     Notes,
     Repair,
+    are_same,
     clean_json,
-    cleaned,
-    is_clean,
-    sound_parts,
+    sound_message,
 )
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
@@ -38,15 +37,11 @@ from ullage.messages import (
     SystemBlock,
     TextPart,
     Tool,
-    ToolCallPart,
-    ToolResultPart,
 )
 from ullage.reasoning import ReasoningPolicy, SentReasoning
 
-__all__ = ["EVERYTHING", "Repair", "Repaired", "Repairing", "is_plain", "repair"]
+__all__ = ["EVERYTHING", "Repair", "Repaired", "Repairing", "repair"]
 
-
-_object: Final = msgspec.json.Decoder(dict[str, object])
 
 EVERYTHING: Final = ReasoningPolicy()
 """All reasoning that was given is sent back."""
@@ -78,10 +73,9 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
 class _Head(NamedTuple):
     """System prompt and tools as they can be sent, and those that they were made of."""
 
+    given: tuple[tuple[SystemBlock, ...], tuple[Tool, ...]]
     system: tuple[SystemBlock, ...]
     tools: tuple[Tool, ...]
-    sound_system: tuple[SystemBlock, ...]
-    legal_tools: tuple[Tool, ...]
     names: dict[str, str]
     repairs: tuple[Repair, ...]
 
@@ -126,8 +120,12 @@ class Repairing:
             return None
         sound: list[Message] = []
         for message in messages:
-            kept = _sound_message(
-                message, target, self._sent.ids, self._is_chained, sounds
+            kept = sound_message(
+                message,
+                target,
+                sent=self._sent.ids,
+                stored=self._is_chained,
+                notes=sounds,
             )
             if kept is not None:
                 sound.append(kept)
@@ -142,7 +140,7 @@ class Repairing:
         previous = self._made[-1] if self._made else None
         made += continued(previous, legal, target, turns, chained=self._is_chained)
         self.is_closed = close(made, target, turns) or self.is_closed
-        self._is_altered = self._is_altered or not _are_same(made, messages)
+        self._is_altered = self._is_altered or not are_same(made, messages)
         self._loop.add(made)
         self._made += made
         return made
@@ -155,122 +153,29 @@ class Repairing:
         if params != request.params:
             last.add("text", "", "", "parameters made valid Unicode")
         params = thinking_in(params, self._loop.begun_by, self._target, last)
-        repairs = tuple(
-            chain(head.repairs, *(notes.repairs for notes in self._notes), last.repairs)
-        )
-        if (
-            not repairs
-            and not self._is_altered
-            and len(head.sound_system) == len(request.system)
-        ):
+        noted = chain.from_iterable(notes.repairs for notes in (*self._notes, last))
+        repairs = (*head.repairs, *noted)
+        is_whole = len(head.system) == len(request.system)
+        if not repairs and not self._is_altered and is_whole:
             return Repaired(request, (), head.names)
-        messages = tuple(self._made) if self._is_altered else request.messages
         changed = replace(
             request,
-            system=head.sound_system,
-            tools=head.legal_tools,
-            messages=messages,
+            system=head.system,
+            tools=head.tools,
+            messages=tuple(self._made) if self._is_altered else request.messages,
             params=params,
         )
         return Repaired(changed, repairs, head.names)
 
     def _repaired_head(self, request: Request) -> _Head:
-        head = self._head
-        if head is None or head.system != request.system or head.tools != request.tools:
+        given = (request.system, request.tools)
+        if self._head is None or self._head.given != given:
             notes = Notes()
-            system = tuple(
-                _sound_system(block, notes) for block in request.system if block.text
-            )
+            repair = MessageRepair("", self._target, notes)
+            system = tuple(repair.system(block) for block in request.system if block.text)
             tools, names = legal_tools(request.tools, self._target, notes)
-            head = _Head(
-                request.system, request.tools, system, tools, names, tuple(notes.repairs)
-            )
-            self._head = head
-        return head
-
-
-def _are_same(made: Sequence[Message], given: Sequence[Message]) -> bool:
-    return len(made) == len(given) and all(
-        one is other for one, other in zip(made, given, strict=True)
-    )
-
-
-def _sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
-    """A block of the system prompt as it can be sent; itself where it is in order."""
-    text = cleaned(block.text)
-    if text is block.text:
-        return block
-    notes.add("text", "", "system", "text made valid Unicode")
-    return replace(block, text=text)
-
-
-def _sound_message(
-    message: Message,
-    target: Target,
-    sent: frozenset[str] | None,
-    stored: bool,
-    notes: Notes,
-) -> Message | None:
-    """A message as it can be sent, judged by itself; itself where it is in order, ``None`` where nothing is left.
-
-    ``sent`` and ``stored`` are those of ``codec.repair_parts.sound_parts``.
-    """
-    if is_plain(message, target):
-        return message
-    parts = sound_parts(message, target, sent=sent, stored=stored, notes=notes)
-    if not parts:
-        notes.add("empty", message.id, "", "a message with nothing to send left out")
-        return None
-    if len(parts) == len(message.parts) and all(
-        a is b for a, b in zip(parts, message.parts, strict=True)
-    ):
-        return message
-    return replace(message, parts=parts)
-
-
-def is_plain(message: Message, target: Target) -> bool:
-    """Whether a message holds nothing but sound text, calls and results, without any provider's data.
-
-    Most do, and need no closer look.
-    """
-    parts = message.parts
-    if not parts:
-        return False
-    if message.role == "assistant":
-        if target.every_reasoning or target.signed_calls:
-            return False
-        return all(_is_sound_text(part, target) or _is_sound_call(part) for part in parts)
-    return all(
-        _is_sound_result(part, target) or _is_sound_text(part, target) for part in parts
-    )
-
-
-def _is_sound_text(part: object, target: Target) -> bool:
-    if type(part) is not TextPart or part.provider is not None:
-        return False
-    text = part.text
-    if not text or not is_clean(text):
-        return False
-    return target.blank_text or not text.isspace()
-
-
-def _is_sound_call(part: object) -> bool:
-    if type(part) is not ToolCallPart or part.provider is not None:
-        return False
-    written = part.arguments
-    if "\\u0000" in written:
-        return False
-    try:
-        _object.decode(written)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return False
-    return True
-
-
-def _is_sound_result(part: object, target: Target) -> bool:
-    if type(part) is not ToolResultPart or part.provider is not None:
-        return False
-    return all(_is_sound_text(one, target) for one in part.content)
+            self._head = _Head(given, system, tools, names, tuple(notes.repairs))
+        return self._head
 
 
 GO_ON: Final = "Go on."

@@ -15,9 +15,17 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ullage.codec.repair_parts import Notes, cleaned
+from ullage.codec.repair_parts import Notes, are_same
 from ullage.codec.rules import Legal, Target
-from ullage.messages import Message, Part, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    Part,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    clean_text,
+)
 
 NO_RESULT: Final = "[No result was recorded for this call. Whether it ran is unknown.]"
 NOT_RUN: Final = "[No result was recorded for this call: the answer was interrupted. Whether it ran is unknown.]"
@@ -289,13 +297,15 @@ def legal_tools(
 
 def _sound_tool(tool: Tool, target: Target, notes: Notes) -> Tool:
     name = legal_name(tool.name, target.tool_names)
-    description, schema = cleaned(tool.description), _sound_schema(tool.schema)
+    description, schema = clean_text(tool.description).text, _sound_schema(tool.schema)
     if name == tool.name and description is tool.description and schema is tool.schema:
         return tool
     what = (
         f"sent as {name!r}" if name != tool.name else "description or schema made legal"
     )
-    notes.add("tool_name" if name != tool.name else "tool", "", cleaned(tool.name), what)
+    notes.add(
+        "tool_name" if name != tool.name else "tool", "", clean_text(tool.name).text, what
+    )
     return replace(tool, name=name, description=description, schema=schema)
 
 
@@ -345,8 +355,8 @@ class LegalMessages:
                 renamed = tuple(_result(part, self._answers) for part in message.parts)
             else:
                 renamed = message.parts
-            same = all(a is b for a, b in zip(renamed, message.parts, strict=True))
-            made.append(message if same else replace(message, parts=renamed))
+            is_same = are_same(renamed, message.parts)
+            made.append(message if is_same else replace(message, parts=renamed))
         return made
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Dialect:
 
 
 class Wording(NamedTuple):
-    """How one server says that a request is too long.
+    """How a server says that a request is too long: a pattern, and a page that quotes it.
 
     ``in_bytes``: what was too long is the body, not the tokens. ``in_images``: there were too many of them, and of
     files where they are counted with them; ``{most}`` is how many are taken, of either, and ``most`` the same where the
@@ -182,10 +182,17 @@ class Wording(NamedTuple):
     without the output.
     """
 
-    provider: str
     pattern: str
     source: str
     in_bytes: bool = False
     in_images: bool = False
     input_alone: bool = False
     most: int | None = None
+
+
+def wordings(sources: Mapping[str, str], **about: Any) -> tuple[Wording, ...]:
+    """Wordings that are about the same, each with its source, a place on GitHub."""
+    rows: list[Wording] = []
+    for pattern, source in sources.items():
+        rows.append(Wording(pattern, f"https://github.com/{source}", **about))
+    return tuple(rows)

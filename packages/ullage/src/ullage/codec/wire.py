@@ -16,7 +16,7 @@ from ullage.codec.draft import Draft
 from ullage.codec.parts import PartMaker
 from ullage.codec.rules import Dialect, Target, WireParams, Wording
 from ullage.codec.stream import Answer, ServerEvent, StreamEvent
-from ullage.messages import Message, Request
+from ullage.messages import Message, Request, Role
 
 __all__ = ["Decoder", "Wire", "WireReader"]
 
@@ -32,18 +32,6 @@ class WireReader(Protocol):
         """The messages of a body, of whatever type the field is."""
         ...
 
-    def head_of(self, items: list[Any]) -> int:
-        """How many of the first items are the system prompt's."""
-        ...
-
-    def open_from(self, items: list[Any]) -> int:
-        """Where the items begin that later ones may be joined to."""
-        ...
-
-    def runs_of(self, items: list[Any]) -> list[list[int]]:
-        """The places of the items that are read together, in order. What no message is read from may be left out."""
-        ...
-
     def read_request(
         self, body: Mapping[str, Any], head: list[Any], make: PartMaker
     ) -> Request:
@@ -51,7 +39,7 @@ class WireReader(Protocol):
         ...
 
     def read_messages(self, make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
-        """The next messages of a body after its system prompt; ``make`` has read those before them."""
+        """The messages of one item, or of items that are read together; ``make`` has read those before them."""
         ...
 
     def read_answer(self, content: object, make: PartMaker) -> Message:
@@ -161,6 +149,8 @@ class Wire:
     compact a conversation themselves.
     ``settle`` puts those options among a request's parameters that the validator has to see before it is encoded.
     ``model_prefix`` is accepted before a model's name in a body.
+    ``has_system_items``: the first items may be the system prompt's. ``role_of`` an item tells on a wire where the
+    answers, and the results, in a row are read together as one message.
 
     ``default_output`` is the output in tokens that a body asks for unless it is set; ``None`` where a body need not
     name one. ``version`` ends an address, ``adds_version`` tells that it is added to an address with a path too.
@@ -184,6 +174,8 @@ class Wire:
     compaction: ServerCompaction | None = None
     settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
     model_prefix: str = ""
+    has_system_items: bool = False
+    role_of: Callable[[dict[str, Any]], Role] | None = None
     default_output: int | None = None
     version: str = "v1"
     adds_version: bool = False

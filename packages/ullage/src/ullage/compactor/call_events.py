@@ -15,7 +15,7 @@ def ended(call: str, answer: Answer) -> list[Event]:
     """The events for an answer, complete or not. One that failed after its start counts as a lost connection."""
     outcome = "dropped" if answer.outcome == "failed" else answer.outcome
     message = answer.message
-    if overflowed(answer) is not None:
+    if overflowed(answer):
         error = "The provider answered nothing and says that the limit was reached: the window was full."
         return [
             CallEnded(

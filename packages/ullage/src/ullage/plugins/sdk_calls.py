@@ -180,8 +180,6 @@ class SdkCalls:
         else:
             self._make = follower
         self._followed = ""
-        self._twins: set[str] = set()
-        """Lanes that began with the open question of the followed one: either may be the one that continues."""
         self._by_lane: OrderedDict[str, Conversation] = OrderedDict()
         self._lanes = Lanes()
         self._lock = RLock()
@@ -236,20 +234,11 @@ class SdkCalls:
     def _conversation_of(self, placed: Placed) -> tuple[Conversation, Purpose]:
         is_step = placed.purpose in ("main", "child")
         if self._one is not None:
-            if not self._followed and is_step:
+            is_first = not self._followed or self._is_asked_again(self._one, placed)
+            if is_step and is_first:
                 self._followed = placed.lane
-            if is_step and self._is_asked_again(self._one, placed):
-                self._follow(placed.lane)
-            if placed.lane in self._twins and is_step:
-                self._follow(placed.lane)
             if placed.lane == self._followed and is_step:
-                if not placed.is_new:
-                    self._twins.clear()
                 return self._one, "main"
-            if is_step and self._is_asked_twice(self._one, placed):
-                self._warnings.say_once(PARALLEL_CALL)
-                self._twins.add(placed.lane)
-                return self._one, "other"
             if placed.session != self._followed:
                 self._warnings.say_once(SECOND_CONVERSATION)
                 return self._one, "other"
@@ -262,19 +251,6 @@ class SdkCalls:
         if len(self._by_lane) > MOST_FOLLOWED:
             self._by_lane.popitem(last=False)
         return found, "main" if is_step else placed.purpose
-
-    def _follow(self, lane: str) -> None:
-        self._followed = lane
-        self._twins.clear()
-
-    def _is_asked_twice(self, one: Conversation, placed: Placed) -> bool:
-        """Whether the open question of the followed conversation is asked once more meanwhile.
-
-        A stream that was left looks the same until Python has closed it.
-        """
-        if one.open is None or len(self._twins) >= MOST_FOLLOWED:
-            return False
-        return placed.is_new and placed.place.digest == one.open.digest
 
     def _is_asked_again(self, one: Conversation, placed: Placed) -> bool:
         """Whether this is the followed conversation's last request again, of which no whole answer came."""
@@ -422,7 +398,7 @@ class SdkCalls:
         outcome = tapped.outcome
         if call.purpose == "main":
             conversation.unanswered = "" if outcome == "finished" else call.digest
-        if found is not None and overflowed(found) is not None:
+        if found is not None and overflowed(found):
             outcome, message = "failed", None
         if message is not None and outcome != "finished":
             message = msgspec.structs.replace(message, interrupted=outcome)

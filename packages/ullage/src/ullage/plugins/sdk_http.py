@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ullage.bounds import ANSWER_AT_MOST
+from ullage.compactor.summaries import Summariser
 from ullage.events import Outcome
 from ullage.plugins.sdk_calls import (
     NAME_HEADER,
@@ -27,7 +30,6 @@ _STREAMED: Final = ":streamGenerateContent"
 PACKAGES: Final = ("httpx", "httpx2")
 
 SdkSend = Callable[..., Any]
-AsyncSdkSend = Callable[..., Awaitable[Any]]
 
 
 def package_of(client: object) -> str:
@@ -46,119 +48,91 @@ def is_async(client: object) -> bool:
 
 def sending(calls: SdkCalls, send: SdkSend, package: str) -> SdkSend:
     """``Client.send`` with calls of a model followed."""
-
-    def followed_send(request: Any, **options: Any) -> Any:
-        call = _begun(calls, request)
-        if call is None:
-            return send(request, **options)
-        try:
-            if call.compactor is not None:
-                call.conversation.lend(_summariser(calls, call, request, send, options))
-            request = _fitted(calls, call, request)
-            response = send(request, **options)
-            if response.status_code >= 400:
-                response.read()
-                problem = calls.overflow(call, _whole(response))
-                again = None
-                if problem is not None and call.compactor is not None:
-                    with calls.fitting():
-                        fitted = call.compactor.recover_sync(problem)
-                        again = calls.fitted(call, fitted)
-                if again is not None:
-                    response = send(_with_content(request, again), **options)
-        except BaseException as error:
-            calls.end(call, SdkAnswer(outcome=_outcome_of(error)))
-            raise
-        return _followed(calls, call, response, package)
-
-    return followed_send
+    client = _FollowedClient(calls=calls, sends=send, package=package, is_async=False)
+    return lambda request, **options: _run(client.send(request, options))
 
 
-def _fitted(calls: SdkCalls, call: SdkCall, request: Any) -> Any:
-    if call.compactor is None:
-        return request
-    content = None
-    with calls.fitting():
-        fitted = call.compactor.fit_sync(
-            calls.to_fit(call), wire=call.wire, provider=call.provider
-        )
-        content = calls.fitted(call, fitted)
-    return request if content is None else _with_content(request, content)
-
-
-def sending_async(calls: SdkCalls, send: AsyncSdkSend, package: str) -> AsyncSdkSend:
+def sending_async(calls: SdkCalls, send: SdkSend, package: str) -> SdkSend:
     """``AsyncClient.send`` with calls of a model followed."""
+    client = _FollowedClient(calls=calls, sends=send, package=package, is_async=True)
+    return lambda request, **options: client.send(request, options)
 
-    async def followed_send(request: Any, **options: Any) -> Any:
-        call = _begun(calls, request)
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a synchronous client has waited")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FollowedClient:
+    """A client of either kind: one way through a call, in which a synchronous one never waits."""
+
+    calls: SdkCalls
+    sends: SdkSend
+    package: str
+    is_async: bool
+
+    async def _result(self, result: Any) -> Any:
+        return await result if self.is_async else result
+
+    async def send(self, request: Any, options: dict[str, Any]) -> Any:
+        """The response for the program."""
+        call = _begun(self.calls, request)
         if call is None:
-            return await send(request, **options)
+            return await self._result(self.sends(request, **options))
         try:
-            if call.compactor is not None:
-                lent = _async_summariser(calls, call, request, send, options)
-                call.conversation.lend(lent)
-            request = await _fitted_async(calls, call, request)
-            response = await send(request, **options)
-            if response.status_code >= 400:
-                await response.aread()
-                problem = calls.overflow(call, _whole(response))
-                again = None
-                if problem is not None and call.compactor is not None:
-                    with calls.fitting():
-                        fitted = await call.compactor.recover(problem)
-                        again = calls.fitted(call, fitted)
-                if again is not None:
-                    response = await send(_with_content(request, again), **options)
+            response = await self._answer(call, request, options)
         except BaseException as error:
-            calls.end(call, SdkAnswer(outcome=_outcome_of(error)))
+            self.calls.end(call, SdkAnswer(outcome=_outcome_of(error)))
             raise
-        return _followed(calls, call, response, package)
+        return _followed(self.calls, call, response, self.package)
 
-    return followed_send
+    async def _answer(self, call: SdkCall, request: Any, options: dict[str, Any]) -> Any:
+        compactor = call.compactor
+        if compactor is None:
+            return await self._result(self.sends(request, **options))
+        call.conversation.lend(self._summariser(call, request, options))
+        fit = compactor.fit if self.is_async else compactor.fit_sync
+        content = None
+        with self.calls.fitting():
+            body = self.calls.to_fit(call)
+            fitted = await self._result(fit(body, wire=call.wire, provider=call.provider))
+            content = self.calls.fitted(call, fitted)
+        if content is not None:
+            request = _with_content(request, content)
+        response = await self._result(self.sends(request, **options))
+        if response.status_code < 400:
+            return response
+        await self._result(response.aread() if self.is_async else response.read())
+        problem = self.calls.overflow(call, _whole(response))
+        if problem is None:
+            return response
+        recover = compactor.recover if self.is_async else compactor.recover_sync
+        again = None
+        with self.calls.fitting():
+            again = self.calls.fitted(call, await self._result(recover(problem)))
+        if again is None:
+            return response
+        return await self._result(self.sends(_with_content(request, again), **options))
 
+    def _summariser(
+        self, call: SdkCall, request: Any, options: dict[str, Any]
+    ) -> Summariser:
+        """A function that sends a body where the call goes, with its key, and gives the answer's JSON."""
 
-async def _fitted_async(calls: SdkCalls, call: SdkCall, request: Any) -> Any:
-    if call.compactor is None:
-        return request
-    content = None
-    with calls.fitting():
-        fitted = await call.compactor.fit(
-            calls.to_fit(call), wire=call.wire, provider=call.provider
-        )
-        content = calls.fitted(call, fitted)
-    return request if content is None else _with_content(request, content)
+        async def summarise(body: dict[str, Any]) -> object:
+            asked = _summary_request(request, self.calls.summary_content(call, body))
+            sent = self.sends(asked, **{**options, "stream": False})
+            response = await self._result(sent)
+            if response.status_code >= 400:
+                raise self.calls.problem(call, _whole(response))
+            return response.json()
 
-
-def _summariser(
-    calls: SdkCalls, call: SdkCall, request: Any, send: SdkSend, options: dict[str, Any]
-) -> Callable[[dict[str, Any]], object]:
-    """A function that sends a body where the call goes, with its key, and gives the answer's JSON."""
-
-    def summarise(body: dict[str, Any]) -> object:
-        asked = _summary_request(request, calls.summary_content(call, body))
-        response = send(asked, **{**options, "stream": False})
-        if response.status_code >= 400:
-            raise calls.problem(call, _whole(response))
-        return response.json()
-
-    return summarise
-
-
-def _async_summariser(
-    calls: SdkCalls,
-    call: SdkCall,
-    request: Any,
-    send: AsyncSdkSend,
-    options: dict[str, Any],
-) -> Callable[[dict[str, Any]], Awaitable[object]]:
-    async def summarise(body: dict[str, Any]) -> object:
-        asked = _summary_request(request, calls.summary_content(call, body))
-        response = await send(asked, **{**options, "stream": False})
-        if response.status_code >= 400:
-            raise calls.problem(call, _whole(response))
-        return response.json()
-
-    return summarise
+        return summarise if self.is_async else lambda body: _run(summarise(body))
 
 
 def _summary_request(request: Any, content: bytes) -> Any:
@@ -263,6 +237,16 @@ class _AnswerCopy:
         answer = SdkAnswer(self._status, self._headers, payload, outcome, is_too_long)
         self._calls.end(self._call, answer)
 
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Around the reading of all of it."""
+        try:
+            yield
+        except BaseException as error:
+            self.end(_outcome_of(error))
+            raise
+        self.end("finished")
+
     def cut(self) -> None:
         """No more comes of it, or nobody reads it. What was complete by then is finished all the same."""
         self.end("cancelled")
@@ -278,24 +262,16 @@ def _tee(package: str, stream: Any, copy: _AnswerCopy) -> Any:
 
     class FollowedStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[name-defined, misc]
         def __iter__(self) -> Iterator[bytes]:
-            try:
+            with copy.whole():
                 for piece in stream:
                     copy.take(piece)
                     yield piece
-            except BaseException as error:
-                copy.end(_outcome_of(error))
-                raise
-            copy.end("finished")
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            try:
+            with copy.whole():
                 async for piece in stream:
                     copy.take(piece)
                     yield piece
-            except BaseException as error:
-                copy.end(_outcome_of(error))
-                raise
-            copy.end("finished")
 
         def close(self) -> None:
             copy.cut()

@@ -48,7 +48,7 @@ from ullage.errors import (
     Unreachable,
     WrongConversation,
 )
-from ullage.messages import Message, Request, ToolCallPart
+from ullage.messages import Part, Request, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
 from ullage.usage import Usage
 from ullage.wire.client import Client, Incoming, Post
@@ -223,9 +223,8 @@ async def stream(
         options = dataclasses.replace(options, include_usage=False)
     if address in client.without_binding:
         options = dataclasses.replace(options, drops_unbound=False)
-    prepared = prepare(
-        request, endpoint, policy=policy, options=options, history=history, body=body
-    )
+    how: dict[str, Any] = {"policy": policy, "history": history, "body": body}
+    prepared = prepare(request, endpoint, options=options, **how)
     attempt = 0
     loading = Loading(retries.loading_s)
     while True:
@@ -255,14 +254,7 @@ async def stream(
             if eased is None:
                 raise
             options = eased
-            prepared = prepare(
-                request,
-                endpoint,
-                policy=policy,
-                options=options,
-                history=history,
-                body=body,
-            )
+            prepared = prepare(request, endpoint, options=options, **how)
             attempt -= 1
             continue
         except ProviderError as problem:
@@ -357,11 +349,10 @@ async def _attempt(
         async with aclosing(incoming.events()) as events:
             try:
                 async for event in events:
-                    outs = (
-                        decoder.feed(event)
-                        if len(event.data) < LARGE
-                        else await asyncio.to_thread(decoder.feed, event)
-                    )
+                    if len(event.data) < LARGE:
+                        outs = decoder.feed(event)
+                    else:
+                        outs = await asyncio.to_thread(decoder.feed, event)
                     empty = 0 if outs else empty + 1
                     for out in outs:
                         if not emitted and isinstance(out, UsageSeen | StreamFailed):
@@ -383,8 +374,7 @@ async def _attempt(
         )
         if broken is not None and answer.error is None and answer.outcome != "finished":
             answer = answer._replace(error=broken)
-        if isinstance(answer.error, LimitExceeded):
-            answer = answer._replace(message=shortened(answer.message))
+        answer = _within_limits(answer)
         if not emitted and not _is_lost(answer):
             for early in held:
                 yield early
@@ -402,18 +392,19 @@ async def _whole(
 ) -> Answer:
     body = await incoming.body()
     if body[:100].lstrip()[:1] not in (b"{", b"["):
-        raise problem_in_body(
-            _where(prepared), body, incoming.content_type or "something"
-        )
-
+        kind = incoming.content_type or "something"
+        raise problem_in_body(_where(prepared), body, kind)
     decoder = decoder_for(
         prepared.request, message_id=message_id, call=call, max_output=max_output
     )
-    answer = (
-        decoder.read(body)
-        if len(body) < LARGE
-        else await asyncio.to_thread(decoder.read, body)
-    )
+    if len(body) < LARGE:
+        answer = decoder.read(body)
+    else:
+        answer = await asyncio.to_thread(decoder.read, body)
+    return _within_limits(answer)
+
+
+def _within_limits(answer: Answer) -> Answer:
     if isinstance(answer.error, LimitExceeded):
         return answer._replace(message=shortened(answer.message))
     return answer
@@ -440,10 +431,9 @@ def _wait_before(attempt: int, problem: ProviderError, retries: Retries) -> floa
     """Seconds until the next attempt; ``None`` when there is none."""
     if not problem.may_retry or attempt >= retries.tries:
         return None
-    if problem.retry_after_s is not None:
-        return (
-            problem.retry_after_s if problem.retry_after_s <= retries.patience_s else None
-        )
+    asked_s = problem.retry_after_s
+    if asked_s is not None:
+        return asked_s if asked_s <= retries.patience_s else None
     wait: float = min(retries.longest_s, retries.first_s * 2.0 ** (attempt - 1))
     return wait * (0.75 + random.random() / 2)
 
@@ -452,48 +442,40 @@ def _eased(
     options: Options, rejected: RequestRejected, client: Client, endpoint: Endpoint
 ) -> Options | None:
     """The options without the field that this server does not know; ``None`` if that is not why it refused."""
-    if options.include_usage and _refuses_usage(rejected):
+    said = f"{rejected.said} {rejected}".lower()
+    if options.include_usage and any(name in said for name in _USAGE_FIELDS):
         client.without_usage.add(endpoint.base_url)
         return dataclasses.replace(options, include_usage=False)
-    if options.drops_unbound and _refuses_binding(rejected):
+    is_binding = not isinstance(rejected, WrongConversation)
+    is_binding = is_binding and any(name in said for name in _BINDING_NAMES)
+    if options.drops_unbound and is_binding:
         client.without_binding.add(endpoint.base_url)
         return dataclasses.replace(options, drops_unbound=False)
     return None
 
 
-def _refuses_usage(rejected: RequestRejected) -> bool:
-    """Whether a Chat server does not know the field that asks for usage in a stream."""
-    said = f"{rejected.said} {rejected}".lower()
-    return "stream_options" in said or "include_usage" in said
+_USAGE_FIELDS: Final = ("stream_options", "include_usage")
+"""How a server names the field that asks a Chat stream for its usage."""
 
-
-def _refuses_binding(rejected: RequestRejected) -> bool:
-    """Whether a server does not know the field, or the beta, that has Claude drop what it would refuse."""
-    if isinstance(rejected, WrongConversation):
-        return False
-    said = f"{rejected.said} {rejected}".lower()
-    return "block_binding" in said or "thinking-binding-controls" in said
+_BINDING_NAMES: Final = ("block_binding", "thinking-binding-controls")
+"""The field, and the beta, that has Claude drop what it would refuse."""
 
 
 def _renamed(event: StreamEvent, own: Mapping[str, str]) -> StreamEvent:
     if isinstance(event, CallDelta):
         return event._replace(name=own.get(event.name, event.name))
-    if isinstance(event, PartDone) and isinstance(event.part, ToolCallPart):
-        return PartDone(
-            replace(event.part, name=own.get(event.part.name, event.part.name))
-        )
-    return event
+    return PartDone(_own_part(event.part, own)) if isinstance(event, PartDone) else event
+
+
+def _own_part(part: Part, own: Mapping[str, str]) -> Part:
+    if not isinstance(part, ToolCallPart):
+        return part
+    return replace(part, name=own.get(part.name, part.name))
 
 
 def _renamed_answer(answer: Answer, own: Mapping[str, str]) -> Answer:
     """The answer with our own names of tools that were sent under others."""
     if not own:
         return answer
-    parts = tuple(
-        replace(part, name=own.get(part.name, part.name))
-        if isinstance(part, ToolCallPart)
-        else part
-        for part in answer.message.parts
-    )
-    message: Message = replace(answer.message, parts=parts)
-    return answer._replace(message=message)
+    parts = tuple(_own_part(part, own) for part in answer.message.parts)
+    return answer._replace(message=replace(answer.message, parts=parts))

@@ -11,7 +11,6 @@ import logging
 import socket
 import ssl
 import time
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -55,12 +54,6 @@ PIECES_AT_ONCE: Final = (
 )
 _SENT: Final = "http11.send_request_body.complete"
 """https://www.encode.io/httpcore/extensions/#trace"""
-
-_PACKED: Final = {
-    "gzip": 47,
-    "x-gzip": 47,
-    "deflate": 47,
-}  # zlib's window bits: either of its two headers is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,22 +402,9 @@ async def _problem_body(response: httpx2.Response) -> bytes:
                     break
     except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
         pass  # the status says enough
-    return _unpacked(
-        b"".join(pieces), response.headers.get("content-encoding", "identity")
-    )
-
-
-def _unpacked(body: bytes, encoding: str) -> bytes:
-    """The beginning of an error's body that came packed all the same; nothing where that can't be read."""
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
-        return body
-    if name not in _PACKED:
-        return b""
-    try:
-        return zlib.decompressobj(_PACKED[name]).decompress(body, ERROR_BODY_BYTES)
-    except zlib.error:
-        return b""
+    if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        return b""  # it came packed all the same
+    return b"".join(pieces)
 
 
 def _refuse_packed(response: httpx2.Response, post: Post) -> None:

@@ -5,8 +5,7 @@ https://ai.google.dev/api/models, https://openrouter.ai/docs/api-reference/list-
 https://docs.vllm.ai (``max_model_len``), https://console.groq.com/docs/api-reference#models (``context_window``),
 https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github.com/ollama/ollama/blob/main/docs/api.md
 (``/api/show``, ``/api/ps``), https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (``/props``),
-https://lmstudio.ai/docs/developer/rest/list (``/api/v1/models``), and for LM Studio before 0.4
-https://lmstudio.ai/docs/developer/rest/endpoints (``/api/v0/models``).
+https://lmstudio.ai/docs/developer/rest/list (``/api/v1/models``, from LM Studio 0.4 on).
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Discovere
     if found is not None and found.window is not None:
         return found
     if endpoint.is_local or provider.is_own_server:
-        for look in (_llama_cpp, _lm_studio_1, _lm_studio_0):
+        for look in (_llama_cpp, _lm_studio):
             with contextlib.suppress(ProviderError):
                 running = await look(endpoint, model, client)
                 if running is not None:
@@ -107,7 +106,7 @@ async def _llama_cpp(
     return None if window is None else DiscoveredModel(model, window=window)
 
 
-async def _lm_studio_1(
+async def _lm_studio(
     endpoint: Endpoint, model: str, client: Client
 ) -> DiscoveredModel | None:
     """A model has an instance each time it is loaded; a call names the instance, or the model for the first of them."""
@@ -122,19 +121,6 @@ async def _lm_studio_1(
         if model == one.get("key") or model in windows:
             window = windows.get(model) or next(iter(windows.values()), None)
             return DiscoveredModel(model, window=window, is_loaded=bool(windows))
-    return None
-
-
-async def _lm_studio_0(
-    endpoint: Endpoint, model: str, client: Client
-) -> DiscoveredModel | None:
-    listed = await _get(endpoint, "/api/v0/models", client, root=True)
-    for one in _objects(listed.get("data")):
-        if model == one.get("id"):
-            window = _number(one, ("loaded_context_length",))
-            return DiscoveredModel(
-                model, window=window, is_loaded=one.get("state") == "loaded"
-            )
     return None
 
 

@@ -27,31 +27,11 @@ class EventReader:
         self._skip_lf = False
         self._size = 0  # bytes of the event and the line that have no end yet
         self._comments = 0
-        self._is_between = False  # no part of an event or a line is held
-        self._name_line = (
-            b""  # the latest of an event that came in one chunk, and the name in it
-        )
-        self._line_name = ""
         self.stray = b""
         """The first line that belongs to no event and what followed it, as far as it came."""
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events that this chunk completes. Raises ``LimitExceeded`` for an event that is too large."""
-        if not self._is_between or b"\r" in chunk or not chunk.endswith(b"\n\n"):
-            return self._feed(chunk)
-        lines = chunk.split(b"\n")
-        line = lines[-3]
-        # Nearly always a chunk is one event: a line of data, with or without a name before it.
-        if len(lines) <= 4 and line.startswith(b"data: ") and len(line) > 6:
-            if len(lines) == 3:
-                return [ServerEvent(line[6:])]
-            if lines[0].startswith(b"event: "):
-                return [ServerEvent(line[6:], self._named(lines[0]))]
-        lines.pop()
-        return self._read(lines)
-
-    def _feed(self, chunk: bytes) -> list[ServerEvent]:
-        """As ``feed``, for a chunk that begins or ends inside an event."""
         if self._skip_lf and chunk:
             self._skip_lf = False
             chunk = chunk.removeprefix(b"\n")
@@ -60,7 +40,6 @@ class EventReader:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\n" not in chunk:
             if chunk:
-                self._is_between = False
                 self._pieces.append(chunk)
                 self._grow(len(chunk))
             return []
@@ -75,9 +54,6 @@ class EventReader:
             self._pieces.append(rest)
         if rest or self._size:
             self._grow(len(rest))
-        self._is_between = not (
-            rest or self._size or self._data or self._name or self._skip_lf
-        )
         return events
 
     def close(self) -> list[ServerEvent]:
@@ -122,16 +98,8 @@ class EventReader:
                 self._count_comment()
             elif line.partition(b":")[0] not in _PASSED_OVER:
                 self.stray = b"\n".join(lines[place:])[:ERROR_BODY_BYTES]
-                self._is_between = False
                 break
         return events
-
-    def _named(self, line: bytes) -> str:
-        """The name in a line of the field ``event``; most lines are the one before."""
-        if line != self._name_line:
-            self._name_line = line
-            self._line_name = line[7:].decode("utf-8", "replace")
-        return self._line_name
 
     def _grow(self, size: int) -> None:
         self._size += size

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.cases import case
 from tests.codec.streams import MESSAGES, play, read_answer, request
 from ullage.codec.stream import CallDelta, StreamFailed, UsageSeen
 from ullage.errors import Overloaded
@@ -105,59 +106,26 @@ def test_the_answer_says_who_why_and_how_much() -> None:
     assert answer.message.call == "c1"
 
 
-@pytest.mark.parametrize(
-    ("events", "expected"),
-    [
-        (
-            [start(input_tokens=25, output_tokens=1), *TEXT, *end(output_tokens=15)],
-            (25, 15),
-        ),
-        (
-            [
-                start(input_tokens=25, output_tokens=1),
-                *TEXT,
-                *end(input_tokens=30, output_tokens=15),
-            ],
-            (30, 15),
-        ),
-        (
-            [
-                start(input_tokens=25, output_tokens=1),
-                *TEXT,
-                *end(input_tokens=0, output_tokens=15),
-            ],
-            (25, 15),
-        ),
-        (
-            [
-                start(input_tokens=25, output_tokens=1),
-                *TEXT,
-                *end(input_tokens=None, output_tokens=15),
-            ],
-            (25, 15),
-        ),
-        (
-            [
-                start(input_tokens=0, output_tokens=0),
-                *TEXT,
-                *end(input_tokens=30, output_tokens=15),
-            ],
-            (30, 15),
-        ),
-        ([start(), *TEXT, *end(input_tokens=30, output_tokens=15)], (30, 15)),
-        ([*TEXT, *end(output_tokens=15)], (None, 15)),
-        ([start(), *TEXT, *end()], (None, None)),
-        (
-            [start(input_tokens=0, output_tokens=0), *TEXT, *end(output_tokens=0)],
-            (None, None),
-        ),
-    ],
-)
-def test_usage_is_read_in_every_order_and_with_every_omission(
-    events: list[object], expected: tuple[int | None, int | None]
-) -> None:
-    usage = play("messages", events).answer.usage
-    assert (usage.input, usage.output) == expected
+def test_usage_is_read_in_every_order_and_with_every_omission() -> None:
+    begun = {"input_tokens": 25, "output_tokens": 1}
+    zero = {"input_tokens": 0, "output_tokens": 0}
+    whole = {"input_tokens": 30, "output_tokens": 15}
+    out = {"output_tokens": 15}
+    for first, last, expected in (
+        (begun, out, (25, 15)),
+        (begun, whole, (30, 15)),
+        (begun, {**out, "input_tokens": 0}, (25, 15)),
+        (begun, {**out, "input_tokens": None}, (25, 15)),
+        (zero, whole, (30, 15)),
+        ({}, whole, (30, 15)),
+        (None, out, (None, 15)),
+        ({}, {}, (None, None)),
+        (zero, {"output_tokens": 0}, (None, None)),
+    ):
+        with case(first, last):
+            head = [] if first is None else [start(**first)]
+            usage = play("messages", [*head, *TEXT, *end(**last)]).answer.usage
+            assert (usage.input, usage.output) == expected
 
 
 def test_the_output_of_message_start_is_a_placeholder_until_more_is_said() -> None:

@@ -431,24 +431,6 @@ def test_fields_without_a_word_are_kept_as_an_item() -> None:
     assert fields(item) == {"type": "message_fields", "images": [{"n": 1}, {"n": 2}]}
 
 
-def test_the_older_function_call_is_a_call() -> None:
-    events = [
-        chunk({"function_call": {"name": "f", "arguments": ""}}),
-        chunk({"function_call": {"arguments": "{}"}}),
-        chunk({}, "function_call"),
-        DONE,
-    ]
-    answer = play("chat", events).answer
-    (part,) = answer.message.parts
-    assert isinstance(part, ToolCallPart)
-    assert (part.name, part.arguments, fields(part), answer.stop) == (
-        "f",
-        "{}",
-        {"function_call": True},
-        "tool_calls",
-    )
-
-
 @pytest.mark.parametrize(
     ("event", "kind"),
     [

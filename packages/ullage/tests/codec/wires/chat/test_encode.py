@@ -275,20 +275,6 @@ def test_an_image_that_another_provider_holds_is_named() -> None:
     assert encoded.unsent == ("content of i",)
 
 
-def test_the_older_function_call_is_written_as_one() -> None:
-    older = {
-        "role": "assistant",
-        "content": None,
-        "function_call": {"name": "f", "arguments": "{}"},
-    }
-    words = read_body(
-        {"model": "m", "messages": [{"role": "user", "content": "q"}, older]},
-        wire="chat",
-        provider="x",
-    )
-    assert body(encode(words))["messages"][1] == older
-
-
 def test_a_tool_without_a_description_has_none() -> None:
     sent = body(encode(request("chat", user(), tools=(Tool(name="f"),))))
     assert sent["tools"] == [

@@ -14,7 +14,6 @@ from ullage.messages import (
     ReasoningPart,
     TextPart,
     ToolCallPart,
-    ToolResultPart,
 )
 
 PNG = base64.b64encode(
@@ -68,26 +67,16 @@ def test_the_signature_of_a_call_is_kept_with_the_call() -> None:
     assert b"thought_signature" in bytes(part.provider.data)
 
 
-def test_a_custom_call_and_a_legacy_call_are_calls() -> None:
+def test_a_custom_call_is_a_call() -> None:
     custom = {
         "id": "c",
         "type": "custom",
         "custom": {"name": "grammar", "input": "free text"},
     }
-    message = {
-        "role": "assistant",
-        "tool_calls": [custom],
-        "function_call": {"name": "old", "arguments": "{}"},
-    }
-    first, second = read_output("chat", message).parts
-    assert isinstance(first, ToolCallPart)
-    assert (first.name, first.arguments) == ("grammar", "free text")
-    assert isinstance(second, ToolCallPart)
-    assert second.name == "old"
-    request = read_body(body({"role": "function", "name": "old", "content": "42"}))
-    (result,) = request.messages[0].parts
-    assert isinstance(result, ToolResultPart)
-    assert (result.call_id, result.name, result.text) == ("old", "old", "42")
+    message = {"role": "assistant", "tool_calls": [custom]}
+    (call,) = read_output("chat", message).parts
+    assert isinstance(call, ToolCallPart)
+    assert (call.name, call.arguments) == ("grammar", "free text")
 
 
 def test_reasoning_details_are_one_part_with_their_signatures() -> None:
@@ -184,16 +173,10 @@ def test_a_refusal_is_what_the_model_said() -> None:
     assert part.text == "No."
 
 
-def test_old_functions_and_server_tools_are_tools() -> None:
-    request = read_body(
-        body(
-            functions=[{"name": "f", "parameters": {"type": "object"}}],
-            tools=[{"type": "web_search", "web_search": {"top": 3}}],
-        )
-    )
-    search, function = request.tools
+def test_a_tool_of_the_server_is_a_tool() -> None:
+    request = read_body(body(tools=[{"type": "web_search", "web_search": {"top": 3}}]))
+    (search,) = request.tools
     assert (search.name, search.kind) == ("web_search", "web_search")
-    assert function.name == "f"
 
 
 def test_bare_text_and_nothing_are_answers() -> None:

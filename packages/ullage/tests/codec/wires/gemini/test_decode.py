@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.cases import case
 from tests.codec.streams import GEMINI, play, read_answer, request
 from ullage.codec.stream import StreamFailed, UsageSeen
 from ullage.errors import Overloaded
@@ -142,85 +143,27 @@ def test_an_image_the_model_made_is_measured_and_its_bytes_kept() -> None:
     assert fields(part) == inline
 
 
-@pytest.mark.parametrize(
-    ("events", "expected"),
-    [
+def test_usage_is_read_in_every_order_and_with_every_omission() -> None:
+    said, end = chunk({"text": "a"}), chunk(finish="STOP")
+    early = {"promptTokenCount": 5, "totalTokenCount": 5}
+    whole = {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7}
+    thought = {**whole, "thoughtsTokenCount": 3, "totalTokenCount": 10}
+    first = chunk({"text": "a"}, usageMetadata=early)
+    for events, expected in (
+        ([said, chunk(finish="STOP", usageMetadata=whole)], (5, 2)),
+        ([first, chunk(finish="STOP", usageMetadata=thought)], (5, 5)),
+        ([said, end, {"usageMetadata": whole}], (5, 2)),
+        ([chunk({"text": "a"}, usageMetadata=whole), end], (5, 2)),
+        ([said, end], (None, None)),
+        ([said, chunk(finish="STOP", usageMetadata={})], (None, None)),
         (
-            [
-                chunk({"text": "a"}),
-                chunk(
-                    finish="STOP",
-                    usageMetadata={
-                        "promptTokenCount": 5,
-                        "candidatesTokenCount": 2,
-                        "totalTokenCount": 7,
-                    },
-                ),
-            ],
-            (5, 2),
-        ),
-        (
-            [
-                chunk(
-                    {"text": "a"},
-                    usageMetadata={"promptTokenCount": 5, "totalTokenCount": 5},
-                ),
-                chunk(
-                    finish="STOP",
-                    usageMetadata={
-                        "promptTokenCount": 5,
-                        "candidatesTokenCount": 2,
-                        "thoughtsTokenCount": 3,
-                        "totalTokenCount": 10,
-                    },
-                ),
-            ],
-            (5, 5),
-        ),
-        (
-            [
-                chunk({"text": "a"}),
-                chunk(finish="STOP"),
-                {
-                    "usageMetadata": {
-                        "promptTokenCount": 5,
-                        "candidatesTokenCount": 2,
-                        "totalTokenCount": 7,
-                    }
-                },
-            ],
-            (5, 2),
-        ),
-        (
-            [
-                chunk(
-                    {"text": "a"},
-                    usageMetadata={
-                        "promptTokenCount": 5,
-                        "candidatesTokenCount": 2,
-                        "totalTokenCount": 7,
-                    },
-                ),
-                chunk(finish="STOP"),
-            ],
-            (5, 2),
-        ),
-        ([chunk({"text": "a"}), chunk(finish="STOP")], (None, None)),
-        ([chunk({"text": "a"}), chunk(finish="STOP", usageMetadata={})], (None, None)),
-        (
-            [
-                chunk({"text": "a"}),
-                chunk(finish="STOP", usageMetadata={"promptTokenCount": 0}),
-            ],
+            [said, chunk(finish="STOP", usageMetadata={"promptTokenCount": 0})],
             (None, None),
         ),
-    ],
-)
-def test_usage_is_read_in_every_order_and_with_every_omission(
-    events: list[object], expected: tuple[int | None, int | None]
-) -> None:
-    usage = play("generateContent", events).answer.usage
-    assert (usage.input, usage.output) == expected
+    ):
+        with case(events):
+            usage = play("generateContent", events).answer.usage
+            assert (usage.input, usage.output) == expected
 
 
 def test_running_counts_of_a_cut_stream_are_not_final() -> None:
@@ -277,11 +220,6 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
 def test_an_unspecified_reason_is_no_end() -> None:
     events = [chunk({"text": "a"}, finish="FINISH_REASON_UNSPECIFIED")]
     assert play("generateContent", events).answer.outcome == "dropped"
-
-
-def test_the_same_chunk_sent_twice_is_taken_once() -> None:
-    twice = [event for event in GEMINI for _ in range(2)]
-    assert play("generateContent", twice).answer == play("generateContent", GEMINI).answer
 
 
 def test_an_error_inside_the_stream_is_typed() -> None:

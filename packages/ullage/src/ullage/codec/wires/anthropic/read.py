@@ -16,7 +16,6 @@ from ullage.codec.parts import (
     as_list,
     as_text,
     blocks,
-    one_by_one,
     tool,
     without,
 )
@@ -64,9 +63,7 @@ def claims(body: Mapping[str, Any]) -> bool:
         for block in _blocks(one.get("content"))
     ):
         return True
-    chat_roles = any(
-        one.get("role") in ("system", "developer", "tool", "function") for one in listed
-    )
+    chat_roles = any(one.get("role") in ("system", "developer", "tool") for one in listed)
     if (
         chat_roles
         or any("function" in one for one in tools)
@@ -79,21 +76,6 @@ def claims(body: Mapping[str, Any]) -> bool:
 def items_of(value: object) -> list[Any]:
     """The messages of a body, of whatever type the field is."""
     return as_list(value)
-
-
-def head_of(items: list[Any]) -> int:
-    """How many items are the system prompt's."""
-    return 0
-
-
-def open_from(items: list[Any]) -> int:
-    """Where the items begin that later ones may be joined to: here each is a message of its own."""
-    return len(items)
-
-
-def runs_of(items: list[Any]) -> list[list[int]]:
-    """The places of the items that are read together: here each by itself."""
-    return one_by_one(items)
 
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:

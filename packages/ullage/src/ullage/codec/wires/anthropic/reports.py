@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.codec.rules import Dialect, Wording
+from ullage.codec.rules import Dialect, Wording, wordings
 from ullage.codec.wire import OverflowAnswer, overflow_error
-
-_GH: Final = "https://github.com/"
 
 MANY_IMAGES: Final = 20
 """The most images of which one may be large, for Claude: https://platform.claude.com/docs/en/build-with-claude/vision."""
@@ -33,47 +31,35 @@ ANTHROPIC = Dialect(
 DIALECTS: Final = (ANTHROPIC,)
 """The first is the one of a server of which nothing else is known."""
 
-WORDINGS: Final = (
-    # Anthropic, also behind Bedrock, Vertex and gateways
-    Wording(
-        "anthropic",
-        r"prompt is too long: {count} tokens? > {limit}",
-        _GH + "boldsoftware/exe.dev/issues/62",
-    ),
-    Wording(
-        "anthropic",
-        r"input length and `?max_tokens`? exceed context limit:\s+{count}\s*\+\s*{output}\s*>\s*{limit}",
-        _GH + "docker/docker-agent/issues/569",
-    ),
-    Wording(
-        "anthropic",
-        r"request size exceeds model context window",
-        _GH + "anthropics/claude-code/issues/6380",
-    ),
-    Wording(
-        "anthropic",
-        r"request_too_large|request exceeds the maximum size",
-        _GH + "anthropics/anthropic-sdk-python/issues/938",
+WORDINGS: Final[tuple[Wording, ...]] = (
+    *wordings(
+        {
+            r"request_too_large|request exceeds the maximum size": "anthropics/anthropic-sdk-python/issues/938",
+        },
         in_bytes=True,
     ),
-    Wording(
-        "anthropic",
-        r"too many images and documents: \d+ \+ \d+ > {most}",
-        _GH + "anthropics/claude-code/issues/23392",
+    *wordings(
+        {
+            r"too many images and documents: \d+ \+ \d+ > {most}": "anthropics/claude-code/issues/23392",
+            r"too much media: \d+ document pages \+ \d+ images > {most}": "anthropics/claude-code/issues/3397",
+        },
         in_images=True,
     ),
-    Wording(
-        "anthropic",
-        r"too much media: \d+ document pages \+ \d+ images > {most}",
-        _GH + "anthropics/claude-code/issues/3397",
-        in_images=True,
-    ),
-    Wording(
-        "anthropic",
-        r"image dimensions exceeds? max allowed size for many-images? requests",
-        _GH + "anthropics/claude-code/issues/52220",
+    *wordings(
+        {
+            r"image dimensions exceeds? max allowed size for many-images?"
+            r" requests": "anthropics/claude-code/issues/52220",
+        },
         in_images=True,
         most=MANY_IMAGES,
+    ),
+    *wordings(
+        {
+            r"prompt is too long: {count} tokens? > {limit}": "boldsoftware/exe.dev/issues/62",
+            r"input length and `?max_tokens`? exceed context"
+            r" limit:\s+{count}\s*\+\s*{output}\s*>\s*{limit}": "docker/docker-agent/issues/569",
+            r"request size exceeds model context window": "anthropics/claude-code/issues/6380",
+        },
     ),
 )
 

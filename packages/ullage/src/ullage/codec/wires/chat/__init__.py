@@ -18,6 +18,7 @@ WIRE: Final = Wire(
     headers=JSON_HEADERS,
     decoder=decode.ChatDecoder,
     reader=read,
+    has_system_items=True,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
     counts=(

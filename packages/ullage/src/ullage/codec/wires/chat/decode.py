@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.foreign import fields_of, get_list, get_object, get_text, written
+from ullage.codec.foreign import fields_of, get_object, get_text, written
+from ullage.codec.parts import as_list
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {
@@ -26,7 +27,6 @@ _STOPS: Final[dict[str, Stop]] = {
     "stop_sequence": "stop",
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
-    "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
     "content_filter": "refused",
@@ -46,7 +46,6 @@ _READ: Final = frozenset(
         "role",
         "content",
         "tool_calls",
-        "function_call",
         "refusal",
         "annotations",
         "reasoning_details",
@@ -192,10 +191,6 @@ class ChatDecoder:
         calls = delta.get("tool_calls")
         if calls:
             events += self._calls_of(calls)
-        if isinstance(delta.get("function_call"), dict):
-            events += self._call(
-                {"index": -1, "function": delta["function_call"], "function_call": True}
-            )
         return events
 
     def _calls_of(self, calls: object) -> list[StreamEvent]:
@@ -214,9 +209,8 @@ class ChatDecoder:
 
     def _reasoning(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
         """Reasoning beside the content: one part, for this wire has one place for it."""
-        details = [
-            one for one in get_list(delta, "reasoning_details") if isinstance(one, dict)
-        ]
+        listed = as_list(delta.get("reasoning_details"))
+        details = [one for one in listed if isinstance(one, dict)]
         merge_details(self._details, details)
         field = self._reasoning_field or next(
             (name for name in _TEXTS if get_text(delta, name)), ""

@@ -193,11 +193,7 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> dict[str, Any
                     texts.append(part.text)
                     listed.append({"type": "text", "text": part.text, **fields})
             case ToolCallPart():
-                call = _call(sending, part)
-                if "function_call" in call:
-                    answer |= call
-                else:
-                    calls.append(call)
+                calls.append(_call(sending, part))
             case ProviderItem():
                 item = sending.item(part.provider)
                 if item is not None and part.kind == "message_fields":
@@ -216,7 +212,7 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> dict[str, Any
         answer["tool_calls"] = calls
     if len(answer) == 2 and answer["content"] is None:
         return None
-    if answer["content"] is None and not calls and "function_call" not in answer:
+    if answer["content"] is None and not calls:
         answer["content"] = ""
     return answer
 
@@ -243,8 +239,6 @@ def _thinking(part: ReasoningPart, fields: dict[str, Any]) -> dict[str, Any]:
 
 def _call(sending: Sending, part: ToolCallPart) -> dict[str, Any]:
     fields = sending.fields(part.provider)
-    if is_true(fields, "function_call"):
-        return {"function_call": {"name": part.name, "arguments": part.arguments}}
     kind = text_of(fields, "type") or "function"
     written = {"input" if kind == "custom" else "arguments": part.arguments}
     return {
@@ -312,7 +306,6 @@ def _block(
         case ProviderItem():
             return sending.item(part.provider)
         case _:
-            blocks.miss(f"part {part.id}")
             return None
 
 

@@ -16,7 +16,6 @@ from ullage.codec.parts import (
     as_text,
     blocks,
     data_url,
-    one_by_one,
     readable,
     tool,
     without,
@@ -32,7 +31,7 @@ from ullage.messages import (
     clean_text,
 )
 
-_READ = ("messages", "tools", "functions", "model", "stream")
+_READ = ("messages", "tools", "model", "stream")
 _SYSTEM = ("system", "developer")
 
 
@@ -46,32 +45,9 @@ def items_of(value: object) -> list[Any]:
     return as_list(value)
 
 
-def head_of(items: list[Any]) -> int:
-    """How many items are the system prompt's: system messages before the first other one."""
-    for at, one in enumerate(items):
-        if isinstance(one, dict) and one.get("role") not in _SYSTEM:
-            return at
-    return len(items)
-
-
-def open_from(items: list[Any]) -> int:
-    """Where the items begin that later ones may be joined to: here each is a message of its own."""
-    return len(items)
-
-
-def runs_of(items: list[Any]) -> list[list[int]]:
-    """The places of the items that are read together: here each by itself."""
-    return one_by_one(items)
-
-
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Chat call with no messages but its system prompt."""
-    functions = [
-        {"type": "function", "function": one} for one in as_list(body.get("functions"))
-    ]
-    declared = [
-        one for one in as_list(body.get("tools")) + functions if isinstance(one, dict)
-    ]
+    declared = [one for one in as_list(body.get("tools")) if isinstance(one, dict)]
     return Request(
         wire=make.wire,
         model=make.model,
@@ -122,8 +98,8 @@ def _message(make: PartMaker, message: Json) -> Message:
     match message.get("role"):
         case "assistant":
             return make.namer.message("assistant", tuple(_assistant(make, message)))
-        case "tool" | "function":
-            call_id = message.get("tool_call_id") or message.get("name")
+        case "tool":
+            call_id = message.get("tool_call_id")
             content = tuple(
                 _result_content(make, block) for block in blocks(message.get("content"))
             )
@@ -143,7 +119,6 @@ _ASSISTANT = frozenset(
         "role",
         "content",
         "tool_calls",
-        "function_call",
         "refusal",
         "annotations",
         "audio",
@@ -173,14 +148,6 @@ def _assistant(make: PartMaker, message: Json) -> Iterator[Part]:
     for one in as_list(message.get("tool_calls")):
         if isinstance(one, dict):
             yield _call(make, one)
-    legacy = message.get("function_call")
-    if isinstance(legacy, dict):
-        yield make.call(
-            legacy.get("name"),
-            legacy.get("name"),
-            legacy.get("arguments"),
-            {"function_call": True},
-        )
     extra = {
         key: value
         for key, value in without(message, *_ASSISTANT).items()

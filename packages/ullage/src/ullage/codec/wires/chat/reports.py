@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ullage.codec.rules import Dialect, Wording
+from ullage.codec.rules import Dialect, Wording, wordings
 
-_GH: Final = "https://github.com/"
-_VALS: Final = (
-    _GH + "vals-ai/model-library (tests: messages collected from the providers)"
-)
-_PI: Final = _GH + "badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
+_VALS: Final = "vals-ai/model-library (tests: messages collected from the providers)"
+_PI: Final = "badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
 
 _CHAT_CACHE_READ = (
     "prompt_tokens_details.cached_tokens",
@@ -146,198 +143,76 @@ DIALECTS: Final = (
 )
 """The first is the one of a server of which nothing else is known."""
 
-WORDINGS: Final = (
-    Wording(
-        "openai",
-        r"maximum context length is {limit} tokens\.? however, your messages resulted in {count} tokens",
-        _GH + "microsoft/kernel-memory/issues/516",
-    ),
-    Wording(
-        "azure",
-        r"maximum context length is {limit} tokens\.? however, you requested {total} ?tokens"
-        r" \([^)]*? in the messages,.*?{output} in the completion\)",
-        _GH + "Azure/azure-sdk-for-net/issues/41892",
-    ),
-    Wording(
-        "openai",
-        r"maximum context length is {limit} tokens, however you requested {total} tokens"
-        r" \({count} in your prompt; {output} for the completion\)",
-        _GH + "fierceX/Document_QA/issues/3",
-    ),
-    Wording(
-        "openrouter",
-        r"maximum context length is {limit} tokens\. however, you requested about {total} tokens"
-        r" \([^)]*?{output} in the output\)",
-        _GH + "Aider-AI/aider/issues/3721",
-    ),
-    Wording(
-        "openrouter",
-        r"maximum context length is {limit} tokens\. however, you requested about {count} tokens",
-        _GH + "refly-ai/refly/issues/1177",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, you requested {output} output tokens"
-        r" and your prompt contains at least {count} input tokens",
-        _GH + "AIDotNet/OpenCowork/issues/82",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, your request has {count} input tokens plus {output} ",
-        _GH + "vllm-project/vllm/pull/33425",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, your request has {count} input tokens",
-        _GH + "vllm-project/vllm/pull/33425",
-    ),
-    Wording(
-        "vllm",
-        r"is too large: {output}\. this model's maximum context length is {limit} tokens"
-        r" and your request has {count} input tokens",
-        _GH
-        + "canfieldjuan/finetunelab.ai/blob/main/docs/MAX_TOKENS_CONTEXT_OVERFLOW_FIX.md",
-    ),
-    Wording(
-        "vllm",
-        r"prompt \(total length {count}\) is too long to fit into the model \(context length {limit}\)",
-        _GH + "vllm-project/vllm/issues/12165",
-    ),
-    # What is left for the output, when the prompt alone is longer than the window.
-    Wording(
-        "vllm",
-        r"max_tokens must be at least 1, got -\d",
-        _GH + "vllm-project/vllm/issues/4667",
-    ),
-    # Others with an API of their own
-    Wording(
-        "xai",
-        r"maximum prompt length is {limit} but the request contains {count} tokens",
-        _GH + "cline/cline/issues/3120",
+WORDINGS: Final[tuple[Wording, ...]] = (
+    *wordings(
+        {
+            r"maximum prompt length is {limit} but the request contains {count} tokens": "cline/cline/issues/3120",
+            r"prompt token count of {count} exceeds the limit of {limit}": "opencode-ai/opencode/issues/305",
+            r"range of input length should be \[1, {limit}\]": "QwenLM/qwen-code/issues/98",
+            r"input length {count} exceeds the maximum allowed input length of {limit}": _VALS,
+            r"input length \({count} tokens\) exceeds the maximum allowed length"
+            r" \({limit} tokens\)": "sgl-project/sglang/issues/4048",
+        },
         input_alone=True,
     ),
-    Wording(
-        "cerebras",
-        r"reduce the length of the messages or completion\. current length is {count} while limit is {limit}",
-        _GH + "cline/cline/issues/5140",
-    ),
-    Wording(
-        "groq",
-        r"please reduce the length of the messages or completion",
-        _GH + "letta-ai/letta/issues/1963",
-    ),
-    Wording(
-        "mistral",
-        r"prompt contains {count} tokens.{0,40}? too large for model with {limit} maximum context length",
-        _VALS,
-    ),
-    Wording("mistral", r"prompt {count} > {limit} maximum context length", _VALS),
-    Wording(
-        "together",
-        r"`inputs` tokens \+ `max_new_tokens` must be <= {limit}\. given: {count} `inputs` tokens and {output}",
-        _GH + "BerriAI/litellm/issues/4934",
-    ),
-    Wording(
-        "fireworks",
-        r"prompt is too long: {count}, model maximum context length: {limit}",
-        _GH + "fw-ai/cookbook/issues/134",
-    ),
-    Wording(
-        "moonshot",
-        r"exceeded model token limit: {limit}(?: \(re ?quested: {count}\))?",
-        _GH + "MoonshotAI/kimi-cli/issues/2011",
-    ),
-    Wording(
-        "copilot",
-        r"prompt token count of {count} exceeds the limit of {limit}",
-        _GH + "opencode-ai/opencode/issues/305",
-        input_alone=True,
-    ),
-    Wording(
-        "copilot",
-        r"model_max_prompt_tokens_exceeded",
-        _GH + "microsoft/vscode/issues/289219",
-    ),
-    Wording(
-        "minimax",
-        r"context window exceeds limit",
-        _GH + "MiniMax-AI/MiniMax-M2/issues/119",
-    ),
-    Wording(
-        "qwen",
-        r"range of input length should be \[1, {limit}\]",
-        _GH + "QwenLM/qwen-code/issues/98",
-        input_alone=True,
-    ),
-    Wording(
-        "z.ai", r"prompt exceeds max length", _GH + "zeroclaw-labs/zeroclaw/issues/4124"
-    ),
-    Wording(
-        "z.ai",
-        r"tokens in request more than max tokens allowed",
-        _GH + "NousResearch/hermes-agent/pull/61728",
-    ),
-    Wording(
-        "poolside",
-        r"input length {count} exceeds the maximum allowed input length of {limit}",
-        _VALS,
-        input_alone=True,
-    ),
-    # Servers one runs oneself
-    Wording(
-        "llama.cpp",
-        r"request \({count} tokens\) exceeds the available context size \({limit} tokens\)",
-        _GH + "ggml-org/llama.cpp/issues/17284",
-    ),
-    Wording(
-        "llama.cpp",
-        r"exceeds the available context size",
-        _GH + "ggml-org/llama.cpp/pull/15780",
-    ),
-    Wording(
-        "llama-cpp-python",
-        r"requested tokens \({count}\) exceed context window of {limit}",
-        _GH + "fedora-copr/logdetective-website/pull/193",
-    ),
-    Wording(
-        "lm-studio",
-        r"greater than the context length(?: \(n_keep: {count} ?>= n_ctx: {limit}\))?",
-        _GH + "Gitlawb/openclaude/issues/353",
-    ),
-    Wording(
-        "lm-studio",
-        r"keep the first {count} tokens when context the overflows\."
-        r" however, the model is loaded with context length of only {limit} tokens",
-        _GH + "cline/cline/issues/3664",
-    ),
-    Wording("ollama", r"prompt too long; exceeded (?:max )?context length", _PI),
-    Wording("ollama", r"input length exceeds the context length", _PI),
-    Wording(
-        "sglang",
-        r"input \({count} tokens\) is longer than the model's context length \({limit} tokens\)",
-        _GH + "QwenLM/Qwen3/issues/1321",
-    ),
-    Wording(
-        "sglang",
-        r"input length \({count} tokens\) exceeds the maximum allowed length \({limit} tokens\)",
-        _GH + "sgl-project/sglang/issues/4048",
-        input_alone=True,
-    ),
-    Wording(
-        "mlx-serve",
-        r"prompt exceeds maximum context length",
-        _GH + "ddalcu/mlx-serve/issues/66",
-    ),
-    Wording(
-        "gpt4all",
-        r"prompt size exceeds the context window size",
-        _GH + "nomic-ai/gpt4all/issues/664",
-    ),
-    # A server's general wordings, after all that name numbers
-    Wording(
-        "vllm",
-        r"at most {most} image\(s\) may be provided",
-        _GH + "vllm-project/vllm/issues/17092",
+    *wordings(
+        {
+            r"at most {most} image\(s\) may be provided": "vllm-project/vllm/issues/17092",
+        },
         in_images=True,
+    ),
+    *wordings(
+        {
+            r"maximum context length is {limit} tokens\.? however, your messages"
+            r" resulted in {count} tokens": "microsoft/kernel-memory/issues/516",
+            r"maximum context length is {limit} tokens\.? however, you requested {total} ?tokens"
+            r" \([^)]*? in the messages,.*?{output} in the completion\)": "Azure/azure-sdk-for-net/issues/41892",
+            r"maximum context length is {limit} tokens, however you requested {total} tokens"
+            r" \({count} in your prompt; {output} for the completion\)": "fierceX/Document_QA/issues/3",
+            r"maximum context length is {limit} tokens\. however, you requested about {total} tokens"
+            r" \([^)]*?{output} in the output\)": "Aider-AI/aider/issues/3721",
+            r"maximum context length is {limit} tokens\. however, you requested"
+            r" about {count} tokens": "refly-ai/refly/issues/1177",
+            r"maximum context length is {limit} tokens\. however, you requested {output} output tokens"
+            r" and your prompt contains at least {count} input tokens": "AIDotNet/OpenCowork/issues/82",
+            r"maximum context length is {limit} tokens\. however, your request has"
+            r" {count} input tokens plus {output} ": "vllm-project/vllm/pull/33425",
+            r"maximum context length is {limit} tokens\. however, your request has"
+            r" {count} input tokens": "vllm-project/vllm/pull/33425",
+            r"is too large: {output}\. this model's maximum context length is {limit} tokens"
+            r" and your request has {count} input"
+            r" tokens": "canfieldjuan/finetunelab.ai/blob/main/docs/MAX_TOKENS_CONTEXT_OVERFLOW_FIX.md",
+            r"prompt \(total length {count}\) is too long to fit into the model"
+            r" \(context length {limit}\)": "vllm-project/vllm/issues/12165",
+            r"max_tokens must be at least 1, got -\d": "vllm-project/vllm/issues/4667",
+            r"reduce the length of the messages or completion\. current length is"
+            r" {count} while limit is {limit}": "cline/cline/issues/5140",
+            r"please reduce the length of the messages or completion": "letta-ai/letta/issues/1963",
+            r"prompt contains {count} tokens.{0,40}? too large for model with {limit} maximum context length": _VALS,
+            r"prompt {count} > {limit} maximum context length": _VALS,
+            r"`inputs` tokens \+ `max_new_tokens` must be <= {limit}\. given:"
+            r" {count} `inputs` tokens and {output}": "BerriAI/litellm/issues/4934",
+            r"prompt is too long: {count}, model maximum context length: {limit}": "fw-ai/cookbook/issues/134",
+            r"exceeded model token limit: {limit}(?: \(re ?quested: {count}\))?": "MoonshotAI/kimi-cli/issues/2011",
+            r"model_max_prompt_tokens_exceeded": "microsoft/vscode/issues/289219",
+            r"context window exceeds limit": "MiniMax-AI/MiniMax-M2/issues/119",
+            r"prompt exceeds max length": "zeroclaw-labs/zeroclaw/issues/4124",
+            r"tokens in request more than max tokens allowed": "NousResearch/hermes-agent/pull/61728",
+            r"request \({count} tokens\) exceeds the available context size"
+            r" \({limit} tokens\)": "ggml-org/llama.cpp/issues/17284",
+            r"exceeds the available context size": "ggml-org/llama.cpp/pull/15780",
+            r"requested tokens \({count}\) exceed context window of"
+            r" {limit}": "fedora-copr/logdetective-website/pull/193",
+            r"greater than the context length(?: \(n_keep: {count} ?>= n_ctx:"
+            r" {limit}\))?": "Gitlawb/openclaude/issues/353",
+            r"keep the first {count} tokens when context the overflows\."
+            r" however, the model is loaded with context length of only {limit} tokens": "cline/cline/issues/3664",
+            r"prompt too long; exceeded (?:max )?context length": _PI,
+            r"input length exceeds the context length": _PI,
+            r"input \({count} tokens\) is longer than the model's context length"
+            r" \({limit} tokens\)": "QwenLM/Qwen3/issues/1321",
+            r"prompt exceeds maximum context length": "ddalcu/mlx-serve/issues/66",
+            r"prompt size exceeds the context window size": "nomic-ai/gpt4all/issues/664",
+        },
     ),
 )

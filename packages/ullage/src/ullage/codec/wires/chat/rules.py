@@ -18,7 +18,7 @@ from ullage.models.providers import Provider, provider_named
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(
-    owned=frozenset({"model", "messages", "tools", "functions", "stream", "store"}),
+    owned=frozenset({"model", "messages", "tools", "stream", "store"}),
     open={
         **fields(
             "max_tokens",

@@ -46,7 +46,6 @@ from ullage.messages import (
     Tool,
     ToolCallPart,
     ToolResultPart,
-    UnknownPart,
 )
 from ullage.models.providers import provider_named
 
@@ -260,9 +259,6 @@ def _part(
             return _media(sending, part, blocks)
         case ProviderItem():
             return sending.item(part.provider)
-        case UnknownPart():
-            blocks.miss(f"part {part.id}")
-            return None
         case _:
             return None
 

@@ -14,7 +14,6 @@ from ullage.codec.parts import (
     PartMaker,
     as_list,
     as_text,
-    one_by_one,
     tool,
     without,
 )
@@ -38,21 +37,6 @@ def claims(body: Mapping[str, Any]) -> bool:
 def items_of(value: object) -> list[Any]:
     """The contents of a body, of whatever type the field is."""
     return [{"parts": [{"text": value}]}] if isinstance(value, str) else as_list(value)
-
-
-def head_of(items: list[Any]) -> int:
-    """How many items are the system prompt's."""
-    return 0
-
-
-def open_from(items: list[Any]) -> int:
-    """Where the items begin that later ones may be joined to: here each is a message."""
-    return len(items)
-
-
-def runs_of(items: list[Any]) -> list[list[int]]:
-    """The places of the items that are read together: here each by itself."""
-    return one_by_one(items)
 
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:

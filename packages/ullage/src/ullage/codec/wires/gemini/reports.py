@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ullage.codec.rules import Dialect, Wording
+from ullage.codec.rules import Dialect, Wording, wordings
 from ullage.codec.wire import OverflowAnswer, overflow_error
-
-_GH: Final = "https://github.com/"
 
 # promptTokenCount "is still the total effective prompt size" with cached content; thoughts and tool-use prompt stand
 # beside it, and the total is the sum of all four. Tool-use tokens (results of Google's own tools) are billed with the
@@ -38,30 +36,22 @@ VERTEX = replace(
 DIALECTS: Final = (GEMINI, VERTEX)
 """The first is the one of a server of which nothing else is known."""
 
-WORDINGS: Final = (
-    # Google
-    Wording(
-        "gemini",
-        r"input token count \({count}\) exceeds the maximum number of tokens allowed \({limit}\)",
-        _GH + "google-gemini/gemini-cli/issues/4231",
+WORDINGS: Final[tuple[Wording, ...]] = (
+    *wordings(
+        {
+            r"input token count \({count}\) exceeds the maximum number of tokens"
+            r" allowed \({limit}\)": "google-gemini/gemini-cli/issues/4231",
+            r"input token count exceeds the maximum number of tokens allowed(?:"
+            r" {limit})?": "warpdotdev/warp/issues/15662",
+            r"input token count is {count} but (?:the )?model only supports up to"
+            r" {limit}": "google-gemini/gemini-cli/issues/19727",
+        },
         input_alone=True,
     ),
-    Wording(
-        "vertex",
-        r"input token count exceeds the maximum number of tokens allowed(?: {limit})?",
-        _GH + "warpdotdev/warp/issues/15662",
-        input_alone=True,
-    ),
-    Wording(
-        "vertex",
-        r"input token count is {count} but (?:the )?model only supports up to {limit}",
-        _GH + "google-gemini/gemini-cli/issues/19727",
-        input_alone=True,
-    ),
-    Wording(
-        "google",
-        r"payload size exceeds the limit: {most} bytes",
-        _GH + "google-gemini/deprecated-generative-ai-android/issues/26",
+    *wordings(
+        {
+            r"payload size exceeds the limit: {most} bytes": "google-gemini/deprecated-generative-ai-android/issues/26",
+        },
         in_bytes=True,
     ),
 )

@@ -44,7 +44,6 @@ from ullage.messages import (
     Tool,
     ToolCallPart,
     ToolResultPart,
-    UnknownPart,
 )
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
@@ -370,9 +369,6 @@ def _other(
                 "call_id": part.call_id,
                 "output": _output(sending, part, blocks),
             }
-        case UnknownPart():
-            blocks.miss(f"part {part.id}")
-            return None
         case _:
             return None
 
@@ -405,7 +401,6 @@ def _content(
         case ProviderItem():
             return sending.item(part.provider)
         case _:
-            blocks.miss(f"part {part.id}")
             return None
 
 

@@ -51,30 +51,6 @@ def claims(body: Mapping[str, Any]) -> bool:
     return "input" in body or has_prompt or is_continued
 
 
-def head_of(items: list[Any]) -> int:
-    """How many items are the system prompt's: system and developer messages join the instructions."""
-    for at, one in enumerate(items):
-        if isinstance(one, dict) and one.get("role") not in _SYSTEM:
-            return at
-    return len(items)
-
-
-def open_from(items: list[Any]) -> int:
-    """Where the items begin that later ones may be joined to: the last of the model's, or the last outputs of tools."""
-    role: Role | None = None
-    for at in range(len(items) - 1, -1, -1):
-        item = items[at]
-        if not isinstance(item, dict):
-            continue
-        if role is None:
-            role = _role(item)
-            if role in ("user", "system"):
-                return len(items)
-        elif _role(item) != role:
-            return at + 1
-    return 0
-
-
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Responses call with no items but those of its system prompt."""
     system = (
@@ -154,7 +130,8 @@ def _tool(one: Json) -> Tool:
     )
 
 
-def _role(item: Json) -> Role:
+def role_of(item: Json) -> Role:
+    """Whose an item is. Neighbours of the model, and outputs of tools in a row, are one message."""
     role = item.get("role")
     if item.get("type") in _CONTROLS:
         return "tool"
@@ -169,31 +146,10 @@ def _role(item: Json) -> Role:
     )
 
 
-def runs_of(items: list[Any]) -> list[list[int]]:
-    """The places of the items that are read together: adjacent ones of the model, and of tools, are one message."""
-    runs: list[list[int]] = []
-    before: Role | None = None
-    for at, item in enumerate(items):
-        if not isinstance(item, dict):
-            continue
-        role = _role(item)
-        if role == before and role in ("assistant", "tool"):
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-        before = role
-    return runs
-
-
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
     """The next messages of a body; ``make`` has read those before them."""
-    read: list[Message] = []
-    for run in runs_of(items):
-        parts: list[Part] = []
-        for at in run:
-            parts += _parts(make, items[at])
-        read.append(make.namer.message(_role(items[run[0]]), tuple(parts)))
-    return tuple(read)
+    parts = tuple(part for item in items for part in _parts(make, item))
+    return (make.namer.message(role_of(items[0]), parts),)
 
 
 def _parts(make: PartMaker, item: Json) -> list[Part]:

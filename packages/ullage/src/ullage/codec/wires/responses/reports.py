@@ -7,10 +7,8 @@ from typing import Final
 
 import msgspec
 
-from ullage.codec.rules import Dialect, Wording
+from ullage.codec.rules import Dialect, Wording, wordings
 from ullage.codec.wire import OverflowAnswer, overflow_error
-
-_GH: Final = "https://github.com/"
 
 # https://platform.openai.com/docs/api-reference/responses/object ; reasoning of o-series and gpt-5 is floored to a
 # multiple of 64, which this table can't see: the hidden part is then output minus what is visible.
@@ -39,12 +37,11 @@ XAI_RESPONSES = replace(
 DIALECTS: Final = (OPENAI_RESPONSES, XAI_RESPONSES)
 """The first is the one of a server of which nothing else is known."""
 
-WORDINGS: Final = (
-    # OpenAI and those who took over its sentence: Azure, DeepSeek, vLLM, OpenRouter's providers
-    Wording(
-        "openai",
-        r"exceeds the context window of this model",
-        _GH + "dyad-sh/dyad/issues/1672",
+WORDINGS: Final[tuple[Wording, ...]] = (
+    *wordings(
+        {
+            r"exceeds the context window of this model": "dyad-sh/dyad/issues/1672",
+        },
     ),
 )
 
