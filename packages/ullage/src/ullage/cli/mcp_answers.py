@@ -117,7 +117,6 @@ def explained(rules: AnswerRules, session: str = "", count: int = 10) -> dict[st
             "title": each.title,
             "how": each.how,
             "tokens_a_call": each.saving.tokens,
-            "is_guess": each.is_guess,
         }
         if not rules.no_content:
             suggestion["about"] = each.text
