@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.advice.following import ItemFollower
-from ullage.advice.held import TOOLS, Held, sized
+from ullage.advice.held import TOOLS, HeldItem, sized
 from ullage.advice.lives import ItemLife
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.reading import Reading, Row
@@ -22,7 +22,7 @@ UNATTRIBUTED: Final = "Unattributed"
 def items_now(follower: ItemFollower, reading: Reading) -> list[ItemLife]:
     """The items of the next request, whose reading this is."""
     widths = widths_of(follower.fold)
-    known: dict[str, list[Held]] = {}
+    known: dict[str, list[HeldItem]] = {}
     for held in (*follower.held, *_thoughts(follower)):
         known.setdefault(held.item.category, []).append(held)
     rows: list[Row] = []
@@ -50,9 +50,9 @@ def items_now(follower: ItemFollower, reading: Reading) -> list[ItemLife]:
     return fitted
 
 
-def _thoughts(follower: ItemFollower) -> list[Held]:
+def _thoughts(follower: ItemFollower) -> list[HeldItem]:
     """The reasoning of each message, which has a row of its own."""
-    found: list[Held] = []
+    found: list[HeldItem] = []
     for message_id, tokens in follower.fold.reasoning.tokens.items():
         firsts = [follower.next_call]
         for held in follower.parts.get(message_id, {}).values():
@@ -64,11 +64,11 @@ def _thoughts(follower: ItemFollower) -> list[Held]:
             label=REASONING,
             first_call=min(firsts),
         )
-        found.append(Held(None, item, tokens))
+        found.append(HeldItem(None, item, tokens))
     return found
 
 
-def _shared(row: Row, inside: list[Held], widths: OpeningWidths) -> list[ItemLife]:
+def _shared(row: Row, inside: list[HeldItem], widths: OpeningWidths) -> list[ItemLife]:
     """The row in proportion to what its items weigh."""
     fitted: list[ItemLife] = []
     shares = apportion(row.tokens, [held.weight for held in inside])
@@ -84,7 +84,9 @@ def _shared(row: Row, inside: list[Held], widths: OpeningWidths) -> list[ItemLif
     return fitted
 
 
-def _tool_items(row: Row, inside: list[Held], widths: OpeningWidths) -> list[ItemLife]:
+def _tool_items(
+    row: Row, inside: list[HeldItem], widths: OpeningWidths
+) -> list[ItemLife]:
     """The declared tools by their rows, and what the batch costs beside them."""
     leaves: dict[str, Row] = {}
     for child in row.children:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ullage.advice.held import Held, held_fixed, held_part, sized
+from ullage.advice.held import HeldItem, held_fixed, held_part, sized
 from ullage.advice.lives import ItemLife, WhyLeft
 from ullage.advice.tool_calls import CallFacts
 from ullage.events import (
@@ -45,10 +45,10 @@ class ItemFollower:
 
     def __init__(self, fold: Fold, ended: set[str]) -> None:
         self.fold = fold
-        self.parts: dict[str, dict[str, Held]] = {}
+        self.parts: dict[str, dict[str, HeldItem]] = {}
         """By message and part, what is in view."""
-        self._system: list[Held] = []
-        self._tools: list[Held] = []
+        self._system: list[HeldItem] = []
+        self._tools: list[HeldItem] = []
         self._calls = CallFacts()
         self._ended = ended
         self._numbers: dict[str, int] = {}
@@ -63,7 +63,7 @@ class ItemFollower:
         return len(self._numbers) + 1
 
     @property
-    def held(self) -> list[Held]:
+    def held(self) -> list[HeldItem]:
         """What is in the next request, but reasoning."""
         found = [*self._system, *self._tools]
         for parts in self.parts.values():
@@ -141,7 +141,7 @@ class ItemFollower:
         """The parts of a message as it is now. What it no longer holds has left."""
         before = self.parts.get(entry.id, {})
         costs = {cost.id: cost for cost in entry.cost.parts}
-        now: dict[str, Held] = {}
+        now: dict[str, HeldItem] = {}
         for part in entry.message.parts:
             if isinstance(part, ToolCallPart):
                 self._calls.note(part)
@@ -160,7 +160,7 @@ class ItemFollower:
         self._entries[entry.id] = entry
         self.parts[entry.id] = now
 
-    def _end(self, held: Held, entry: Entry, why: WhyLeft) -> None:
+    def _end(self, held: HeldItem, entry: Entry, why: WhyLeft) -> None:
         tokens = round(held.weight * self.fold.scale_of(entry))
         self._note_gone(held.item, tokens, why)
 
@@ -186,12 +186,12 @@ class ItemFollower:
 
     def _fixed_now(
         self,
-        before: list[Held],
+        before: list[HeldItem],
         contents: Iterable[tuple[SystemBlock | Tool, float]],
-    ) -> list[Held]:
+    ) -> list[HeldItem]:
         """What every request carries from now on; content that was there keeps its first call."""
         left = list(before)
-        now: list[Held] = []
+        now: list[HeldItem] = []
         for content, tokens in contents:
             first_call = self.next_call
             for held in left:

@@ -30,7 +30,7 @@ TOOLS: Final = "Tools"
 MEDIA_ROW: Final = "Media"
 
 
-class Held(NamedTuple):
+class HeldItem(NamedTuple):
     """A part of a message, a block of the system prompt or a tool's declaration, and its item, not yet sized."""
 
     content: Part | SystemBlock | Tool | None
@@ -56,7 +56,7 @@ def sized(item: ItemLife, tokens: int, widths: OpeningWidths) -> ItemLife:
 
 def held_part(
     part: Part, cost: PartCost, message: str, first_call: int, calls: CallFacts
-) -> Held:
+) -> HeldItem:
     """A part in view."""
     facts = ResultFacts(label=cost.name)
     if isinstance(part, ToolCallPart | ToolResultPart):
@@ -71,10 +71,10 @@ def held_part(
         server=facts.server,
         path=facts.path,
     )
-    return Held(part, item, cost.tokens)
+    return HeldItem(part, item, cost.tokens)
 
 
-def held_fixed(content: SystemBlock | Tool, tokens: float, first_call: int) -> Held:
+def held_fixed(content: SystemBlock | Tool, tokens: float, first_call: int) -> HeldItem:
     """A block of the system prompt or a tool."""
     if isinstance(content, Tool):
         item = ItemLife(
@@ -95,4 +95,4 @@ def held_fixed(content: SystemBlock | Tool, tokens: float, first_call: int) -> H
             first_call=first_call,
             path=content.name if content.kind == "instructions" else "",
         )
-    return Held(content, item, tokens)
+    return HeldItem(content, item, tokens)
