@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -11,11 +10,8 @@ import pytest
 
 from ullage.cli.on_disk import (
     LARGEST_FILE,
-    LARGEST_JSON,
     MOST_FILES,
-    MOST_SERVERS,
     found_files,
-    mcp_servers,
     with_files,
 )
 from ullage.importers.reader import ImportedSession
@@ -126,112 +122,3 @@ def test_of_very_many_agents_only_some_are_read(tmp_path: Path) -> None:
     for number in range(MOST_FILES + 20):
         write(cwd / ".claude" / "agents" / f"{number}.md", "!")
     assert [len(each.text) for each in found_files(cwd, home)] == [MOST_FILES]
-
-
-def servers(*names: str) -> dict[str, object]:
-    server = {
-        "command": "npx",
-        "args": ["--token=secret-argument"],
-        "env": {"KEY": "secret-value"},
-        "url": "https://secret.example",
-        "headers": {"Authorization": "secret-header"},
-    }
-    return {"mcpServers": dict.fromkeys(names, server)}
-
-
-def test_mcp_servers_of_the_user_the_project_and_the_directories_above_are_named_once(
-    tmp_path: Path,
-) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "work" / "cellar"
-    other = tmp_path / "work"
-    projects = {str(cwd): servers("files"), str(other): servers("elsewhere")}
-    own = {**servers("github"), "projects": projects}
-    write(home / ".claude.json", json.dumps(own))
-    write(cwd / ".mcp.json", json.dumps(servers("labels", "github")))
-    write(cwd.parent / ".mcp.json", json.dumps(servers("press")))
-    assert mcp_servers(cwd, home) == ["github", "files", "labels", "press"]
-
-
-def test_mcp_servers_of_the_repository_hold_in_its_directories(tmp_path: Path) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar" / "racks"
-    cwd.mkdir(parents=True)
-    (cwd.parent / ".git").mkdir()
-    projects = {str(cwd.parent): servers("files"), str(cwd): servers("old")}
-    own = {"projects": projects}
-    write(home / ".claude.json", json.dumps(own))
-    assert mcp_servers(cwd, home) == ["files"]
-
-
-def test_an_mcp_server_that_is_disabled_for_the_project_is_not_named(
-    tmp_path: Path,
-) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    project = {"disabledMcpServers": ["github"]}
-    own = {**servers("github", "files"), "projects": {str(cwd): project}}
-    write(home / ".claude.json", json.dumps(own))
-    assert mcp_servers(cwd, home) == ["files"]
-
-
-def test_mcp_servers_are_a_note_with_names_only_and_no_row(tmp_path: Path) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    write(cwd / ".mcp.json", json.dumps(servers("github", "files")))
-    reading = reading_of(not_in_the_log(9_000))
-    found = with_files(reading, session(cwd), home)
-    assert found.rows == reading.rows
-    assert found.notes[-1].startswith("MCP servers configured: github, files.")
-    assert b"secret" not in msgspec.json.encode(found)
-
-
-def test_a_log_that_lacks_nothing_has_no_note_of_mcp_servers(tmp_path: Path) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    write(cwd / ".mcp.json", json.dumps(servers("github")))
-    reading = reading_of(Row(name="Tools", tokens=80, source="estimated"))
-    assert with_files(reading, session(cwd), home) == reading
-
-
-def test_names_of_mcp_servers_steer_no_terminal_and_are_short_and_few(
-    tmp_path: Path,
-) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    many = servers("\x1b[2J\nred", "x" * 9_000, *map(str, range(MOST_SERVERS)))
-    write(cwd / ".mcp.json", json.dumps(many))
-    note = with_files(reading_of(not_in_the_log(9)), session(cwd), home).notes[-1]
-    assert note.isprintable()
-    assert len(note) < 300
-    assert " and 2 more. " in note
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "[]",
-        '{"mcpServers": ["github"], "projects": 3}',
-        '{"mcpServers": {"github": "npx"}}',
-        '{"mcpServers": {"github": {',
-        '{"mcpServers": {"github": ' + '{"a":' * 50_000 + "1" + "}" * 50_002,
-        '{"mcpServers": {"github": {}}}' + " " * LARGEST_JSON,
-        "\x00\ud800",
-    ],
-    ids=lambda content: content[:20],
-)
-def test_mcp_configuration_that_is_damaged_deep_or_large_is_left_out(
-    tmp_path: Path, content: str
-) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    for path in (home / ".claude.json", cwd / ".mcp.json"):
-        path.parent.mkdir()
-        path.write_text(content, "utf-8", "surrogatepass")
-    assert mcp_servers(cwd, home) == []
-
-
-def test_links_and_pipes_in_place_of_mcp_configuration_are_left_out(
-    tmp_path: Path,
-) -> None:
-    home, cwd = tmp_path / "home", tmp_path / "cellar"
-    elsewhere = write(tmp_path / "other.json", json.dumps(servers("github")))
-    home.mkdir()
-    cwd.mkdir()
-    os.mkfifo(home / ".claude.json")
-    (cwd / ".mcp.json").symlink_to(elsewhere)
-    assert mcp_servers(cwd, home) == []

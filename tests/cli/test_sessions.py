@@ -14,6 +14,7 @@ from ullage.cli import sessions as module
 from ullage.cli.sessions import outline, place_of, shorter, size
 from ullage.importers import FoundSession
 from ullage.importers.growing import LogEnds
+from ullage.watching import running
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ def test_the_list_for_people_says_what_was_found_where(
     assert lines[0].split()[:5] == ["id", "when", "program", "calls", "size"]
     assert lines[1].startswith("cccc3333  2023-11-14 22:1")
     assert lines[2].startswith("    claude-haiku-4-5 · Fix the parser")
-    assert f"pi:4in{logs.parent}/*/*.jsonl" in "".join(
+    assert f"pi:{logs.parent}/*/*.jsonl(4)" in "".join(
         text.split()
     )  # however the line is broken
     others = "Also looked for ullage, opencode, claude-code, codex, gemini-cli, copilot-cli, qwen-code: none found."
@@ -190,7 +191,7 @@ def test_a_file_that_vanished_is_a_problem_not_an_exception(tmp_path: Path) -> N
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(running, "DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
     assert "too large for a list" in outline(place(path)).problem

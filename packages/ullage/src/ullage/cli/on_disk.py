@@ -3,10 +3,6 @@
 Instruction files, and what skills and agents say of themselves, are in each request. They are read where the program
 looks for them (https://code.claude.com/docs/en/memory, https://code.claude.com/docs/en/skills), nowhere else, and as
 they are now: so their rows are estimates. What can't be read, is no regular file, is large or is a link is left out.
-
-Of MCP servers the files tell no size: one with 60 tools took 15,000 tokens, two with 25 tools 6,700
-(https://github.com/anthropics/claude-code/issues/16466 and /27389), and less where tools are loaded on demand (/12836).
-So they are a note with names and no row. Of their configuration only the names are used, never keys or addresses.
 """
 
 from __future__ import annotations
@@ -21,10 +17,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.codec.wires import wire_named
-from ullage.display.text import printable
 from ullage.errors import UnreadableInput
 from ullage.importers import ImportedSession
-from ullage.importers.fields import JsonObject, Unusable, decode_line, mapping, texts
 from ullage.importers.regular import open_regular
 from ullage.meter.reading import Reading, Row
 from ullage.tokens.content import text_tokens
@@ -44,15 +38,6 @@ HEAD_CHARACTERS: Final = 1_000
 
 MOST_ABOVE: Final = 20
 """Directories above the session's own whose instruction files are read."""
-
-LARGEST_JSON: Final = 1_000_000
-"""Bytes of a JSON file that is read: the user's has an entry for each project."""
-
-MOST_SERVERS: Final = 12
-"""MCP servers that the note names; the others are counted."""
-
-LONGEST_NAME: Final = 40
-"""Characters of a server's name in the note."""
 
 DOUBT: Final = 0.3
 """Share by which a row may be off: the file may have changed, and what is put around it is not known."""
@@ -75,19 +60,14 @@ def with_files(
     is_here = cwd.is_absolute() and os.path.isdir(cwd)
     if NOT_IN_THE_LOG not in logged or imported.format != "claude-code" or not is_here:
         return reading
-    home = home or Path.home()
-    files: list[FileText] = []
-    for file in found_files(cwd, home):
-        if file.kind not in logged:
-            files.append(file)
-    rows: list[Row] = []
-    for row in reading.rows:
-        explained = row.name == NOT_IN_THE_LOG and files
-        rows.append(_explained(row, files, reading.model) if explained else row)
-    notes = list(reading.notes)
-    if servers := mcp_servers(cwd, home):
-        notes.append(_servers_note(servers))
-    return msgspec.structs.replace(reading, rows=tuple(rows), notes=tuple(notes))
+    files = [
+        file for file in found_files(cwd, home or Path.home()) if file.kind not in logged
+    ]
+    rows = [
+        _explained(row, files, reading.model) if row.name == NOT_IN_THE_LOG else row
+        for row in reading.rows
+    ]
+    return msgspec.structs.replace(reading, rows=tuple(rows))
 
 
 def found_files(cwd: Path, home: Path) -> Iterator[FileText]:
@@ -114,51 +94,6 @@ def found_files(cwd: Path, home: Path) -> Iterator[FileText]:
                     heads.append(_text_of(chosen)[:HEAD_CHARACTERS])
             if text := "".join(heads):
                 yield FileText(kind, str(directory), text)
-
-
-def mcp_servers(cwd: Path, home: Path) -> list[str]:
-    """The names of the MCP servers that are configured for a directory, each once, without those disabled there.
-
-    The places: https://code.claude.com/docs/en/mcp; those of directories above are merged
-    (https://github.com/anthropics/claude-code/issues/42465).
-    """
-    above = [cwd, *islice(cwd.parents, MOST_ABOVE)]
-    own = _json_of(home / ".claude.json")
-    project = _project_of(own, above)
-    configured = [own, project]
-    for directory in above:
-        configured.append(_json_of(directory / ".mcp.json"))
-    disabled = set(texts(project, "disabledMcpServers"))
-    names: dict[str, None] = {}
-    for fields in configured:
-        for name, server in mapping(fields, "mcpServers").items():
-            if isinstance(server, dict) and name not in disabled:
-                names[name] = None
-    return list(names)
-
-
-def _project_of(own: JsonObject, above: list[Path]) -> JsonObject:
-    """The user's entry for the repository that a directory is in, else for the directory (as 2.1.197 does)."""
-    projects = mapping(own, "projects")
-    for directory in above:
-        if os.path.lexists(directory / ".git"):
-            if entry := mapping(projects, str(directory)):
-                return entry
-            break
-    return mapping(projects, str(above[0]))
-
-
-def _servers_note(servers: list[str]) -> str:
-    shown: list[str] = []
-    for name in servers[:MOST_SERVERS]:
-        shown.append(printable(name[:LONGEST_NAME]))
-    names = ", ".join(shown)
-    if more := len(servers) - len(shown):
-        names += f" and {more:,} more"
-    return (
-        f'MCP servers configured: {names}. Their tools are part of "{NOT_IN_THE_LOG}"; '
-        "the configuration does not tell their size."
-    )
 
 
 def _explained(row: Row, files: list[FileText], model: str) -> Row:
@@ -194,21 +129,12 @@ def _listed(directory: Path) -> list[Path]:
     return [directory / name for name in names]
 
 
-def _json_of(path: Path) -> JsonObject:
-    """The object in a JSON file; empty for what is not read, is no object, or is nested too deeply."""
-    try:
-        value = decode_line(_text_of(path, LARGEST_JSON).encode())
-    except Unusable:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _text_of(path: Path, most: int = LARGEST_FILE) -> str:
+def _text_of(path: Path) -> str:
     """The text of a file; empty for what is not read."""
     if os.path.islink(path) or os.path.islink(path.parent):
         return ""
     try:
-        with open_regular(path, most=most) as file:
-            return file.read(most).decode("utf-8", "replace")
+        with open_regular(path, most=LARGEST_FILE) as file:
+            return file.read(LARGEST_FILE).decode("utf-8", "replace")
     except (OSError, UnreadableInput):
         return ""

@@ -323,7 +323,7 @@ class RunningList:
         entry.watched = watched
         problem = ""
         try:
-            _check_size(place)
+            check_size(place)
             seen = watched.look()
             while watched.is_behind and self._clock() < until:
                 seen = watched.look()
@@ -417,7 +417,8 @@ def _slim(reading: Reading) -> Reading:
     return msgspec.structs.replace(reading, rows=rows)
 
 
-def _check_size(place: FoundSession) -> None:
+def check_size(place: FoundSession) -> None:
+    """Raises ``InputError`` for one JSON value that is too large for a list."""
     if place.session or place.path.suffix != ".json":
         return
     size = place.path.stat().st_size
