@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,7 +196,7 @@ def short_id(place: FoundSession) -> str:
 def newest_session() -> ImportedSession:
     """The newest session of this directory, else of all; standard error says which. Raises ``NoSessionFound``."""
     found = find_sessions().once
-    here = newest_here(found.places)
+    here = next(places_here(found.places), None)
     places = found.places[:NEWEST_TRIED]
     for place in (here, *places) if here else places:
         try:
@@ -217,14 +217,13 @@ def newest_session() -> ImportedSession:
     raise no_session(found)
 
 
-def newest_here(places: Sequence[FoundSession]) -> FoundSession | None:
-    """The newest session that was begun in the current directory, if it is one of the newest ``NEWEST_LOOKED_INTO``."""
+def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:
+    """The sessions that were begun in the current directory, of the newest ``NEWEST_LOOKED_INTO``."""
     here = os.path.realpath(".")
     for place in places[:NEWEST_LOOKED_INTO]:
         directory = directory_of(place)
         if directory and os.path.realpath(directory) == here:
-            return place
-    return None
+            yield place
 
 
 def no_session(found: Found) -> NoSessionFound:
