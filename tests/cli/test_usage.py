@@ -1,4 +1,3 @@
-import csv
 import json
 import os
 from datetime import UTC, date, datetime, timedelta
@@ -179,20 +178,6 @@ def test_logs_that_can_not_be_read_are_counted_beyond_the_first_three(
     for number in range(4):
         write(home, f"none-{number}", "no JSON")
     assert "Not read: 1 more log." in shown(capsys)["notes"]
-
-
-def test_csv_has_a_line_for_all_calls_and_one_for_subagents(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry = json.loads(line("msg_1", "2026-11-20T12:00:00Z")) | {"cwd": "=HYPERLINK(1)"}
-    write(home, "s-1", json.dumps(entry))
-    assert main(["usage", "--csv", "--since", "2026-11-20", "--by", "project"]) == 0
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [(row["whose"], row["calls"], row["total"]) for row in rows] == [
-        ("all", "1", "12"),
-        ("subagents", "0", "0"),
-    ]
-    assert rows[0]["project"] == "'=HYPERLINK(1)"
 
 
 def test_the_table_is_printed_with_its_notes(

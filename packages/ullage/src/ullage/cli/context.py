@@ -17,7 +17,6 @@ from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.logged import logged
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
-from ullage.cli.on_disk import with_files
 from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import Metered, metered, skipped
@@ -101,7 +100,7 @@ def subject_of(
     """What is drawn of a metered session. ``notes`` stand below those of the reading."""
     meter, imported = session.meter, session.imported
     return Subject(
-        reading=for_people(with_files(meter.reading(), imported), imported, notes),
+        reading=for_people(meter.reading(), imported, notes),
         program=imported.program or imported.format,
         title="" if no_content else imported.title,
         step=session.step,
@@ -173,7 +172,7 @@ def as_json(
 ) -> bytes:
     """The reading's own JSON, and beside its keys what the command knows of the session."""
     meter, imported = session.meter, session.imported
-    reading = with_files(meter.reading(), imported)
+    reading = meter.reading()
     whole: dict[str, Any] = msgspec.to_builtins(reading)
     whole["notes"] = [*reading.notes, *notes]
     whole["log"] = {

@@ -17,7 +17,6 @@ from ullage.advice.next_compaction import next_compaction
 from ullage.advice.suggestions import advice_of
 from ullage.cli.context import for_people, largest
 from ullage.cli.meters import client_settings
-from ullage.cli.on_disk import with_files
 from ullage.cli.overhead import usable_overhead
 from ullage.cli.session import Metered, metered, read_session
 from ullage.cli.sessions import (
@@ -219,7 +218,7 @@ def _learnt() -> Calibration:
 
 
 def _person_reading(found: Metered) -> Reading:
-    return for_people(with_files(found.meter.reading(), found.imported), found.imported)
+    return for_people(found.meter.reading(), found.imported)
 
 
 def _with_session(

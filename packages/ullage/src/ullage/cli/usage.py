@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -298,8 +296,6 @@ def _show(shown: ShownUsage, options: argparse.Namespace) -> None:
     screen = Screen()
     if options.json:
         screen.show_json(as_json(shown))
-    elif options.csv:
-        _show_csv(shown)
     else:
         lines = drawn(shown, min(screen.width, WIDEST), screen.glyphs)
         screen.show(spelled(line, screen.glyphs) for line in lines)
@@ -361,24 +357,3 @@ def _sums_json(sums: SpentSum) -> dict[str, object]:
     found["usd_as_logged"] = round(sums.logged_usd, 6)
     found["unpriced"] = dict(sums.unpriced)
     return found
-
-
-def _show_csv(shown: ShownUsage) -> None:
-    """A line for each row and kind; the cost is empty where no price is known."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    names = [shown.table.by, "whose", "calls", *_KINDS, "usd", "unpriced_calls"]
-    writer.writerow(names)
-    for row in shown.table.rows:
-        for whose, sums in (("all", row.all), ("subagents", row.subagents)):
-            cells: list[object] = [_safe_cell(row.key), whose, sums.calls]
-            for kind in _KINDS:
-                cells.append(getattr(sums, kind))
-            cells.append(f"{sums.usd:.6f}" if sums.has_price else "")
-            cells.append(sum(sums.unpriced.values()))
-            writer.writerow(cells)
-
-
-def _safe_cell(text: str) -> str:
-    """A name from a log must not become a formula of a spreadsheet."""
-    name = printable(text)
-    return f"'{name}" if name.startswith(("=", "+", "-", "@")) else name
