@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import dollars
+from ullage.cli.footing import SMALLEST_USD, dollars
 from ullage.cli.sessions import ID_LENGTH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
@@ -30,9 +30,6 @@ SHORTEST_BAR: Final = 6
 LONGEST_BAR: Final = 24
 LONGEST_LABEL: Final = 34
 GAP: Final = "  "
-
-SMALLEST_USD: Final = 0.0001
-"""What is less is only said to be so."""
 
 _UNITS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
