@@ -21,8 +21,8 @@ from ullage.cli.overhead import usable_overhead
 from ullage.cli.session import Metered, metered, read_session
 from ullage.cli.sessions import (
     SHORTEST_ID,
+    line_of,
     no_session,
-    outline,
     places_here,
 )
 from ullage.codec.problems import strike_keys
@@ -64,10 +64,10 @@ def listed(rules: AnswerRules, limit: int = 20) -> dict[str, Any]:
 
 
 def _outlined(place: FoundSession, rules: AnswerRules) -> dict[str, Any]:
-    found = outline(place)
+    found = line_of(place)
     line: dict[str, Any] = {
         "id": place.id,
-        "program": found.program or place.format,
+        "program": found.program,
         "model": found.model,
         "calls": found.calls,
         "active_at": datetime.fromtimestamp(place.modified, UTC).isoformat(),

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 
 from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
+from ullage.cli.meters import client_settings
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import read_session
 from ullage.display.gauge_line import spelled
@@ -28,96 +28,20 @@ from ullage.display.text import (
     wrapped,
 )
 from ullage.errors import InputError, UnreadableInput
-from ullage.events import CallEnded
 from ullage.importers import (
     Found,
     FoundSession,
     ImportedSession,
     directory_of,
     find_sessions,
-    read,
 )
-from ullage.importers.growing import GrowingLog
 from ullage.importers.places import Looked
 from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.watching.running import ENDS, check_size, first_line
+from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
-from ullage_programs.programs import facts_of
-from ullage_programs.settings import PROXY_FILE, settings_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
-    """One session in a list.
-
-    ``whole`` is False where only the log's two ends were read: then ``calls`` is how many those hold, and ``reading``
-    is taken from them. Without a call that reported its input in the part that was read, ``reading`` is ``None``.
-    ``problem`` says why nothing could be read.
-    """
-
-    place: FoundSession
-    size_bytes: int
-    title: str = ""
-    cwd: str = ""
-    program: str = ""
-    model: str = ""
-    calls: int = 0
-    whole: bool = True
-    reading: Reading | None = None
-    problem: str = ""
-
-
-def outline(place: FoundSession) -> Outline:
-    """Look at one session. Never raises: what can't be read is said in ``problem``."""
-    size = 0
-    try:
-        size = place.path.stat().st_size
-        imported, whole = _ends(place, size)
-    except (InputError, OSError) as unusable:
-        said = first_line(unusable).replace(str(place.path), place.path.name)
-        return Outline(
-            place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said
-        )
-    settings = settings_of(
-        facts_of(imported.program), place.path, imported.cwd or place.cwd
-    )
-    meter = Meter(estimator="pretoken", client_settings=settings.values)
-    for event in imported.events:
-        meter.apply(event)
-    reading = meter.reading()
-    return Outline(
-        place=place,
-        size_bytes=imported.size_bytes or size,
-        title=imported.title or place.title,
-        cwd=imported.cwd or place.cwd,
-        program=imported.program or imported.format,
-        model=reading.model,
-        calls=sum(
-            isinstance(event, CallEnded)
-            and event.purpose == "main"
-            and event.outcome != "failed"
-            for event in imported.events
-        ),
-        whole=whole,
-        reading=None if reading.basis.last_input is None else reading,
-    )
-
-
-def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
-    """The session as far as it was read, and whether that is all of it."""
-    check_size(place)
-    in_lines = not place.session and place.path.suffix != ".json"
-    if in_lines and size > ENDS.head_bytes + ENDS.tail_bytes:
-        growth = GrowingLog(place.path, ends=ENDS).look()
-        assert growth is not None
-        events = (*growth.certain, *growth.held)
-        return replace(growth.imported, events=events), False
-    return read(place.path, session=place.session), True
-
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
@@ -141,14 +65,30 @@ def sessions(options: argparse.Namespace) -> int:
         raise no_session(found)
     places = found.places[: options.limit]
     with progress(f"Looking at {counted(len(places), 'session')}"):
-        outlines = [outline(place) for place in places]
+        lines = [line_of(place) for place in places]
     screen = Screen()
     if options.json:
-        screen.show_json(as_json(outlines, found))
+        screen.show_json(as_json(lines, found))
     else:
-        lines = session_lines(outlines, found, min(screen.width, WIDEST))
-        screen.show(spelled(line, screen.glyphs) for line in lines)
+        drawn = session_lines(lines, found, min(screen.width, WIDEST))
+        screen.show(spelled(line, screen.glyphs) for line in drawn)
     return 0
+
+
+def line_of(place: FoundSession) -> RunningSession:
+    """Look at one session. Never raises: what can't be read is said in ``problem``.
+
+    ``reading`` is ``None`` without a call that reported its input in the part that was read.
+    """
+    line = RunningList(new_meter=_quick_meter).line(place)
+    if line.reading is None or line.reading.basis.last_input is not None:
+        return line
+    return msgspec.structs.replace(line, reading=None)
+
+
+def _quick_meter(imported: ImportedSession) -> Meter:
+    settings = client_settings(imported).values
+    return Meter(estimator="pretoken", client_settings=settings)
 
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
@@ -242,7 +182,9 @@ def _place(looked: Looked) -> str:
     return f"{looked.format}: {where} ({number(looked.found)}){problem}"
 
 
-def session_lines(outlines: Sequence[Outline], found: Found, width: int) -> list[Line]:
+def session_lines(
+    listed: Sequence[RunningSession], found: Found, width: int
+) -> list[Line]:
     """Each session in two lines, its figures, then model and title; then where was looked."""
     table = [
         Column("id"),
@@ -253,18 +195,20 @@ def session_lines(outlines: Sequence[Outline], found: Found, width: int) -> list
         Column("used", right=True),
         Column("of window", right=True),
     ]
-    head, *rows = columns(table, [_row(each) for each in outlines], width)
+    places = found.places[: len(listed)]
+    cells = [_row(place, line) for place, line in zip(places, listed, strict=True)]
+    head, *rows = columns(table, cells, width)
     lines = [head]
-    for row, each in zip(rows, outlines, strict=True):
-        about = " · ".join(filter(None, (each.model, each.title or Path(each.cwd).name)))
+    for row, each in zip(rows, listed, strict=True):
+        about = " · ".join(filter(None, (each.model, each.title or each.project)))
         said = f"not readable: {each.problem}" if each.problem else about
         text = "    " + shortened(printable(said), width - 4)
         lines += [row, (Span(text, "warn" if each.problem else "dim"),)]
     below: list[str] = []
     every = len(found.places)
-    if more := every - len(outlines):
+    if more := every - len(listed):
         below.append(f"{number(more)} more; --limit {every} lists all.")
-    if any(not each.whole for each in outlines):
+    if any(not each.is_whole for each in listed):
         below.append(
             "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
         )
@@ -281,22 +225,21 @@ def session_lines(outlines: Sequence[Outline], found: Found, width: int) -> list
     return lines
 
 
-def _row(each: Outline) -> list[str]:
+def _row(place: FoundSession, each: RunningSession) -> list[str]:
     used = share = calls = ""
     if each.reading is not None:
         tokens, window = each.reading.used.tokens, each.reading.window.tokens
-        used = ("" if each.whole else "~") + number(tokens)
+        used = ("" if each.is_whole else "~") + number(tokens)
         share = "unknown"
         if window is not None:
             share = f"{percent(tokens, window)} of {shorter(window)}"
     if not each.problem:
-        calls = number(each.calls) + ("" if each.whole else "+")
-    program = each.place.format
-    if each.place.path.name == PROXY_FILE:  # the program behind the proxy
+        calls = number(each.calls) + ("" if each.is_whole else "+")
+    program = each.format
+    if each.is_proxied:  # the program behind the proxy
         program = f"{name_and_version(each.program)[0] or program} (proxy)"
-    modified = f"{when(each.place.modified):%Y-%m-%d %H:%M}"
-    identity = short_id(each.place)
-    return [identity, modified, program, calls, size(each.size_bytes), used, share]
+    modified = f"{when(place.modified):%Y-%m-%d %H:%M}"
+    return [short_id(place), modified, program, calls, size(each.size_bytes), used, share]
 
 
 def when(modified: float) -> datetime:
@@ -320,34 +263,35 @@ def shorter(tokens: int) -> str:
     return f"{tokens // 1_000}k" if tokens % 1_000 == 0 else number(tokens)
 
 
-def as_json(outlines: Sequence[Outline], found: Found) -> bytes:
+def as_json(listed: Sequence[RunningSession], found: Found) -> bytes:
     """The list as one JSON object: ``sessions``, ``more`` and ``looked``."""
+    lines = zip(found.places, listed, strict=False)
     return msgspec.json.encode(
         {
-            "sessions": [_as_dict(each) for each in outlines],
-            "more": len(found.places) - len(outlines),
+            "sessions": [_as_dict(place, line) for place, line in lines],
+            "more": len(found.places) - len(listed),
             "looked": [looked._asdict() for looked in found.looked],
         }
     )
 
 
-def _as_dict(each: Outline) -> dict[str, object]:
-    reading, place = each.reading, each.place
+def _as_dict(place: FoundSession, line: RunningSession) -> dict[str, object]:
+    reading = line.reading
     return {
         "id": place.id,
         "path": str(place.path),
         "session": place.session,
         "format": place.format,
-        "program": each.program,
-        "title": each.title,
-        "cwd": each.cwd,
-        "model": each.model,
+        "program": line.program,
+        "title": line.title,
+        "cwd": line.cwd,
+        "model": line.model,
         "modified": place.modified,
-        "size_bytes": each.size_bytes,
-        "read_whole": each.whole,
-        "calls": each.calls,
+        "size_bytes": line.size_bytes,
+        "read_whole": line.is_whole,
+        "calls": line.calls,
         "used": reading and reading.used,
         "window": reading and reading.window,
         "compaction_point": reading and reading.threshold,
-        "problem": each.problem,
+        "problem": line.problem,
     }

@@ -81,6 +81,8 @@ class RunningSession(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     active_at: float
     """When it was last written to: seconds since 1970."""
+    size_bytes: int = 0
+    """Of the log, or of what a database holds of the session."""
     is_proxied: bool = False
     program: str = ""
     """With its version, as in ``SessionStarted``."""
@@ -201,6 +203,12 @@ class RunningList:
             problems=tuple(problems),
         )
 
+    def line(self, place: FoundSession) -> RunningSession:
+        """The line of one session, whose ends are read now if it is large. Never raises."""
+        entry = _Entry(place, _new_line(place))
+        self._read(entry, float("inf"))
+        return entry.line
+
     # -- which there are --
 
     def _begin_day(self, now: float) -> None:
@@ -301,7 +309,7 @@ class RunningList:
         entry.watched = watched
         problem = ""
         try:
-            check_size(place)
+            _check_size(place)
             seen = watched.look()
             while watched.is_behind and self._clock() < until:
                 seen = watched.look()
@@ -332,6 +340,7 @@ class RunningList:
         entry.line = _changed(
             entry.line,
             id=place.session or imported.session or place.id,
+            size_bytes=imported.size_bytes or _size_of(place.path),
             program=imported.program or imported.format,
             title=imported.title or place.title,
             cwd=imported.cwd or place.cwd,
@@ -392,8 +401,7 @@ def _slim(reading: Reading) -> Reading:
     return msgspec.structs.replace(reading, rows=rows)
 
 
-def check_size(place: FoundSession) -> None:
-    """Raises ``InputError`` for one JSON value that is too large for a list."""
+def _check_size(place: FoundSession) -> None:
     if place.session or place.path.suffix != ".json":
         return
     size = place.path.stat().st_size
@@ -459,4 +467,5 @@ def _new_line(place: FoundSession) -> RunningSession:
         program=place.format,
         title=place.title,
         cwd=place.cwd,
+        size_bytes=0 if place.session else _size_of(place.path),
     )
