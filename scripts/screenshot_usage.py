@@ -94,7 +94,9 @@ def picture() -> str:
         color_system="standard",
     )
     screen = Screen(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    for line in drawn(ShownUsage(table, days[0], days[-1], "UTC", notes), WIDTH, screen):
+    for line in drawn(
+        ShownUsage(table, days[0], days[-1], "UTC", notes), WIDTH, screen.glyphs
+    ):
         console.print(rich_text(line), soft_wrap=True)
     return console.export_svg(title="ullage usage", unique_id="ullage-usage")
 

@@ -140,12 +140,9 @@ def test_without_colour_nothing_is_coloured_but_the_line_stays(
     assert terminal.shown == ["thought", "gauge"]
 
 
-def test_a_terminal_that_cannot_move_its_cursor_is_written_like_a_pipe(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TERM", "dumb")
+def test_a_terminal_that_cannot_move_its_cursor_is_written_like_a_pipe() -> None:
     terminal = FakeTerminal()
-    scroll = made(terminal)
+    scroll = made(terminal, TERM="dumb")
     scroll.stay(lambda _: standing("gauge"))
     scroll.line(standing("one"))
     scroll.end()

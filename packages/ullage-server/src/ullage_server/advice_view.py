@@ -26,7 +26,6 @@ def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
                 title=suggestion.title,
                 text=suggestion.text,
                 how=suggestion.how,
-                is_guess=suggestion.is_guess,
                 saving=suggestion.saving,
                 items=_named(suggestion.items, history),
                 count=len(suggestion.items),

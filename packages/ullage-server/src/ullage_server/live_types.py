@@ -81,7 +81,6 @@ class AdviceLine(Struct, frozen=True, kw_only=True):
     title: str
     text: str
     how: str
-    is_guess: bool
     saving: TokenSaving
     items: tuple[str, ...]
     count: int

@@ -34,7 +34,7 @@ def made_history(count: int) -> WindowHistory:
 def test_items_are_keys_of_the_map_the_largest_first() -> None:
     history = made_history(3)
     shares = (SavedShare(2), SavedShare(0))
-    suggestion = Suggestion(kind="unreferred", title="Two results", items=shares)
+    suggestion = Suggestion(kind="long_output", title="Two results", items=shares)
     (line,) = advice_view(Advice(suggestions=(suggestion,)), history).suggestions
     shown = {item.key: item.part for item in window_map(history).items}
     assert [shown[key] for key in line.items] == ["p0", "p2"]
@@ -43,7 +43,7 @@ def test_items_are_keys_of_the_map_the_largest_first() -> None:
 
 def test_few_of_many_items_are_named() -> None:
     shares = tuple(SavedShare(place) for place in range(50))
-    suggestion = Suggestion(kind="unreferred", title="50 results", items=shares)
+    suggestion = Suggestion(kind="long_output", title="50 results", items=shares)
     advice = Advice(suggestions=(suggestion,), total=TokenSaving(tokens=7))
     view = advice_view(advice, made_history(50))
     assert len(view.suggestions[0].items) == NAMED

@@ -40,9 +40,7 @@ def history(*items: ItemLife, calls: int = 4, **more: object) -> WindowHistory:
     rows: list[CallRow] = []
     for number in range(1, calls + 1):
         used = sum(one.tokens for one in items if one.is_held_at(number))
-        rows.append(
-            CallRow(number=number, call=f"c{number}", used=used, is_reported=True)
-        )
+        rows.append(CallRow(number=number, call=f"c{number}", used=used))
     return WindowHistory(items=items, calls=tuple(rows), next_call=calls + 1, **more)  # type: ignore[arg-type]
 
 
@@ -140,9 +138,9 @@ def test_every_mark_of_a_long_session_is_still_there() -> None:
 
 def test_a_call_that_paid_again_for_what_the_cache_should_have_held_is_marked() -> None:
     rows = [
-        CallRow(number=1, used=20_000, is_reported=True, cached=0),
-        CallRow(number=2, used=21_000, is_reported=True, cached=20_000),
-        CallRow(number=3, used=22_000, is_reported=True, cached=0),
+        CallRow(number=1, used=20_000, cached=0),
+        CallRow(number=2, used=21_000, cached=20_000),
+        CallRow(number=3, used=22_000, cached=0),
     ]
     made = window_map(WindowHistory(calls=tuple(rows), next_call=4))
     assert [call.marks for call in made.calls] == [(), (), ("cache",)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 import tomllib
 from importlib import import_module
@@ -50,14 +48,22 @@ SOURCE: Final = Path(__file__).resolve().parent
 
 
 EXTRAS: Final = {
-    "ullage_agent": "agent",
-    "ullage_proxy": "proxy",
-    "ullage_server": "server",
-    "ullage_cluster": "cluster",
-    "ullage_simulators": "simulators",
-    "asyncpg": "cluster",
+    "agent": ("ullage_agent", "run", "permissions"),
+    "chat": ("chat",),
+    "proxy": ("ullage_proxy", "proxy", "wrap"),
+    "server": ("ullage_server", "serve", "admin"),
+    "cluster": ("ullage_cluster", "asyncpg"),
+    "simulators": ("ullage_simulators", "demo", "simulate"),
 }
-"""The extra that brings a package."""
+"""The extras, and the packages and commands that each brings."""
+
+
+def extra_of(name: str) -> str:
+    """The extra that brings a package or a command; empty for none."""
+    for extra, names in EXTRAS.items():
+        if name in names:
+            return extra
+    return ""
 
 
 def part(module: str) -> ModuleType:
@@ -76,10 +82,11 @@ def explained(problem: ModuleNotFoundError) -> Exception:
     from ullage.errors import MissingExtra
 
     missing = (problem.name or "").partition(".")[0]
-    if missing not in EXTRAS:
+    extra = extra_of(missing)
+    if not extra:
         return problem
     return MissingExtra(
-        f"This needs {missing.replace('_', '-')}. Install it: {extra_command(EXTRAS[missing])}"
+        f"This needs {missing.replace('_', '-')}. Install it: {extra_command(extra)}"
     )
 
 
@@ -121,17 +128,11 @@ def _installer(prefix: Path, source: Path) -> Installer:
 
 def _extras_of(prefix: Path) -> set[str]:
     """The extras that a tool's own environment was installed with; empty where that is not known."""
-    requirement = ""
     try:
-        if (prefix / UV_RECEIPT).is_file():
-            receipt = tomllib.loads((prefix / UV_RECEIPT).read_text("utf-8"))
-            for each in receipt["tool"]["requirements"]:
-                if each["name"] == "ullage":
-                    return set(each.get("extras", ()))
-        elif (prefix / PIPX_METADATA).is_file():
-            metadata = json.loads((prefix / PIPX_METADATA).read_text("utf-8"))
-            requirement = metadata["main_package"]["package_or_url"]
+        receipt = tomllib.loads((prefix / UV_RECEIPT).read_text("utf-8"))
+        for each in receipt["tool"]["requirements"]:
+            if each["name"] == "ullage":
+                return set(each.get("extras", ()))
     except (OSError, ValueError, KeyError, TypeError):
-        return set()
-    named = re.search(r"\[([\w,\s-]+)\]", requirement)
-    return {each.strip() for each in named[1].split(",")} if named else set()
+        pass
+    return set()

@@ -14,13 +14,8 @@ from ullage_programs.programs import OWN, folder_of
 Remedied = Literal[
     "server",
     "tools",
-    "listing",
-    "results",
-    "reads",
     "outputs",
     "instructions",
-    "paste",
-    "image",
     "cache",
 ]
 """What a suggestion is about."""
@@ -49,8 +44,6 @@ _OURS: Final = ProgramAdvice(
     {
         "server": '`enabled = false` of the server in the setting `mcp`, or `defer_tools = "always"`',
         "tools": 'name only the tools that are wanted in `tools`, or `defer_tools = "always"`',
-        "results": "a lower `protect_tokens`, or `clear_cold_at`: old results are then cleared earlier",
-        "reads": "a lower `protect_tokens`: old results are then cleared earlier",
         "outputs": "a lower `result_tokens`: the rest of a long result is stored and can be read",
         "instructions": "shorten the files of `instructions`",
         "cache": "compact before a longer pause",
@@ -60,13 +53,8 @@ _OURS: Final = ProgramAdvice(
 _ANY: Final[dict[Remedied, str]] = {
     "server": "turn the server off where it is not needed",
     "tools": "declare only the tools that this task needs",
-    "listing": "remove those that are not used",
-    "results": "compact, or begin a new session for the next task",
-    "reads": "compact, or begin a new session for the next task",
     "outputs": "cut the output in the command: `| tail -50`",
     "instructions": "shorten the file",
-    "paste": "save it to a file and name the file",
-    "image": "compact once what it shows is written down",
     "cache": "compact before a longer pause",
 }
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.meter.session import said
+from ullage.advice.history import history_of
+from ullage.advice.suggestion import Suggestion
+from ullage.advice.suggestions import Advice, advice_of
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -15,7 +18,6 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.messages import (
-    ImagePart,
     Message,
     SystemBlock,
     TextPart,
@@ -55,13 +57,6 @@ class Story:
     def user(self, text: str) -> Story:
         """A person writes."""
         self._add(said(f"u{len(self.events)}", text))
-        return self
-
-    def image(self) -> Story:
-        """A person sends a picture."""
-        name = f"i{len(self.events)}"
-        part = ImagePart(id=f"{name}.image", width=1_000, height=1_000)
-        self._add(Message(id=name, role="user", parts=(part,)))
         return self
 
     def answer(self, text: str, *, pause_s: float = 10) -> Story:
@@ -147,3 +142,26 @@ def code(name: str, lines: int = 120) -> str:
 def prose(lines: int) -> str:
     """A text without any distinctive word."""
     return "the cat sat on the mat and then it went out\n" * lines
+
+
+def advised(events: list[Event], *, no_content: bool = False) -> Advice:
+    """The advice for a session."""
+    meter = Meter()
+    history = history_of(events, meter)
+    return advice_of(history, meter, events, no_content=no_content)
+
+
+def found(events: list[Event], kind: str) -> Suggestion | None:
+    """The first suggestion of this kind."""
+    for suggestion in advised(events).suggestions:
+        if suggestion.kind == kind:
+            return suggestion
+    return None
+
+
+def used(events: list[Event]) -> int:
+    """The tokens of the next request."""
+    meter = Meter()
+    for event in events:
+        meter.apply(event)
+    return meter.reading().used.tokens

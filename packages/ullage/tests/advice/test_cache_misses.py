@@ -6,8 +6,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from tests.advice.story import Story, prose
-from tests.advice.test_unreferred import found
+from tests.advice.story import Story, found, prose
 from tests.meter.session import tool
 from ullage.advice.cache_misses import cache_misses
 from ullage.advice.history import history_of

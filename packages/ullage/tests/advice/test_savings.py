@@ -34,14 +34,6 @@ def test_without_a_known_price_there_is_no_money() -> None:
     assert saving.usd is None
 
 
-def test_an_item_that_is_named_twice_counts_once_at_its_largest_share() -> None:
-    history = history_of(Story().user(LONG).chat(3).billed())
-    costs = SessionCosts(history)
-    place = next(n for n, each in enumerate(history.items) if each.tokens > 5_000)
-    half, whole = SavedShare(place, 0.5, 0.5, 0.5), SavedShare(place)
-    assert costs.saving([half, whole, half]) == costs.saving([whole])
-
-
 def test_the_money_of_all_items_is_at_most_that_of_the_calls() -> None:
     history = history_of(Story().user(LONG).chat(6).billed(lost=frozenset({4})))
     costs = SessionCosts(history)

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.advice.story import Story, code, prose
+from tests.advice.story import Story, advised, prose
+from tests.meter.session import tool
 from ullage.advice.history import history_of
-from ullage.advice.suggestions import advise
 from ullage.cli import main
 from ullage.cli.advice import advice_lines, short
 from ullage.display.glyphs import ASCII, UNICODE
@@ -26,13 +26,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def drawn(story: Story, width: int = 100) -> list[str]:
     events = story.billed()
-    lines = advice_lines(advise(events), history_of(events), width)
+    lines = advice_lines(advised(events), history_of(events), width)
     return [plain(line) for line in lines]
 
 
 def wasteful() -> Story:
-    story = Story().user("go").read("/src/kettle.py", code("kettle", 400))
-    return story.tool("Bash", '{"command":"make"}', prose(900)).chat(6)
+    story = Story(tools=(tool("mcp__github__issue", prose(100)),)).user("go")
+    return story.tool("Bash", '{"command":"make"}', prose(900)).chat(8)
 
 
 def test_a_suggestion_has_its_size_its_saving_and_what_to_do() -> None:
@@ -40,15 +40,14 @@ def test_a_suggestion_has_its_size_its_saving_and_what_to_do() -> None:
     assert "2 suggestions: together about" in text
     assert "1  1 command with an output above 4,000 tokens" in text
     assert "To do: a lower `bashOutputMaxChars`" in text
-    assert "2  1 tool result was not referred to later · Read src/kettle.py" in text
-    assert "a guess" in text
+    assert "2  MCP server github was never called · 1 tool in each of 9 requests" in text
     assert "Next compaction" in text
 
 
 def test_a_window_that_is_past_its_threshold_is_said_to_be() -> None:
     events = wasteful().billed()
     history = history_of(events)
-    given = advise(events)
+    given = advised(events)
     assert given.compaction is not None
     near = msgspec.structs.replace(given.compaction, threshold=history.used - 1)
     past = msgspec.structs.replace(given, compaction=near)
@@ -77,7 +76,7 @@ def test_names_from_the_log_steer_no_terminal() -> None:
 
 def test_it_is_drawn_in_ascii_where_nothing_else_can_be() -> None:
     events = wasteful().billed()
-    lines = advice_lines(advise(events), history_of(events), 80, ASCII)
+    lines = advice_lines(advised(events), history_of(events), 80, ASCII)
     assert [plain(line) for line in lines if not plain(line).isascii()] == []
     assert ASCII is not UNICODE
 

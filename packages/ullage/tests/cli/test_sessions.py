@@ -10,10 +10,10 @@ from tests.cli.logs import write_log
 from tests.importers.opencode_database import make_database
 from tests.importers.test_proxied_sessions import ID, metered
 from ullage.cli import main
-from ullage.cli import sessions as module
-from ullage.cli.sessions import outline, place_of, shorter, size
+from ullage.cli.sessions import line_of, place_of, shorter, size
 from ullage.importers import FoundSession
 from ullage.importers.growing import LogEnds
+from ullage.watching import running
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +117,7 @@ def test_the_list_for_people_says_what_was_found_where(
     assert lines[0].split()[:5] == ["id", "when", "program", "calls", "size"]
     assert lines[1].startswith("cccc3333  2023-11-14 22:1")
     assert lines[2].startswith("    claude-haiku-4-5 · Fix the parser")
-    assert f"pi:4in{logs.parent}/*/*.jsonl" in "".join(
+    assert f"pi:{logs.parent}/*/*.jsonl(4)" in "".join(
         text.split()
     )  # however the line is broken
     others = "Also looked for ullage, opencode, claude-code, codex, gemini-cli, copilot-cli, qwen-code: none found."
@@ -160,17 +160,17 @@ def place(path: Path) -> FoundSession:
 
 
 def test_a_small_log_is_read_whole(tmp_path: Path) -> None:
-    found = outline(place(write_log(tmp_path / "a.jsonl")))
-    assert (found.whole, found.calls, found.model) == (True, 4, "claude-haiku-4-5")
+    found = line_of(place(write_log(tmp_path / "a.jsonl")))
+    assert (found.is_whole, found.calls, found.model) == (True, 4, "claude-haiku-4-5")
 
 
 def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_log(tmp_path / "a.jsonl", calls=40)
-    monkeypatch.setattr(module, "ENDS", LogEnds(4_000, 20_000))
-    found = outline(place(path))
-    assert not found.whole
+    monkeypatch.setattr(running, "ENDS", LogEnds(4_000, 20_000))
+    found = line_of(place(path))
+    assert not found.is_whole
     assert 0 < found.calls < 40
     assert found.title.startswith("Fix the parser")
     assert found.reading is not None
@@ -178,25 +178,25 @@ def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(
 
 
 def test_a_log_without_a_reported_call_has_no_reading(tmp_path: Path) -> None:
-    found = outline(place(write_log(tmp_path / "a.jsonl", calls=0)))
+    found = line_of(place(write_log(tmp_path / "a.jsonl", calls=0)))
     assert found.reading is None
     assert found.problem == ""
 
 
 def test_a_file_that_vanished_is_a_problem_not_an_exception(tmp_path: Path) -> None:
-    assert "No such file" in outline(place(tmp_path / "gone.jsonl")).problem
+    assert "does not exist" in line_of(place(tmp_path / "gone.jsonl")).problem
 
 
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(running, "DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
-    assert "too large for a list" in outline(place(path)).problem
+    assert "too large for a list" in line_of(place(path)).problem
 
 
-def test_a_call_that_failed_is_no_call_of_the_list(
+def test_a_log_that_begins_with_an_error_is_listed_as_not_read_yet(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = {
@@ -214,7 +214,9 @@ def test_a_call_that_failed_is_no_call_of_the_list(
     log = home / ".claude/projects/app/failed.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps(failed) + "\n")
-    assert [each["calls"] for each in listed(capsys)["sessions"]] == [0]
+    (session,) = listed(capsys)["sessions"]
+    assert session["calls"] == 0
+    assert "failed.jsonl is no session log" in session["problem"]
 
 
 def test_a_session_of_a_database_is_as_large_as_what_it_holds_there(

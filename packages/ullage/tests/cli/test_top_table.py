@@ -8,8 +8,6 @@ from ullage.cli.top_table import (
     TopView,
     ago,
     in_order,
-    short_number,
-    text_of,
     top_lines,
 )
 from ullage.display.glyphs import ASCII, UNICODE
@@ -77,6 +75,10 @@ def drawn(
 ) -> list[str]:
     view = TopView(width=width, glyphs=UNICODE, height=height, first=first)
     return [plain(line) for line in top_lines(running(*sessions), view)]
+
+
+def text_of(lines: list[Line]) -> str:
+    return "\n".join(plain(line) for line in lines)
 
 
 def styles_of(line: Line) -> set[str]:
@@ -245,10 +247,3 @@ def test_the_fullest_or_dearest_comes_first_where_that_is_asked_for() -> None:
 )
 def test_times_are_said_in_their_largest_unit(seconds: float, said: str) -> None:
     assert ago(seconds) == said
-
-
-@pytest.mark.parametrize(
-    ("value", "said"), [(812, "812"), (41_234, "41.2k"), (999_999, "1.0M")]
-)
-def test_large_numbers_are_shortened(value: int, said: str) -> None:
-    assert short_number(value) == said

@@ -1,16 +1,14 @@
-import csv
 import json
 import os
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.importers.test_calls import line
 from ullage.cli import main
-from ullage.cli.usage import Calendar, _date
+from ullage.cli.usage import _date
 
 
 @pytest.fixture(autouse=True)
@@ -61,14 +59,14 @@ def test_days_are_those_of_the_time_zone(
     }
 
 
-def test_a_day_on_which_the_clock_is_changed_has_23_or_25_hours() -> None:
-    calendar = Calendar(ZoneInfo("Europe/Paris"))
-    for day, hours in ((date(2026, 3, 29), 23), (date(2026, 10, 25), 25)):
-        start, end = calendar.start(day), calendar.start(day + timedelta(days=1))
-        assert end - start == hours * 3_600
-        day_of = calendar.days()
-        assert {day_of(start), day_of(end - 1)} == {day}
-        assert day_of(end) == day + timedelta(days=1)
+def test_a_day_on_which_the_clock_is_changed_has_25_hours(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moments = ("2026-10-24T22:10:00Z", "2026-10-25T22:50:00Z", "2026-10-25T23:10:00Z")
+    write(home, "s-1", *(line(f"msg_{n}", at) for n, at in enumerate(moments)))
+    for since, total in (("2026-10-25", 24), ("2026-10-26", 12)):
+        words = ("--timezone", "Europe/Paris", "--since", since)
+        assert by_key(shown(capsys, *words))[since] == total
 
 
 @pytest.mark.parametrize(
@@ -180,20 +178,6 @@ def test_logs_that_can_not_be_read_are_counted_beyond_the_first_three(
     for number in range(4):
         write(home, f"none-{number}", "no JSON")
     assert "Not read: 1 more log." in shown(capsys)["notes"]
-
-
-def test_csv_has_a_line_for_all_calls_and_one_for_subagents(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry = json.loads(line("msg_1", "2026-11-20T12:00:00Z")) | {"cwd": "=HYPERLINK(1)"}
-    write(home, "s-1", json.dumps(entry))
-    assert main(["usage", "--csv", "--since", "2026-11-20", "--by", "project"]) == 0
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [(row["whose"], row["calls"], row["total"]) for row in rows] == [
-        ("all", "1", "12"),
-        ("subagents", "0", "0"),
-    ]
-    assert rows[0]["project"] == "'=HYPERLINK(1)"
 
 
 def test_the_table_is_printed_with_its_notes(

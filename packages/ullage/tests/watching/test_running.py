@@ -14,18 +14,17 @@ import pytest
 from tests.cli.logs import write_log
 from tests.importers.opencode_database import make_database
 from ullage.errors import FormatMiss, NotASession
-from ullage.importers import Found, FoundSession, ImportedSession, read
+from ullage.importers import Found, FoundSession, ImportedSession
 from ullage.importers.growing import LogEnds
 from ullage.importers.places import Looked
 from ullage.meter.meter import Meter
-from ullage.store.sqlite.store import SqliteStore
 from ullage.watching import running as module
 from ullage.watching.running import (
+    FOREVER_S,
     RETRY_S,
     RunningList,
     RunningSession,
     first_line,
-    running_sessions,
 )
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
@@ -196,33 +195,6 @@ def test_a_log_is_told_to_be_of_a_metered_session_by_its_name_alone(
     machine.add(log, format_="codex")
     machine.add(tmp_path / "proxy.db", session=uuid, format_="ullage")
     assert machine.only().is_proxied
-
-
-async def metered(path: Path, log: Path) -> None:
-    """What the proxy stores of the session of a log, of whose id it knows nothing."""
-    store = SqliteStore(path)
-    await store.create("s-17", read(log).events)
-    await store.close()
-
-
-async def test_a_log_whose_calls_were_all_metered_is_the_proxys_session_without_an_id(
-    machine: Machine, tmp_path: Path
-) -> None:
-    log = write_log(tmp_path / "a.jsonl")
-    await metered(tmp_path / "proxy.db", log)
-    machine.add(tmp_path / "proxy.db", session="s-17", format_="ullage")
-    machine.add(log, age_s=10)
-    assert machine.only().is_proxied
-
-
-async def test_a_log_with_a_call_past_the_proxy_has_a_line_of_its_own(
-    machine: Machine, tmp_path: Path
-) -> None:
-    log = write_log(tmp_path / "a.jsonl", calls=3)
-    await metered(tmp_path / "proxy.db", log)
-    machine.add(tmp_path / "proxy.db", session="s-17", format_="ullage")
-    machine.add(write_log(tmp_path / "b.jsonl", calls=4), age_s=10)
-    assert len(machine.lines()) == 2
 
 
 @pytest.mark.parametrize("child", ["parent/call-1", "parent.child-1"])
@@ -502,11 +474,11 @@ def test_the_list_of_this_machine_has_the_sessions_in_the_usual_places(
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("PI_CODING_AGENT_DIR", raising=False)
     path = write_log(tmp_path / ".pi/agent/sessions/app/one.jsonl")
-    running = running_sessions()
+    running = RunningList().look(patience_s=FOREVER_S)
     assert [line.path for line in running.sessions] == [str(path)]
     os.utime(path, (time.time() - 7_200,) * 2)
-    assert running_sessions().sessions == ()
-    assert len(running_sessions(None).sessions) == 1
+    assert RunningList().look(patience_s=FOREVER_S).sessions == ()
+    assert len(RunningList().look(None, patience_s=FOREVER_S).sessions) == 1
 
 
 def test_a_database_that_another_program_has_locked_is_a_line_and_no_end(

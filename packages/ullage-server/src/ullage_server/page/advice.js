@@ -17,7 +17,7 @@ export function drawAdvice(node, advice, { items, reveal }) {
 function drawOne(one, known, reveal) {
   return [
     h("h4", {}, firstLine(one.title, 200)),
-    h("p", { class: "saving" }, savingText(one.saving), one.is_guess ? " · a guess" : ""),
+    h("p", { class: "saving" }, savingText(one.saving)),
     one.text ? h("p", {}, firstLine(one.text, 600)) : null,
     one.how ? h("p", { class: "how" }, "To do: ", withCode(one.how)) : null,
     itemsOf(one, known, reveal),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from ullage.advice.history import WindowHistory
@@ -58,56 +59,41 @@ class CacheMiss(NamedTuple):
 def cache_misses(history: WindowHistory) -> list[CacheMiss]:
     """The misses of a session, without those that a compaction or pruning made: these make requests shorter."""
     misses: list[CacheMiss] = []
-    before: CallRow | None = None
+    rows = [row for row in history.main_calls if row.outcome != "failed"]
+    if not any(row.cached for row in rows):
+        return misses
     life_s = SHORT_LIFE_S
-    has_cache = any(row.cached for row in history.main_calls)
-    for row in history.main_calls:
-        if row.outcome == "failed":
+    for before, row in pairwise(rows):
+        if before.written:
+            life_s = LONG_LIFE_S if before.hour_written else SHORT_LIFE_S
+        sent = min(before.used, row.used)
+        is_shortened = "compaction" in row.marks or "prune" in row.marks
+        if row.cached is None or sent < SMALLEST or is_shortened:
             continue
-        if has_cache and before is not None:
-            miss = _miss(row, before, life_s)
-            if miss is not None:
-                misses.append(miss)
-        before = row
-        if row.written:
-            life_s = _life_s(row)
+        again = sent - row.cached
+        if again < MISSED * sent:
+            continue
+        usd: float | None = None
+        if row.new_price is not None and row.read_price is not None:
+            usd = again * (row.new_price - row.read_price) / MILLION
+        misses.append(CacheMiss(row, _reason(row, before, life_s), again, usd))
     return misses
 
 
-def _life_s(row: CallRow) -> int:
-    """For how long what a call wrote is kept; the provider's default where its usage does not say."""
-    return LONG_LIFE_S if row.hour_written else SHORT_LIFE_S
-
-
-def _miss(row: CallRow, before: CallRow, life_s: int) -> CacheMiss | None:
-    again = min(before.used, row.used)
-    if row.cached is None or again < SMALLEST:
-        return None
-    if "compaction" in row.marks or "prune" in row.marks:
-        return None
-    missed = again - row.cached
-    if missed < MISSED * again:
-        return None
-    usd: float | None = None
-    if row.new_price is not None and row.read_price is not None:
-        usd = missed * (row.new_price - row.read_price) / MILLION
-    return CacheMiss(row, _reason(row, before, life_s), missed, usd)
-
-
 def _reason(row: CallRow, before: CallRow, life_s: int) -> MissReason:
-    marks = set(row.marks)
+    """``life_s`` is for how long what was written before is kept."""
     if row.model != before.model:
         return "model"
-    if marks & {"tools", "system"}:
+    if "tools" in row.marks or "system" in row.marks:
         return "tools"
-    pause = 0.0
+    pause_s = 0.0
     if row.at and before.at:
-        pause = row.at - before.at
-    if pause > LONG_LIFE_S:
+        pause_s = row.at - before.at
+    if pause_s > LONG_LIFE_S:
         return "pause_1h"
-    if pause > life_s:
+    if pause_s > life_s:
         return "pause_5m"
-    if marks & {"edit", "rewind", "uncompact"}:
+    if {"edit", "rewind", "uncompact"} & set(row.marks):
         return "edited"
     return "unknown"
 
@@ -119,22 +105,21 @@ def missed_cache(given: AdviceInput) -> list[Suggestion]:
         by_reason.setdefault(miss.reason, []).append(miss)
     found: list[Suggestion] = []
     for reason, misses in by_reason.items():
-        again = sum(miss.again for miss in misses)
-        usd: float | None = None
-        for miss in misses:
-            if miss.usd is not None:
-                usd = (usd or 0.0) + miss.usd
+        known = [miss.usd for miss in misses if miss.usd is not None]
+        saving = TokenSaving(
+            so_far=sum(miss.again for miss in misses), usd=sum(known) if known else None
+        )
         count = len(misses)
-        calls = plural(count, "call")
         numbers = ", ".join(f"{miss.row.number:,}" for miss in misses[:NAMED])
         if count > NAMED:
             numbers += ", …"
+        calls = plural(count, "call")
         suggestion = Suggestion(
             kind="cache",
             title=f"{calls} paid for the prompt again {_WORDS[reason]}",
             text=f"call {numbers}",
             how=_REMEDIES.get(reason) or given.remedy("cache"),
-            saving=TokenSaving(so_far=again, usd=usd),
+            saving=saving,
             number=count,
         )
         found.append(suggestion)

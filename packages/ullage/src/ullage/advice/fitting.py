@@ -2,163 +2,91 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Final
 
 from msgspec.structs import replace
 
 from ullage.advice.following import ItemFollower
-from ullage.advice.held import (
-    TOOLS,
-    TokenInterval,
-    fixed_item,
-    part_item,
-    text_interval,
-)
+from ullage.advice.held import TOOLS, HeldItem, sized
 from ullage.advice.lives import ItemLife
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import apportion
-from ullage.meter.shares import (
-    DEFERRED,
-    ONCE,
-    REASONING,
-    REASONING_DOUBT,
-    widths_of,
-)
+from ullage.meter.shares import DEFERRED, ONCE, REASONING, widths_of
 
 MESSAGES: Final = "Messages"
 BATCH: Final = "what tools cost together"
 UNATTRIBUTED: Final = "Unattributed"
 
 
-class _Categories:
-    """Items by the row that they belong to, each with its share of it."""
-
-    def __init__(self) -> None:
-        self.items: dict[str, list[ItemLife]] = {}
-        self.weights: dict[str, list[float]] = {}
-
-    def add(self, item: ItemLife, weight: float) -> None:
-        """One more item."""
-        category = item.category
-        self.items.setdefault(category, []).append(item)
-        self.weights.setdefault(category, []).append(weight)
-
-
 def items_now(follower: ItemFollower, reading: Reading) -> list[ItemLife]:
     """The items of the next request, whose reading this is."""
     widths = widths_of(follower.fold)
-    known = _categories_of(follower, widths)
+    known: dict[str, list[HeldItem]] = {}
+    for held in (*follower.held, *_thoughts(follower)):
+        known.setdefault(held.item.category, []).append(held)
     rows: list[Row] = []
     for row in reading.rows:
         if row.name != MESSAGES:
             rows.append(row)
             continue
         rows.extend(row.children)
-        inside = sum(child.tokens for child in row.children)
-        rest = row.tokens - inside
+        rest = row.tokens - sum(child.tokens for child in row.children)
         if rest:
-            rows.append(_row(UNATTRIBUTED, rest))
+            rows.append(Row(name=UNATTRIBUTED, tokens=rest, source="by_difference"))
     fitted: list[ItemLife] = []
-    seen = {REASONING}
     for row in rows:
         category = row.name.split(" (")[0]
-        seen.add(category)
-        fitted += _row_items(row, category, known, widths)
-    for category, items in known.items.items():
-        if category not in seen:
-            fitted += _without_cost(items)
+        inside = known.pop(category, [])
+        if not inside:
+            fitted.append(_whole_row(row, category))
+        elif category in (TOOLS, DEFERRED):
+            fitted += _tool_items(row, inside, widths)
+        else:
+            fitted += _shared(row, inside, widths)
+    for category, others in known.items():
+        if category != REASONING:
+            fitted += [sized(held.item, 0, widths) for held in others]
     return fitted
 
 
-def _categories_of(
-    follower: ItemFollower,
-    widths: OpeningWidths,
-) -> _Categories:
-    found = _Categories()
-    for fixed in (*follower.system, *follower.tools):
-        item = fixed_item(fixed, widths)
-        found.add(item, fixed.tokens)
-    for parts in follower.parts.values():
-        for held in parts.values():
-            item = part_item(
-                held,
-                0,
-                follower.tool_calls,
-                widths,
-            )
-            found.add(item, held.cost.tokens)
-    thoughts = follower.fold.reasoning.tokens
-    for message_id, tokens in thoughts.items():
+def _thoughts(follower: ItemFollower) -> list[HeldItem]:
+    """The reasoning of each message, which has a row of its own."""
+    found: list[HeldItem] = []
+    for message_id, tokens in follower.fold.reasoning.tokens.items():
         firsts = [follower.next_call]
-        parts = follower.parts.get(message_id, {})
-        for held in parts.values():
-            firsts.append(held.first_call)
+        for held in follower.parts.get(message_id, {}).values():
+            firsts.append(held.item.first_call)
         item = ItemLife(
             part=f"{message_id}.reasoning",
             message=message_id,
             category=REASONING,
             label=REASONING,
-            tokens=0,
-            low=0,
-            high=0,
             first_call=min(firsts),
         )
-        found.add(item, tokens)
+        found.append(HeldItem(None, item, tokens))
     return found
 
 
-def _row_items(
-    row: Row,
-    category: str,
-    known: _Categories,
-    widths: OpeningWidths,
-) -> list[ItemLife]:
-    items = known.items.get(category)
-    if items is None:
-        return [_whole_row(row, category)]
-    if category in (TOOLS, DEFERRED):
-        return _tool_items(row, items)
-    weights = known.weights[category]
-    granted = apportion(row.tokens, weights)
+def _shared(row: Row, inside: list[HeldItem], widths: OpeningWidths) -> list[ItemLife]:
+    """The row in proportion to what its items weigh."""
     fitted: list[ItemLife] = []
-    for item, tokens in zip(items, granted, strict=True):
-        size = _interval(category, tokens, widths)
-        low, high = size.low, size.high
+    shares = apportion(row.tokens, [held.weight for held in inside])
+    for held, tokens in zip(inside, shares, strict=True):
+        if not tokens and held.item.category == REASONING:
+            continue  # reasoning that is not sent back
+        item = sized(held.item, tokens, widths)
         if row.high is not None:
-            high = max(tokens, min(high, row.high))
-        if len(items) == 1 and row.low is not None:
-            low = row.low
-        is_sent = tokens > 0 or category != REASONING
-        if is_sent:
-            fitted.append(
-                replace(
-                    item,
-                    tokens=tokens,
-                    low=low,
-                    high=high,
-                )
-            )
+            item = replace(item, high=max(tokens, min(item.high, row.high)))
+        if row.low is not None and len(inside) == 1:
+            item = replace(item, low=row.low)
+        fitted.append(item)
     return fitted
 
 
-def _interval(
-    category: str,
-    tokens: int,
-    widths: OpeningWidths,
-) -> TokenInterval:
-    if category != REASONING:
-        return text_interval(category, tokens, widths)
-    doubt = ceil(REASONING_DOUBT * tokens)
-    return TokenInterval(
-        tokens,
-        tokens - doubt,
-        tokens + doubt,
-    )
-
-
-def _tool_items(row: Row, items: list[ItemLife]) -> list[ItemLife]:
+def _tool_items(
+    row: Row, inside: list[HeldItem], widths: OpeningWidths
+) -> list[ItemLife]:
     """The declared tools by their rows, and what the batch costs beside them."""
     leaves: dict[str, Row] = {}
     for child in row.children:
@@ -166,55 +94,19 @@ def _tool_items(row: Row, items: list[ItemLife]) -> list[ItemLife]:
             leaves[leaf.id] = leaf
     fitted: list[ItemLife] = []
     rest = row.tokens
-    for item in items:
-        leaf = leaves.pop(item.part, row)
-        if leaf is row:
-            fitted += _without_cost([item])
-            continue
-        rest -= leaf.tokens
-        found = _whole_row(leaf, item.category)
-        fitted.append(
-            replace(
-                item,
-                tokens=leaf.tokens,
-                low=found.low,
-                high=found.high,
-            )
-        )
+    for held in inside:
+        item = sized(held.item, 0, widths)
+        leaf = leaves.pop(item.part, None)
+        if leaf is not None:
+            rest -= leaf.tokens
+            size = _whole_row(leaf, item.category)
+            item = replace(item, tokens=size.tokens, low=size.low, high=size.high)
+        fitted.append(item)
     if rest:
-        batch = _row(ONCE, rest)
-        batch = replace(batch, summed=row.summed)
-        category = items[0].category
-        fitted.append(
-            replace(
-                _whole_row(batch, category),
-                part=ONCE,
-                label=BATCH,
-            )
-        )
+        batch = Row(name=BATCH, tokens=rest, source="by_difference", summed=row.summed)
+        item = _whole_row(batch, inside[0].item.category)
+        fitted.append(replace(item, part=ONCE))
     return fitted
-
-
-def _without_cost(items: list[ItemLife]) -> list[ItemLife]:
-    found: list[ItemLife] = []
-    for item in items:
-        found.append(
-            replace(
-                item,
-                tokens=0,
-                low=0,
-                high=0,
-            )
-        )
-    return found
-
-
-def _row(name: str, tokens: int) -> Row:
-    return Row(
-        name=name,
-        tokens=tokens,
-        source="by_difference",
-    )
 
 
 def _whole_row(row: Row, category: str) -> ItemLife:

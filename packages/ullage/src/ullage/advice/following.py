@@ -7,12 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ullage.advice.held import (
-    HeldFixed,
-    HeldPart,
-    fixed_item,
-    part_item,
-)
+from ullage.advice.held import HeldItem, held_fixed, held_part, sized
 from ullage.advice.lives import ItemLife, WhyLeft
 from ullage.advice.tool_calls import CallFacts
 from ullage.events import (
@@ -29,13 +24,7 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
-from ullage.messages import (
-    Part,
-    SystemBlock,
-    Tool,
-    ToolCallPart,
-)
-from ullage.meter.cost import PartCost
+from ullage.messages import SystemBlock, Tool, ToolCallPart
 from ullage.meter.fold import Fold
 from ullage.meter.shares import widths_of
 from ullage.meter.view import Entry
@@ -56,17 +45,16 @@ class ItemFollower:
 
     def __init__(self, fold: Fold, ended: set[str]) -> None:
         self.fold = fold
-        self.parts: dict[str, dict[str, HeldPart]] = {}
+        self.parts: dict[str, dict[str, HeldItem]] = {}
         """By message and part, what is in view."""
-        self.system: list[HeldFixed] = []
-        self.tools: list[HeldFixed] = []
-        self.tool_calls = CallFacts()
+        self._system: list[HeldItem] = []
+        self._tools: list[HeldItem] = []
+        self._calls = CallFacts()
         self._ended = ended
         self._numbers: dict[str, int] = {}
         self._entries: dict[str, Entry] = {}
-        self._gone: dict[int, ItemLife] = {}
-        self._ends = 0
-        self._left: dict[tuple[str, str], tuple[HeldPart, int]] = {}
+        self.gone: list[ItemLife] = []
+        """The items that have left, in that order."""
         self._marks: list[str] = []
 
     @property
@@ -75,9 +63,12 @@ class ItemFollower:
         return len(self._numbers) + 1
 
     @property
-    def gone(self) -> tuple[ItemLife, ...]:
-        """The items that have left, in that order."""
-        return tuple(self._gone.values())
+    def held(self) -> list[HeldItem]:
+        """What is in the next request, but reasoning."""
+        found = [*self._system, *self._tools]
+        for parts in self.parts.values():
+            found += parts.values()
+        return found
 
     def take_marks(self) -> tuple[str, ...]:
         """What has changed since they were taken last."""
@@ -92,7 +83,9 @@ class ItemFollower:
             self._follow_view(why)
         match event:
             case MessageAdded() | MessageReplaced():
-                self._follow_change(event.message.id)
+                message_id = event.message.id
+                self._mark("edit", message_id in self.parts)
+                self._follow_message(self.fold.view.entries[message_id], "edit")
             case SystemChanged(note=""):
                 self._mark("system", self.next_call > 1)
                 self._follow_fixed()
@@ -103,8 +96,7 @@ class ItemFollower:
                 self._follow_fixed()
             case CallStarted(purpose="main"):
                 if event.call in self._ended:
-                    number = self.next_call
-                    self._numbers.setdefault(event.call, number)
+                    self._numbers.setdefault(event.call, self.next_call)
             case _:
                 pass
 
@@ -123,8 +115,9 @@ class ItemFollower:
             return number
         parts = self.parts[last.id]
         for part_id, held in parts.items():
-            if held.first_call == number:
-                parts[part_id] = held._replace(first_call=number + 1)
+            if held.item.first_call == number:
+                item = replace(held.item, first_call=number + 1)
+                parts[part_id] = held._replace(item=item)
         return number
 
     def _mark(self, mark: str, is_change: bool) -> None:
@@ -137,124 +130,76 @@ class ItemFollower:
         entries = self.fold.view.entries
         for message_id in list(self.parts):
             if message_id not in entries:
-                self._leave(message_id, why)
+                entry = self._entries.pop(message_id)
+                for held in self.parts.pop(message_id).values():
+                    self._end(held, entry, why)
         for entry in list(entries.values()):
-            known = self._entries.get(entry.id)
-            if known is not entry:
+            if self._entries.get(entry.id) is not entry:
                 self._follow_message(entry, why)
-
-    def _follow_change(self, message_id: str) -> None:
-        self._mark("edit", message_id in self.parts)
-        entry = self.fold.view.entries[message_id]
-        self._follow_message(entry, "edit")
 
     def _follow_message(self, entry: Entry, why: WhyLeft) -> None:
         """The parts of a message as it is now. What it no longer holds has left."""
         before = self.parts.get(entry.id, {})
-        costs: dict[str, PartCost] = {}
-        for cost in entry.cost.parts:
-            costs[cost.id] = cost
-        now: dict[str, HeldPart] = {}
+        costs = {cost.id: cost for cost in entry.cost.parts}
+        now: dict[str, HeldItem] = {}
         for part in entry.message.parts:
             if isinstance(part, ToolCallPart):
-                self.tool_calls.note(part)
-            part_cost = costs.get(part.id)
-            if part_cost is None:
+                self._calls.note(part)
+            cost = costs.get(part.id)
+            if cost is None:
                 continue
+            first_call = self.next_call
             known = before.get(part.id)
-            if known is not None and known.part == part:
-                first_call = known.first_call
-            else:
-                first_call = self._first_call(entry.id, part)
-            now[part.id] = HeldPart(
-                part,
-                part_cost,
-                entry,
-                first_call,
-            )
+            if known is not None and known.content == part:
+                first_call = known.item.first_call
+            now[part.id] = held_part(part, cost, entry.id, first_call, self._calls)
         for part_id, held in before.items():
             kept = now.get(part_id)
-            if kept is None or kept.first_call != held.first_call:
-                self._end(held, why)
+            if kept is None or kept.item.first_call != held.item.first_call:
+                self._end(held, self._entries[entry.id], why)
         self._entries[entry.id] = entry
         self.parts[entry.id] = now
 
-    def _leave(self, message_id: str, why: WhyLeft) -> None:
-        del self._entries[message_id]
-        parts = self.parts.pop(message_id)
-        for held in parts.values():
-            self._end(held, why)
+    def _end(self, held: HeldItem, entry: Entry, why: WhyLeft) -> None:
+        tokens = round(held.weight * self.fold.scale_of(entry))
+        self._note_gone(held.item, tokens, why)
 
-    def _first_call(self, message_id: str, part: Part) -> int:
-        """The next call, unless the part left after the last call and is back: then it was never away."""
-        key = message_id, part.id
-        last = self.next_call - 1
-        if key in self._left:
-            held, place = self._left[key]
-            is_back = self._gone[place].last_call == last
-            if is_back and held.part == part:
-                del self._left[key]
-                del self._gone[place]
-                return held.first_call
-        return last + 1
-
-    def _end(self, held: HeldPart, why: WhyLeft) -> None:
+    def _note_gone(self, item: ItemLife, tokens: int, why: WhyLeft) -> None:
         """An item has left. One that no request has held is forgotten."""
-        if held.first_call >= self.next_call:
-            return
-        scale = self.fold.scale_of(held.entry)
-        tokens = round(held.cost.tokens * scale)
-        widths = widths_of(self.fold)
-        item = part_item(held, tokens, self.tool_calls, widths)
-        self._note_gone(item, why)
-        key = held.entry.id, held.part.id
-        self._left[key] = held, self._ends
-
-    def _note_gone(self, item: ItemLife, why: WhyLeft) -> None:
-        last = self.next_call - 1
-        self._ends += 1
-        self._gone[self._ends] = replace(
-            item,
-            last_call=last,
-            why_left=why,
-        )
+        last_call = self.next_call - 1
+        if item.first_call <= last_call:
+            item = sized(item, tokens, widths_of(self.fold))
+            self.gone.append(replace(item, last_call=last_call, why_left=why))
 
     # -- what every request carries --
 
     def _follow_fixed(self) -> None:
         fold = self.fold
-        system = fold.system or ()
-        tokens = fold.fixed.system
-        blocks = list(zip(system, tokens, strict=True))
-        self.system = self._fixed_now(self.system, blocks)
+        blocks = zip(fold.system or (), fold.fixed.system, strict=True)
+        self._system = self._fixed_now(self._system, blocks)
         cost = fold.fixed.tools
-        tools = fold.tools or ()
         declared: list[tuple[Tool, float]] = []
-        for place, tool in enumerate(tools):
-            each = cost.each[place]
-            if tool.deferred:
-                each = cost.deferred[place]
-            declared.append((tool, each))
-        self.tools = self._fixed_now(self.tools, declared)
+        for place, tool in enumerate(fold.tools or ()):
+            each = cost.deferred if tool.deferred else cost.each
+            declared.append((tool, each[place]))
+        self._tools = self._fixed_now(self._tools, declared)
 
     def _fixed_now(
         self,
-        before: list[HeldFixed],
+        before: list[HeldItem],
         contents: Iterable[tuple[SystemBlock | Tool, float]],
-    ) -> list[HeldFixed]:
+    ) -> list[HeldItem]:
         """What every request carries from now on; content that was there keeps its first call."""
         left = list(before)
-        now: list[HeldFixed] = []
+        now: list[HeldItem] = []
         for content, tokens in contents:
             first_call = self.next_call
             for held in left:
                 if held.content == content:
-                    first_call = held.first_call
+                    first_call = held.item.first_call
                     left.remove(held)
                     break
-            now.append(HeldFixed(content, tokens, first_call))
+            now.append(held_fixed(content, tokens, first_call))
         for held in left:
-            if held.first_call < self.next_call:
-                item = fixed_item(held, widths_of(self.fold))
-                self._note_gone(item, "edit")
+            self._note_gone(held.item, round(held.weight), "edit")
         return now

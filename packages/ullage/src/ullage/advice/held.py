@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil, hypot
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ullage.advice.lives import ItemLife
 from ullage.advice.tool_calls import CallFacts, ResultFacts
 from ullage.messages import (
@@ -19,130 +21,78 @@ from ullage.meter.opening import MEDIA, OpeningWidths
 from ullage.meter.shares import (
     DEFERRED,
     LEAST_TEXT,
+    REASONING,
+    REASONING_DOUBT,
     SYSTEM_ROWS,
 )
-from ullage.meter.view import Entry
 
 TOOLS: Final = "Tools"
 MEDIA_ROW: Final = "Media"
 
 
-class HeldPart(NamedTuple):
-    """A part in view."""
+class HeldItem(NamedTuple):
+    """A part of a message, a block of the system prompt or a tool's declaration, and its item, not yet sized."""
 
-    part: Part
-    cost: PartCost
-    entry: Entry
-    first_call: int
-
-
-class HeldFixed(NamedTuple):
-    """A block of the system prompt or a tool's declaration."""
-
-    content: SystemBlock | Tool
-    tokens: float
-    first_call: int
+    content: Part | SystemBlock | Tool | None
+    item: ItemLife
+    weight: float
 
 
-class TokenInterval(NamedTuple):
-    """Tokens, and the interval meant to hold the truth 95 times in 100."""
-
-    tokens: int
-    low: int
-    high: int
-
-
-def text_interval(
-    category: str,
-    tokens: int,
-    widths: OpeningWidths,
-) -> TokenInterval:
-    """Of a single part: by how much a text may be off, and an image beyond that."""
-    doubt = widths.text.of(tokens)
-    if category == MEDIA_ROW:
-        doubt = hypot(doubt, MEDIA * tokens)
-    least = ceil(LEAST_TEXT * tokens)
+def sized(item: ItemLife, tokens: int, widths: OpeningWidths) -> ItemLife:
+    """The item at so many tokens, with the interval meant to hold the truth 95 times in 100."""
+    least = 0
+    if item.category in (TOOLS, DEFERRED):
+        doubt = widths.tools.of(tokens)
+    elif item.category == REASONING:
+        doubt = REASONING_DOUBT * tokens
+    else:
+        doubt = widths.text.of(tokens)
+        least = ceil(LEAST_TEXT * tokens)
+        if item.category == MEDIA_ROW:
+            doubt = hypot(doubt, MEDIA * tokens)
     low = max(least, tokens - ceil(doubt))
-    high = tokens + ceil(doubt)
-    return TokenInterval(tokens, low, high)
+    return replace(item, tokens=tokens, low=low, high=tokens + ceil(doubt))
 
 
-def part_item(
-    held: HeldPart,
-    tokens: int,
-    calls: CallFacts,
-    widths: OpeningWidths,
-) -> ItemLife:
-    """The item of a part in view, at so many tokens."""
-    part, cost = held.part, held.cost
+def held_part(
+    part: Part, cost: PartCost, message: str, first_call: int, calls: CallFacts
+) -> HeldItem:
+    """A part in view."""
     facts = ResultFacts(label=cost.name)
     if isinstance(part, ToolCallPart | ToolResultPart):
         facts = calls.of(part, cost.name)
-    size = text_interval(cost.row, tokens, widths)
-    return ItemLife(
+    item = ItemLife(
         part=part.id,
-        message=held.entry.id,
+        message=message,
         category=cost.row,
         label=facts.label,
-        tokens=tokens,
-        low=size.low,
-        high=size.high,
-        first_call=held.first_call,
+        first_call=first_call,
         tool=facts.tool,
         server=facts.server,
         path=facts.path,
     )
+    return HeldItem(part, item, cost.tokens)
 
 
-def fixed_item(held: HeldFixed, widths: OpeningWidths) -> ItemLife:
-    """The item of a block of the system prompt or of a tool."""
-    if isinstance(held.content, Tool):
-        return _tool_item(held.content, held, widths)
-    return _block_item(held.content, held, widths)
-
-
-def _tool_item(
-    tool: Tool,
-    held: HeldFixed,
-    widths: OpeningWidths,
-) -> ItemLife:
-    tokens = round(held.tokens)
-    doubt = ceil(widths.tools.of(tokens))
-    category = TOOLS
-    if tool.deferred:
-        category = DEFERRED
-    return ItemLife(
-        part=tool.name,
-        category=category,
-        label=tool.name,
-        tokens=tokens,
-        low=max(0, tokens - doubt),
-        high=tokens + doubt,
-        first_call=held.first_call,
-        tool=tool.name,
-        server=tool.server,
-        is_summed=not tool.deferred,
-    )
-
-
-def _block_item(
-    block: SystemBlock,
-    held: HeldFixed,
-    widths: OpeningWidths,
-) -> ItemLife:
-    tokens = round(held.tokens)
-    category = SYSTEM_ROWS[block.kind]
-    size = text_interval(category, tokens, widths)
-    path = ""
-    if block.kind == "instructions":
-        path = block.name
-    return ItemLife(
-        part=block.name or block.kind,
-        category=category,
-        label=block.name or category,
-        tokens=tokens,
-        low=size.low,
-        high=size.high,
-        first_call=held.first_call,
-        path=path,
-    )
+def held_fixed(content: SystemBlock | Tool, tokens: float, first_call: int) -> HeldItem:
+    """A block of the system prompt or a tool."""
+    if isinstance(content, Tool):
+        item = ItemLife(
+            part=content.name,
+            category=DEFERRED if content.deferred else TOOLS,
+            label=content.name,
+            first_call=first_call,
+            tool=content.name,
+            server=content.server,
+            is_summed=not content.deferred,
+        )
+    else:
+        category = SYSTEM_ROWS[content.kind]
+        item = ItemLife(
+            part=content.name or content.kind,
+            category=category,
+            label=content.name or category,
+            first_call=first_call,
+            path=content.name if content.kind == "instructions" else "",
+        )
+    return HeldItem(content, item, tokens)

@@ -2,7 +2,7 @@
 
 ``history_of`` folds the events of any session: our own, another program's log, a proxy's ledger. An item is a block of
 the system prompt, a tool's declaration, a part of a message, a summary. Items that are in the window now sum to the
-reading; at an earlier call they sum to what that call held, less ``CallRow.rest``.
+reading; at an earlier call they sum to about what that call held.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ullage.advice.call_rows import call_row, with_rests
+from ullage.advice.call_rows import call_row
 from ullage.advice.fitting import items_now
 from ullage.advice.following import ItemFollower
 from ullage.advice.lives import CallRow, ItemLife
@@ -37,40 +37,18 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     @property
     def main_calls(self) -> tuple[CallRow, ...]:
         """The calls of the conversation itself."""
-        rows: list[CallRow] = []
-        for row in self.calls:
-            if row.purpose == "main":
-                rows.append(row)
-        return tuple(rows)
-
-    @property
-    def in_window(self) -> tuple[ItemLife, ...]:
-        """The items of the next request."""
-        return self.held_at(self.next_call)
+        return tuple(row for row in self.calls if row.purpose == "main")
 
     def held_at(self, number: int) -> tuple[ItemLife, ...]:
         """The items of the request of main call ``number``."""
-        held: list[ItemLife] = []
-        for item in self.items:
-            if item.is_held_at(number):
-                held.append(item)
-        return tuple(held)
+        return tuple(item for item in self.items if item.is_held_at(number))
 
     def without_content(self) -> WindowHistory:
         """The same without labels and paths, which quote what was said in the session."""
         items: list[ItemLife] = []
         for item in self.items:
-            bare = msgspec.structs.replace(
-                item,
-                label="",
-                path="",
-            )
-            items.append(bare)
+            items.append(msgspec.structs.replace(item, label="", path=""))
         return msgspec.structs.replace(self, items=tuple(items))
-
-    def to_json(self) -> bytes:
-        """The history as one JSON object. Fields that have their default are left out."""
-        return msgspec.json.encode(self)
 
 
 def history_of(
@@ -85,10 +63,7 @@ def history_of(
     if meter is None:
         meter = Meter()
     known = list(events)
-    ended: set[str] = set()
-    for event in known:
-        if isinstance(event, CallEnded):
-            ended.add(event.call)
+    ended = {event.call for event in known if isinstance(event, CallEnded)}
     fold = meter._fold
     follower = ItemFollower(fold, ended)
     rows: list[CallRow] = []
@@ -103,17 +78,12 @@ def history_of(
             meter.apply(event)
             follower.follow(event)
     reading = meter.reading()
-    items = (
-        *follower.gone,
-        *items_now(follower, reading),
-    )
-    next_call = follower.next_call
     return WindowHistory(
         session=fold.session,
         program=fold.program,
         model=fold.model,
-        next_call=next_call,
+        next_call=follower.next_call,
         used=reading.used.tokens,
-        calls=with_rests(rows, items, next_call),
-        items=items,
+        calls=tuple(rows),
+        items=(*follower.gone, *items_now(follower, reading)),
     )

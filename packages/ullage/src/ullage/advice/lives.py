@@ -25,9 +25,9 @@ class ItemLife(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     category: str
     label: str = ""
     """What it is, in a few words: ``Read src/app.py``."""
-    tokens: int
-    low: int
-    high: int
+    tokens: int = 0
+    low: int = 0
+    high: int = 0
     first_call: int
     """The number of the main call whose request was the first to hold it; ``next_call`` where none has yet."""
     last_call: int | None = None
@@ -60,10 +60,7 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome = "finished"
     model: str = ""
     used: int = 0
-    """Tokens of its input: as reported, or estimated where ``is_reported`` is False."""
-    is_reported: bool = False
-    rest: int = 0
-    """``used`` less the items that it held. May be negative."""
+    """Tokens of its input: as reported, else as estimated."""
     cached: int | None = None
     """Tokens of the input that were read from the provider's cache; ``None`` is unknown."""
     written: int | None = None

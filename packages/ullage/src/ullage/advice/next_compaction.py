@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from contextlib import suppress
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -15,7 +16,7 @@ from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies
-from ullage.context.strategy import Strategy
+from ullage.errors import SettingError
 from ullage.events import (
     CompactionCommitted,
     Event,
@@ -50,7 +51,6 @@ class CallsLeft(msgspec.Struct, frozen=True, kw_only=True):
 class NextCompaction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What will leave, as places in ``WindowHistory.items``, and the tokens of both parts.
 
-    ``is_planned`` is True for sessions of Ullage, whose own strategies were asked; else it is the program's known rule.
     The summary that takes the place of what leaves is not counted. Both are unknown, with ``leaves`` of ``None``, for a
     program whose rule is not known.
     """
@@ -61,17 +61,8 @@ class NextCompaction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     items: tuple[int, ...] = ()
     leaves: int | None = None
     stays: int | None = None
-    is_planned: bool = False
     is_summary: bool = True
     """False where tool results are cleared and no summary is written."""
-    note: str = ""
-
-
-class _Leaving(NamedTuple):
-    """Places of items, and how they leave."""
-
-    places: tuple[int, ...]
-    is_summary: bool = True
     note: str = ""
 
 
@@ -90,25 +81,26 @@ def next_compaction(
         threshold=threshold.tokens,
         left=calls_left(history, reading),
     )
-    is_own = name_and_version(history.program)[0] in OWN
+    is_summary, note = True, ""
     rule = compaction_rule_of(history.program)
-    if is_own:
-        leaving = _planned(history, meter, events)
+    if name_and_version(history.program)[0] in OWN:
+        step = _own_step(meter, events)
+        places = _places_in(step, history)
+        is_summary = isinstance(step, AskModel)
+        if isinstance(step, Commit) and any(isinstance(e, Pruned) for e in step.events):
+            note = "old tool results are cleared"
     elif rule is not None:
-        leaving = _by_rule(history, rule)
+        places, note = _by_rule(history, rule), rule.note
     else:
         return found
-    leaves = 0
-    for place in leaving.places:
-        leaves += history.items[place].tokens
+    leaves = sum(history.items[place].tokens for place in places)
     return msgspec.structs.replace(
         found,
-        items=leaving.places,
+        items=tuple(places),
         leaves=leaves,
         stays=max(0, history.used - leaves),
-        is_planned=is_own,
-        is_summary=leaving.is_summary,
-        note=leaving.note,
+        is_summary=is_summary,
+        note=note,
     )
 
 
@@ -157,7 +149,7 @@ def _messages(history: WindowHistory) -> list[tuple[int, ItemLife]]:
     return found
 
 
-def _by_rule(history: WindowHistory, rule: CompactionRule) -> _Leaving:
+def _by_rule(history: WindowHistory, rule: CompactionRule) -> list[int]:
     messages = _messages(history)
     total = sum(item.tokens for _, item in messages)
     room = max(float(rule.tokens), rule.share * total)
@@ -171,65 +163,47 @@ def _by_rule(history: WindowHistory, rule: CompactionRule) -> _Leaving:
             room = 0
         leaving.append(place)
     leaving.reverse()
-    return _Leaving(tuple(leaving), note=rule.note)
+    return leaving
 
 
-def _planned(
-    history: WindowHistory,
-    meter: Meter,
-    events: Iterable[Event],
-) -> _Leaving:
-    """What our own strategies would take out now."""
+def _own_step(meter: Meter, events: Iterable[Event]) -> object:
+    """What our own strategies would do now, by the session's settings; by the default for what can't be one."""
     settings: dict[str, object] = {}
     for event in events:
         if isinstance(event, SettingsChanged):
             settings.update(event.settings)
-    order = _order(settings.get("strategy"))
-    situation = Situation(fold=meter._fold, rules=_rules(settings))
-    step = Strategies(order).next(situation, Attempt())
-    messages: set[str] = set()
-    parts: set[str] = set()
-    is_summary = isinstance(step, AskModel)
+    chosen = settings.get("strategy")
+    if isinstance(chosen, str):
+        chosen = [chosen]
+    order = STRATEGIES
+    if isinstance(chosen, list | tuple):
+        with suppress(ValueError, TypeError):
+            order = ordered(chosen)
+    keep, protected = settings.get("keep"), settings.get("protect_tokens")
+    rules = CompactionRules()
+    with suppress(SettingError):
+        if type(keep) is float:
+            rules = dataclasses.replace(rules, keep=keep)
+        if type(protected) is int:
+            rules = dataclasses.replace(rules, protect_tokens=protected)
+    situation = Situation(fold=meter._fold, rules=rules)
+    return Strategies(order).next(situation, Attempt())
+
+
+def _places_in(step: object, history: WindowHistory) -> list[int]:
+    """The items that a step of our strategies takes out."""
+    left: set[str] = set()
     if isinstance(step, AskModel):
-        messages.update(step.ask.covers)
+        left.update(step.ask.covers)
     if isinstance(step, Commit):
         for event in step.events:
             if isinstance(event, Pruned):
-                parts.update(event.parts)
+                left.update(event.parts)
             if isinstance(event, CompactionCommitted):
-                messages.update(event.summarised)
-                messages.update(dropped.id for dropped in event.dropped)
+                left.update(event.summarised)
+                left.update(dropped.id for dropped in event.dropped)
     places: list[int] = []
     for place, item in _messages(history):
-        if item.message in messages or item.part in parts:
+        if item.message in left or item.part in left:
             places.append(place)
-    note = ""
-    if parts:
-        note = "old tool results are cleared"
-    return _Leaving(tuple(places), is_summary, note)
-
-
-def _order(chosen: object) -> tuple[Strategy, ...]:
-    """The strategies of a session; those of the default where the setting can't be read."""
-    names: list[str] = []
-    if isinstance(chosen, str):
-        names = [chosen]
-    if isinstance(chosen, list | tuple):
-        names = [name for name in chosen if isinstance(name, str)]
-    try:
-        return ordered(names)
-    except ValueError:
-        return STRATEGIES
-
-
-def _rules(settings: dict[str, object]) -> CompactionRules:
-    """The session's own rules; the default for what can't be a rule."""
-    rules = CompactionRules()
-    keep = settings.get("keep")
-    if isinstance(keep, float) and 0 < keep < 1:
-        rules = dataclasses.replace(rules, keep=keep)
-    protected = settings.get("protect_tokens")
-    is_count = isinstance(protected, int) and not isinstance(protected, bool)
-    if isinstance(protected, int) and is_count and protected >= 0:
-        rules = dataclasses.replace(rules, protect_tokens=protected)
-    return rules
+    return places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,26 +19,10 @@ characters a token, code and tables 3 to 4)."""
 
 
 class SavedShare(NamedTuple):
-    """How much of an item would not be there: ``place`` is its place in ``WindowHistory.items``.
-
-    ``low`` and ``high`` are the bounds of that share, beside what the item's own tokens may be off.
-    """
+    """How much of an item would not be there: ``place`` is its place in ``WindowHistory.items``."""
 
     place: int
     share: float = 1.0
-    low: float = 1.0
-    high: float = 1.0
-
-
-def part_of(place: int, share: float) -> SavedShare:
-    """A part of an item, measured by its characters or lines: some of them have more tokens than others."""
-    doubt = DENSITY_DOUBT * share * (1 - share)
-    return SavedShare(
-        place,
-        share,
-        max(0.0, share - doubt),
-        min(1.0, share + doubt),
-    )
 
 
 class TokenSaving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,15 +58,15 @@ class SessionCosts:
             if row.old_price is not None:
                 self._is_priced = True
                 old[row.number] = row.old_price
-        self._paid = _running(paid)
-        self._old = _running(old)
+        self._paid = list(accumulate(paid))
+        self._old = list(accumulate(old))
 
     def calls_of(self, item: ItemLife) -> int:
         """How many requests held the item and were paid."""
         last = self._last_of(item)
         if last < item.first_call:
             return 0
-        return round(self._paid[last] - self._paid[item.first_call - 1])
+        return self._paid[last] - self._paid[item.first_call - 1]
 
     def so_far(self, item: ItemLife) -> int:
         """Its tokens times its calls."""
@@ -107,41 +92,24 @@ class SessionCosts:
         return item.last_call
 
     def saving(self, shares: Iterable[SavedShare]) -> TokenSaving:
-        """What is saved without these shares; of an item that is named twice, the larger one counts."""
+        """What is saved without these shares, each of another item.
+
+        A part of an item is measured by its characters, and some of them have more tokens than others.
+        """
         tokens = low = high = so_far = usd = 0.0
-        for saved in largest_shares(shares):
-            item = self.history.items[saved.place]
+        for place, share in shares:
+            item = self.history.items[place]
             if item.last_call is None and item.is_summed:
-                tokens += saved.share * item.tokens
-                low += saved.low * item.low
-                high += saved.high * item.high
-            so_far += saved.share * self.so_far(item)
-            usd += saved.share * (self.usd_of(item) or 0.0)
-        saving = TokenSaving(
+                doubt = DENSITY_DOUBT * share * (1 - share)
+                tokens += share * item.tokens
+                low += (share - doubt) * item.low
+                high += (share + doubt) * item.high
+            so_far += share * self.so_far(item)
+            usd += share * (self.usd_of(item) or 0.0)
+        return TokenSaving(
             tokens=round(tokens),
             low=int(low),
             high=round(high + 0.5) if high else 0,
             so_far=round(so_far),
+            usd=usd if self._is_priced else None,
         )
-        if self._is_priced:
-            saving = msgspec.structs.replace(saving, usd=usd)
-        return saving
-
-
-def largest_shares(shares: Iterable[SavedShare]) -> tuple[SavedShare, ...]:
-    """One share for each item: the largest of those that are named."""
-    found: dict[int, SavedShare] = {}
-    for saved in shares:
-        known = found.get(saved.place)
-        if known is None or known.share < saved.share:
-            found[saved.place] = saved
-    return tuple(found.values())
-
-
-def _running(values: Iterable[float]) -> list[float]:
-    total = 0.0
-    sums: list[float] = []
-    for value in values:
-        total += value
-        sums.append(total)
-    return sums

@@ -7,36 +7,20 @@ from typing import Final
 
 import msgspec
 
-from ullage.advice.cache_misses import CacheMiss, cache_misses, missed_cache
-from ullage.advice.contents import SessionContents
-from ullage.advice.declared import unused_listings, unused_tools
-from ullage.advice.history import WindowHistory, history_of
-from ullage.advice.instruction_files import long_instructions, repeated_paragraphs
+from ullage.advice.cache_misses import cache_misses, missed_cache
+from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction, next_compaction
-from ullage.advice.outputs import long_outputs
-from ullage.advice.rereads import repeated_reads, repeated_results
-from ullage.advice.savings import (
-    SavedShare,
-    SessionCosts,
-    TokenSaving,
-    largest_shares,
-)
-from ullage.advice.suggestion import (
-    LEAST_TOKENS,
-    AdviceInput,
-    Suggestion,
-    name_of,
-)
-from ullage.advice.unreferred import (
-    old_images,
-    unreferred_pastes,
-    unreferred_results,
-)
+from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
+from ullage.advice.suggestion import AdviceInput, Suggestion, name_of
+from ullage.advice.waste import long_instructions, long_outputs, unused_tools
 from ullage.events import Event
 from ullage.meter.meter import Meter
 
 MOST_SHOWN: Final = 7
 MOST_COSTS: Final = 5
+
+LEAST_TOKENS: Final = 500
+"""Tokens a call from which on anything is suggested."""
 
 LEAST_SHARE: Final = 0.02
 LEAST_SO_FAR: Final = 10_000
@@ -44,15 +28,8 @@ LEAST_SO_FAR: Final = 10_000
 
 _KINDS: Final[tuple[Callable[[AdviceInput], list[Suggestion]], ...]] = (
     unused_tools,
-    unused_listings,
-    unreferred_results,
-    unreferred_pastes,
-    old_images,
-    repeated_reads,
-    repeated_results,
     long_outputs,
     long_instructions,
-    repeated_paragraphs,
     missed_cache,
 )
 
@@ -84,26 +61,6 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usd: float | None = None
     """What all calls have cost, those for summaries, titles and subagents among them; ``None`` without any price."""
 
-    def to_json(self) -> bytes:
-        """The advice as one JSON object. Fields that have their default are left out."""
-        return msgspec.json.encode(self)
-
-
-def advise(
-    events: Sequence[Event],
-    meter: Meter | None = None,
-    *,
-    no_content: bool = False,
-) -> Advice:
-    """The advice for a session, from all of its events. ``meter`` is one without events, as for ``history_of``.
-
-    ``no_content`` leaves out labels and paths.
-    """
-    if meter is None:
-        meter = Meter()
-    history = history_of(events, meter)
-    return advice_of(history, meter, events, no_content=no_content)
-
 
 def advice_of(
     history: WindowHistory,
@@ -115,14 +72,13 @@ def advice_of(
 ) -> Advice:
     """The advice for a session whose history is known; ``meter`` has applied its events.
 
-    ``subagent_tools`` are names of tools that its subagents called: their calls are not among the events.
+    ``no_content`` leaves out labels and paths. ``subagent_tools`` are names of tools that its subagents called: their
+    calls are not among the events.
     """
-    contents = SessionContents(history, events)
     shown = history
     if no_content:
         shown = history.without_content()
     costs = SessionCosts(shown)
-    given = AdviceInput(shown, contents, costs, subagent_tools)
     paid = 0
     calls = 0
     usd: float | None = None
@@ -134,15 +90,15 @@ def advice_of(
             calls += 1
     found: list[Suggestion] = []
     for kind in _KINDS:
-        for suggestion in kind(given):
-            if _is_useful(suggestion, paid, usd):
+        for suggestion in kind(AdviceInput(shown, events, costs, subagent_tools)):
+            if _is_useful(suggestion.saving, paid, usd):
                 found.append(suggestion)
-    is_priced = any(each.saving.usd is not None for each in found)
-    found.sort(key=lambda each: _worth(each, is_priced), reverse=True)
-    chosen = tuple(found[:MOST_SHOWN])
+    found.sort(key=lambda each: each.saving.so_far, reverse=True)
+    found.sort(key=lambda each: each.saving.usd or 0.0, reverse=True)
+    chosen = found[:MOST_SHOWN]
     return Advice(
-        suggestions=chosen,
-        total=total_of(chosen, shown, costs),
+        suggestions=tuple(chosen),
+        total=_total(chosen, shown, costs),
         costs=_largest_costs(shown, costs),
         compaction=next_compaction(shown, meter, events),
         used=history.used,
@@ -152,64 +108,44 @@ def advice_of(
     )
 
 
-def _is_useful(suggestion: Suggestion, paid: int, usd: float | None) -> bool:
-    saving = suggestion.saving
+def _is_useful(saving: TokenSaving, paid: int, usd: float | None) -> bool:
     if saving.tokens >= LEAST_TOKENS:
         return True
+    if saving.so_far < LEAST_SO_FAR:
+        return False
     if saving.usd and usd and saving.usd >= LEAST_SHARE * usd:
-        return saving.so_far >= LEAST_SO_FAR
-    return saving.so_far >= max(LEAST_SO_FAR, LEAST_SHARE * paid)
+        return True
+    return saving.so_far >= LEAST_SHARE * paid
 
 
-def _worth(suggestion: Suggestion, is_priced: bool) -> tuple[float, int]:
-    saving = suggestion.saving
-    if is_priced:
-        return saving.usd or 0.0, saving.so_far
-    return float(saving.so_far), saving.tokens
-
-
-def total_of(
+def _total(
     suggestions: Sequence[Suggestion],
     history: WindowHistory,
     costs: SessionCosts,
 ) -> TokenSaving:
-    """What the suggestions save together. An item that several are about counts once, at its largest share.
+    """What the suggestions save together: each is about other items.
 
     What is paid again at a cache miss is less where the request would have been smaller.
     """
     shares: list[SavedShare] = []
-    has_cache = False
     for suggestion in suggestions:
         shares += suggestion.items
-        has_cache = has_cache or suggestion.kind == "cache"
     total = costs.saving(shares)
-    if not has_cache:
+    if all(suggestion.kind != "cache" for suggestion in suggestions):
         return total
     again, usd = 0.0, total.usd
     for miss in cache_misses(history):
-        left = _left_of(miss, shares, history)
+        saved = 0.0
+        for place, share in shares:
+            item = history.items[place]
+            if item.is_held_at(miss.row.number) and item.is_summed:
+                saved += share * item.tokens
+        left = max(0.0, 1 - saved / max(1, miss.row.used))
         again += left * miss.again
         if miss.usd is not None:
             usd = (usd or 0.0) + left * miss.usd
-    return msgspec.structs.replace(
-        total,
-        so_far=total.so_far + round(again),
-        usd=usd,
-    )
-
-
-def _left_of(
-    miss: CacheMiss,
-    shares: Sequence[SavedShare],
-    history: WindowHistory,
-) -> float:
-    """The share of a missed request that would still have been sent."""
-    saved = 0.0
-    for each in largest_shares(shares):
-        item = history.items[each.place]
-        if item.is_held_at(miss.row.number) and item.is_summed:
-            saved += each.share * item.tokens
-    return max(0.0, 1 - saved / max(1, miss.row.used))
+    so_far = total.so_far + round(again)
+    return msgspec.structs.replace(total, so_far=so_far, usd=usd)
 
 
 def _largest_costs(

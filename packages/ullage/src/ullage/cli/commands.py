@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.cli.client_names import CLIENTS, client_name
-from ullage.cli.option_values import a_path, period, positive, seconds, whole
+from ullage.cli.option_values import period, positive, seconds, whole
 from ullage.cli.options import (
-    Alternatives,
     OptionGroup,
     Subcommand,
     choice,
@@ -121,7 +120,7 @@ COMMANDS: Final = (
             "--timezone ZONE",
             "whose days: Europe/Paris, UTC ... (default: this machine's)",
         ),
-        Alternatives(JSON, flag("--csv", "print the rows as CSV")),
+        JSON,
     ),
     Subcommand(
         "models",
@@ -176,23 +175,6 @@ COMMANDS: Final = (
         no_token("answer with --http"),
         flag("--here", "only sessions that were begun in this directory"),
         flag("--no-content", "no titles, paths and commands, only ids and numbers"),
-    ),
-    Subcommand(
-        "statusline",
-        "print Claude Code's status line: the next call's size and the room to compaction",
-        "ullage.cli.statusline:statusline",
-        "hidden",
-        operand(
-            "log LOG",
-            "a session log of Claude Code, instead of its JSON on standard input",
-            nargs="?",
-            type=a_path,
-        ),
-        value(
-            "--window N",
-            positive,
-            "the context window (default: Claude Code's own for the model)",
-        ),
     ),
     Subcommand(
         "simulate",

@@ -17,7 +17,6 @@ from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.logged import logged
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
-from ullage.cli.on_disk import with_files
 from ullage.cli.overhead import remember_first_call, usable_overhead
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import Metered, metered, skipped
@@ -41,22 +40,20 @@ def context(options: argparse.Namespace) -> int:
     named = options.file or options.session
     imported = chosen_session(named, options.session) if named else newest_session()
     learnt = stored_calibration()
+    overhead = usable_overhead()
     found = client_settings(imported)
-    meter = new_meter(options, learnt, usable_overhead(), found)
+    meter = new_meter(options, learnt, overhead, found)
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
     remember_first_call(meter.first_call)
     screen = Screen()
-    earlier = sum(
-        state.n
-        for key, state in learnt.models.items()
-        if key.endswith(f"/{meter.reading().model}")
-    )
     if options.advice:
         with progress("Looking for what could be left out"):
-            again = new_meter(options, learnt, usable_overhead(), found)
-            _advise(session, options, again, screen)
-    elif options.json:
+            _advise(session, options, new_meter(options, learnt, overhead, found), screen)
+        return 0
+    ending = f"/{meter.reading().model}"
+    earlier = sum(state.n for key, state in learnt.models.items() if key.endswith(ending))
+    if options.json:
         screen.show_json(as_json(session, options, earlier, found.notes))
     else:
         _show(session, options, screen, earlier, found.notes)
@@ -81,13 +78,11 @@ def _advise(
     if options.json:
         if options.no_content:
             history = history.without_content()
-        whole = {"advice": advice, "history": history}
-        screen.show_json(msgspec.json.encode(whole))
+        screen.show_json(msgspec.json.encode({"advice": advice, "history": history}))
         return
     subject = subject_of(session, no_content=options.no_content)
     lines = draw_top(subject, screen.width, screen.glyphs)
-    lines += advice_lines(advice, history, screen.width, screen.glyphs)
-    screen.show(lines)
+    screen.show(lines + advice_lines(advice, history, screen.width, screen.glyphs))
 
 
 def subject_of(
@@ -101,7 +96,7 @@ def subject_of(
     """What is drawn of a metered session. ``notes`` stand below those of the reading."""
     meter, imported = session.meter, session.imported
     return Subject(
-        reading=for_people(with_files(meter.reading(), imported), imported, notes),
+        reading=for_people(meter.reading(), imported, notes),
         program=imported.program or imported.format,
         title="" if no_content else imported.title,
         step=session.step,
@@ -154,15 +149,21 @@ def _show(
     )
     lines = draw(subject, screen.width, screen.glyphs)
     width = min(screen.width, WIDEST)
-    more = []
     if options.top:
-        items = largest(meter, options.top, no_content=options.no_content)
-        texts = {} if options.no_content else previews(meter.messages, items)
         whole = subject.reading.window.tokens or subject.reading.used.tokens
-        more += [(), *largest_items(items, whole, texts, width)]
+        items, texts = _items(meter, options)
+        lines += [(), *largest_items(items, whole, texts, width)]
     if options.steps:
-        more += [(), *step_table(meter.steps, width)]
-    screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])
+        lines += [(), *step_table(meter.steps, width)]
+    screen.show(spelled(line, screen.glyphs) for line in lines)
+
+
+def _items(
+    meter: Meter, options: argparse.Namespace
+) -> tuple[Sequence[PartEstimate], dict[str, str]]:
+    """The largest items that are asked for, and how their texts begin."""
+    items = largest(meter, options.top, no_content=options.no_content)
+    return items, {} if options.no_content else previews(meter.messages, items)
 
 
 def as_json(
@@ -173,7 +174,7 @@ def as_json(
 ) -> bytes:
     """The reading's own JSON, and beside its keys what the command knows of the session."""
     meter, imported = session.meter, session.imported
-    reading = with_files(meter.reading(), imported)
+    reading = meter.reading()
     whole: dict[str, Any] = msgspec.to_builtins(reading)
     whole["notes"] = [*reading.notes, *notes]
     whole["log"] = {
@@ -194,9 +195,11 @@ def as_json(
         {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
     ]
     if options.top:
-        items = largest(meter, options.top, no_content=options.no_content)
-        texts = {} if options.no_content else previews(meter.messages, items)
-        whole["largest"] = [_item(item, texts) for item in items]
+        items, texts = _items(meter, options)
+        whole["largest"] = largest_json = [item._asdict() for item in items]
+        for item in largest_json:
+            if item["part"] in texts:
+                item["preview"] = texts[item["part"]]
     if options.steps:
         whole["steps"] = [
             {
@@ -217,8 +220,3 @@ def largest(
     if no_content:
         items = [item._replace(label="") for item in items]
     return tuple(items)
-
-
-def _item(item: PartEstimate, texts: dict[str, str]) -> dict[str, object]:
-    preview = {"preview": texts[item.part]} if item.part in texts else {}
-    return {**item._asdict(), **preview}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,7 +28,7 @@ from ullage.cli.screenplay import (
 from ullage.cli.scroll import Scroll
 from ullage.cli.sessions import no_session, place_of, short_id
 from ullage.display.gauge_line import gauge_line
-from ullage.display.text import Line, Span, counted, json_text, number, printable
+from ullage.display.text import Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import (
     CompactionCommitted,
@@ -67,8 +67,9 @@ def follow(options: argparse.Namespace) -> int:
     watched = _watched(place, meter_of)
     try:
         with suppress(KeyboardInterrupt):
-            _first(watched, place, show)
-            for _ in ticks(EVERY_S):
+            _look(watched, place, show, is_first=True)
+            while True:
+                time.sleep(EVERY_S)
                 if newer is not None and (begun := newer.than(place)) is not None:
                     place, watched = begun, _watched(begun, meter_of)
                     show.say(f"a newer session began: {begun.path}")
@@ -89,23 +90,16 @@ def _watched(
     )
 
 
-def _first(watched: Watched, place: FoundSession, show: Shown | _JsonLines) -> None:
+def _look(
+    watched: Watched, place: FoundSession, show: _JsonLines, *, is_first: bool = False
+) -> None:
     """What is wrong with the log from the start is an error, but for one that has only just been begun."""
     try:
         seen = watched.look()
     except InputError as problem:
-        if not (isinstance(problem, UnusableSession) or is_begun_only(place.path)):
+        is_begun = isinstance(problem, UnusableSession) or is_begun_only(place.path)
+        if is_first and not is_begun:
             raise
-        show.wait(str(problem))
-    else:
-        assert seen is not None
-        show.show(place, seen)
-
-
-def _look(watched: Watched, place: FoundSession, show: Shown | _JsonLines) -> None:
-    try:
-        seen = watched.look()
-    except InputError as problem:
         show.wait(str(problem))
         return
     if seen is not None:
@@ -123,13 +117,6 @@ def is_begun_only(path: Path) -> bool:
         return False
 
 
-def ticks(interval_s: float) -> Iterator[None]:
-    """Once each so many seconds, for ever."""
-    while True:
-        time.sleep(interval_s)
-        yield
-
-
 def newest() -> FoundSession:
     """The session that was written to last. Raises ``NoSessionFound``."""
     found = find_sessions().once
@@ -142,9 +129,7 @@ class Newer:
     """Notices a session that was begun while another one is watched."""
 
     def __init__(self) -> None:
-        self._known = {
-            (place.path, place.session) for place in find_sessions().once.places
-        }
+        self._known = set(_sessions())
         self._looked = time.monotonic()
 
     def than(self, place: FoundSession) -> FoundSession | None:
@@ -152,23 +137,52 @@ class Newer:
         if time.monotonic() - self._looked < NEWER_EVERY_S:
             return None
         self._looked = time.monotonic()
-        found = find_sessions().once.places
-        begun = [each for each in found if (each.path, each.session) not in self._known]
-        self._known.update((each.path, each.session) for each in found)
-        return next(
-            (
-                each
-                for each in begun
-                if (each.path, each.session) != (place.path, place.session)
-            ),
-            None,
-        )
+        found = _sessions()
+        self._known.add((place.path, place.session))
+        begun = [found[key] for key in found if key not in self._known]
+        self._known.update(found)
+        return next(iter(begun), None)
+
+
+def _sessions() -> dict[tuple[Path, str], FoundSession]:
+    return {(place.path, place.session): place for place in find_sessions().once.places}
 
 
 # -- what is shown --
 
 
-class Shown:
+class _JsonLines:
+    """A reading a line, with what a program wants to know beside it under ``follow``."""
+
+    def show(self, place: FoundSession, seen: Seen) -> None:
+        """What has changed."""
+        whole = msgspec.to_builtins(seen.reading)
+        happened = [
+            msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened
+        ]
+        whole["follow"] = {
+            "path": str(place.path),
+            "calls": seen.calls,
+            "grown": seen.status.grown,
+            "near_limit": seen.status.near_limit,
+            "happened": happened,
+            "restarted": seen.restarted,
+            "lines": seen.imported.lines,
+            "skipped_lines": seen.imported.skipped_lines,
+        }
+        print(json_text(msgspec.json.encode(whole)), flush=True)
+
+    def wait(self, why: str) -> None:
+        """Nothing to say to a program: the next reading comes when there is one."""
+
+    def say(self, what: str) -> None:
+        """As with ``wait``; another session's readings carry their own id."""
+
+    def end(self) -> None:
+        """Nothing is open."""
+
+
+class Shown(_JsonLines):
     """Lines for a person: on a terminal above the gauge, on a pipe one for each call."""
 
     def __init__(self, screen: Screen) -> None:
@@ -204,21 +218,15 @@ class Shown:
             )
         elif seen.calls != self._calls or seen.happened:
             drawn = gauge_line(reading, self.scroll.width - 12, glyphs, word=grown)
-            self._line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
+            self.scroll.line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
         self._calls = seen.calls
 
     def _begin(self, place: FoundSession, seen: Seen) -> None:
         program = seen.imported.program or seen.imported.format
         named = "" if seen.reading.model == "unknown" else seen.reading.model
         about = [program, named, short_id(place), counted(seen.calls, "call")]
-        self._line(
-            (
-                Span(
-                    f"Following {' · '.join(printable(each) for each in about if each)}",
-                    "strong",
-                ),
-            )
-        )
+        said = " · ".join(printable(each) for each in about if each)
+        self.scroll.line((Span(f"Following {said}", "strong"),))
         self._place, self._calls = place, -1
         self._is_near = self._is_report_noted = False
 
@@ -226,55 +234,18 @@ class Shown:
         """Say once what is being waited for."""
         if why != self._said:
             self._said = why
-            self._line((Span(f"  {printable(why)} Waiting for it.", "warn"),))
+            self.scroll.line((Span(f"  {printable(why)} Waiting for it.", "warn"),))
 
     def say(self, what: str) -> None:
         """A sentence about the watching itself."""
-        self._line((Span(f"  {printable(what)}", "warn"),))
+        self.scroll.line((Span(f"  {printable(what)}", "warn"),))
 
     def end(self) -> None:
         """Leave the screen in order."""
         self.scroll.end()
 
     def _notice(self, notice: Notice) -> None:
-        self._line((Span("  "), *notice.line))
-
-    def _line(self, line: Line) -> None:
-        self.scroll.line(line)
-
-
-class _JsonLines:
-    """A reading a line, with what a program wants to know beside it under ``follow``."""
-
-    def show(self, place: FoundSession, seen: Seen) -> None:
-        """What has changed."""
-        whole = msgspec.to_builtins(seen.reading)
-        whole["follow"] = {
-            "path": str(place.path),
-            "calls": seen.calls,
-            "grown": seen.status.grown,
-            "near_limit": seen.status.near_limit,
-            "happened": [
-                msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened
-            ],
-            "restarted": seen.restarted,
-            "lines": seen.imported.lines,
-            "skipped_lines": seen.imported.skipped_lines,
-        }
-        self._write(whole)
-
-    def wait(self, why: str) -> None:
-        """Nothing to say to a program: the next reading comes when there is one."""
-
-    def say(self, what: str) -> None:
-        """As with ``wait``; another session's readings carry their own id."""
-
-    def end(self) -> None:
-        """Nothing is open."""
-
-    def _write(self, whole: dict[str, object]) -> None:
-        sys.stdout.write(json_text(msgspec.json.encode(whole)) + "\n")
-        sys.stdout.flush()
+        self.scroll.line((Span("  "), *notice.line))
 
 
 def _slim(event: Event) -> Event:

@@ -36,6 +36,12 @@ KEYS: Final = {
 RESIZED: Final = "resized"
 CLOSED: Final = "closed"
 
+LOOK_S: Final = 0.2
+"""Seconds between two looks at the terminal's size."""
+
+NO_SIZE: Final = os.terminal_size((0, 0))
+"""Differs from every size: what was drawn is no longer there."""
+
 MOST_KEPT: Final = 1_000
 """Drawn lines that are kept; the next drawing has most of them again."""
 
@@ -48,23 +54,19 @@ class FullScreen:
         self._stdin = sys.stdin.fileno() if sys.stdin.isatty() else -1
         self._settings: Any = None
         self._handlers: dict[int, Any] = {}
-        self._woken, self._wake = -1, -1
-        self._old_wake = -1
-        self._waiting = selectors.DefaultSelector()
+        self._keys = selectors.DefaultSelector()
+        self._known_size = self.size
         self._rendered: dict[Line, str] = {}
 
     def __enter__(self) -> FullScreen:
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
-        self._waiting.register(self._woken, selectors.EVENT_READ)
         if self._stdin >= 0:
-            self._waiting.register(self._stdin, selectors.EVENT_READ)
-        self._old_wake = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        self._handle(signal.SIGTERM, _end)
-        self._handle(signal.SIGHUP, _end)
-        self._handle(signal.SIGWINCH, _pass)
-        self._handle(signal.SIGTSTP, self._suspend)
+            self._keys.register(self._stdin, selectors.EVENT_READ)
+        for number, handler in (
+            (signal.SIGTERM, _end),
+            (signal.SIGHUP, _end),
+            (signal.SIGTSTP, self._suspend),
+        ):
+            self._handlers[number] = signal.signal(number, handler)
         self._take()
         return self
 
@@ -77,10 +79,7 @@ class FullScreen:
         self._give_back()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(self._old_wake)
-        self._waiting.close()
-        os.close(self._woken)
-        os.close(self._wake)
+        self._keys.close()
 
     @property
     def size(self) -> os.terminal_size:
@@ -109,13 +108,13 @@ class FullScreen:
         until = time.monotonic() + timeout_s
         while True:
             left = max(0.0, until - time.monotonic())
-            ready = {key.fd for key, _ in self._waiting.select(left)}
-            if not ready:
-                return ""
-            if self._woken in ready and self._is_resized():
-                return RESIZED
-            if self._stdin in ready:
+            if self._keys.select(min(left, LOOK_S)):
                 return self._typed()
+            if self.size != self._known_size:
+                self._known_size = self.size
+                return RESIZED
+            if not left:
+                return ""
 
     # -- inside --
 
@@ -129,22 +128,13 @@ class FullScreen:
         text = data.decode("utf-8", "replace")
         return KEYS.get(text, text[:1])
 
-    def _is_resized(self) -> bool:
-        """Whether one of the signals that came says that the terminal has another size."""
-        with contextlib.suppress(BlockingIOError):
-            return bytes([signal.SIGWINCH]) in os.read(self._woken, 256)
-        return False
-
-    def _handle(self, number: int, handler: Any) -> None:
-        self._handlers[number] = signal.signal(number, handler)
-
     def _suspend(self, number: int, frame: FrameType | None) -> None:
         self._give_back()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, self._suspend)
         self._take()
-        os.kill(os.getpid(), signal.SIGWINCH)
+        self._known_size = NO_SIZE
 
     def _take(self) -> None:
         import termios
@@ -171,14 +161,8 @@ class FullScreen:
 
 def can_draw(screen: Screen) -> bool:
     """Whether the stream is a terminal on which the cursor can be moved, of a system with such terminals."""
-    if os.environ.get("TERM", "").lower() == "dumb":
-        return False
-    return screen.is_terminal and os.name == "posix"
+    return screen.moves and os.name == "posix"
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
-
-
-def _pass(number: int, frame: FrameType | None) -> None:
-    """The wake-up descriptor tells."""

@@ -132,18 +132,13 @@ class Live:
 
     def _title_of(self, call_id: str) -> str:
         called = self._screenplay.call(call_id)
-        return (
-            printable(call_id)
-            if called is None
-            else described(called.name, called.arguments)
-        )
+        if called is None:
+            return printable(call_id)
+        return described(called.name, called.arguments)
 
     def _cut(self, text: str, beside: int) -> str:
-        return shortened(
-            text,
-            max(20, min(self.scroll.width, WIDEST) - beside - 1),
-            self.screen.glyphs.ellipsis,
-        )
+        room = max(20, min(self.scroll.width, WIDEST) - beside - 1)
+        return shortened(text, room, self.screen.glyphs.ellipsis)
 
     # -- messages --
 
@@ -190,11 +185,8 @@ class Live:
         assert called is not None, "the result has been folded"
         width = min(self.scroll.width, WIDEST) - 1
         ellipsis = self.screen.glyphs.ellipsis
-        title = shortened(
-            described(called.name, called.arguments),
-            max(20, min(LONGEST_CALL, width - 8)),
-            ellipsis,
-        )
+        title = described(called.name, called.arguments)
+        title = shortened(title, max(20, min(LONGEST_CALL, width - 8)), ellipsis)
         spans = [
             Span(f"{self._bullet()} ", "bad" if called.is_error else "row2"),
             Span(title, "strong"),
@@ -202,9 +194,8 @@ class Live:
         if called.outcome is not None and OUTCOMES[called.outcome]:
             spans.append(Span(f"  {OUTCOMES[called.outcome]}", "warn"))
         if called.size_bytes:
-            spans.append(
-                Span(f"  both ends of {number(called.size_bytes)} bytes", "warn")
-            )
+            size = number(called.size_bytes)
+            spans.append(Span(f"  both ends of {size} bytes", "warn"))
         room = width - sum(cells(span.text) for span in spans) - 2
         if room > 8 and called.result:
             begin = shortened(printable(called.result[:LONGEST_RESULT]), room, ellipsis)
@@ -213,9 +204,8 @@ class Live:
 
     def _bullet(self) -> str:
         """A dot for a call alone; a bracket around calls that ran side by side, in the order in which they ended."""
-        alone, first, between, last = (
-            _BULLETS if self.screen.glyphs.parts else _ASCII_BULLETS
-        )
+        bullets = _BULLETS if self.screen.glyphs.parts else _ASCII_BULLETS
+        alone, first, between, last = bullets
         if self._batch < 2:
             return alone
         self._ended += 1

@@ -6,7 +6,6 @@ holds the text of a conversation, and every text is without control characters a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -14,25 +13,23 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.advice.history import WindowHistory, history_of
-from ullage.advice.next_compaction import NextCompaction, next_compaction
+from ullage.advice.next_compaction import next_compaction
 from ullage.advice.suggestions import advice_of
 from ullage.cli.context import for_people, largest
 from ullage.cli.meters import client_settings
-from ullage.cli.on_disk import with_files
 from ullage.cli.overhead import usable_overhead
 from ullage.cli.session import Metered, metered, read_session
 from ullage.cli.sessions import (
-    NEWEST_LOOKED_INTO,
     SHORTEST_ID,
-    newest_here,
+    line_of,
     no_session,
-    outline,
+    places_here,
 )
 from ullage.codec.problems import strike_keys
 from ullage.display.text import counted, printable, quoted, shortened
 from ullage.errors import InputError, UllageError
 from ullage.events import Event
-from ullage.importers import FoundSession, directory_of, find_sessions
+from ullage.importers import FoundSession, find_sessions
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -66,10 +63,10 @@ def listed(rules: AnswerRules, limit: int = 20) -> dict[str, Any]:
 
 
 def _outlined(place: FoundSession, rules: AnswerRules) -> dict[str, Any]:
-    found = outline(place)
+    found = line_of(place)
     line: dict[str, Any] = {
         "id": place.id,
-        "program": found.program or place.format,
+        "program": found.program,
         "model": found.model,
         "calls": found.calls,
         "active_at": datetime.fromtimestamp(place.modified, UTC).isoformat(),
@@ -95,33 +92,26 @@ def reading_of(rules: AnswerRules, session: str = "") -> dict[str, Any]:
 def explained(rules: AnswerRules, session: str = "", count: int = 10) -> dict[str, Any]:
     """What fills the window: its rows, the largest single parts, and what could be left out."""
     found = _metered(rules, session)
-    reading = _person_reading(found)
-    history = history_of(found.events, _meter(found))
-    most = min(max(1, count), MOST_LARGEST)
     advice = advice_of(
-        history,
+        history_of(found.events, _meter(found)),
         found.meter,
         found.events,
         no_content=rules.no_content,
         subagent_tools=subagent_tools(found.imported),
     )
-    parts = [
-        {"what": item.label or item.name, "kind": item.row, "tokens": item.tokens}
-        for item in largest(found.meter, most, no_content=rules.no_content)
-    ]
     suggestions: list[dict[str, Any]] = []
     for each in advice.suggestions:
         suggestion = {
             "title": each.title,
             "how": each.how,
             "tokens_a_call": each.saving.tokens,
-            "is_guess": each.is_guess,
         }
         if not rules.no_content:
             suggestion["about"] = each.text
         suggestions.append(suggestion)
-    answer = _reading(reading)
-    answer |= {"largest": parts, "advice": suggestions}
+    answer = _reading(_person_reading(found))
+    most = min(max(1, count), MOST_LARGEST)
+    answer |= {"largest": _largest(found.meter, most, rules), "advice": suggestions}
     return shown(_with_session(found, rules, answer))
 
 
@@ -129,8 +119,7 @@ def planned(rules: AnswerRules, session: str = "") -> dict[str, Any]:
     """The next compaction of a session: when, and what it takes out. Changes nothing."""
     found = _metered(rules, session)
     history = history_of(found.events, _meter(found))
-    plan = next_compaction(history, found.meter, found.events)
-    answer = _planned(plan, history, rules)
+    answer = _planned(history, found.meter, found.events, rules)
     return shown(_with_session(found, rules, answer))
 
 
@@ -147,14 +136,10 @@ def measured_body(
         )
     events: list[Event] = []
     meter = Meter(window=window, calibration=_learnt(), on_event=events.append)
-    reading = meter.before(body)
+    answer = _reading(meter.before(body))
     history = history_of(events, Meter(window=window))
-    plan = next_compaction(history, meter, events)
-    answer = _reading(reading) | _planned(plan, history, rules)
-    answer["largest"] = [
-        {"what": item.label or item.name, "kind": item.row, "tokens": item.tokens}
-        for item in largest(meter, 10, no_content=rules.no_content)
-    ]
+    answer |= _planned(history, meter, events, rules)
+    answer["largest"] = _largest(meter, 10, rules)
     return shown(answer)
 
 
@@ -171,7 +156,7 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
     if not session:
         if not places:
             raise no_session(find_sessions().once)
-        return newest_here(places) or places[0]
+        return next(places_here(places), places[0])
     if len(session) < SHORTEST_ID:
         raise InputError(
             f"The id {quoted(session)} is too short: give at least {SHORTEST_ID} characters of its end."
@@ -190,15 +175,7 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
 
 def _places(rules: AnswerRules) -> Sequence[FoundSession]:
     places = find_sessions().once.places
-    if not rules.is_here_only:
-        return places
-    here = os.path.realpath(".")
-    kept: list[FoundSession] = []
-    for place in places[:NEWEST_LOOKED_INTO]:
-        directory = directory_of(place)
-        if directory and os.path.realpath(directory) == here:
-            kept.append(place)
-    return kept
+    return list(places_here(places)) if rules.is_here_only else places
 
 
 def _metered(rules: AnswerRules, session: str) -> Metered:
@@ -210,19 +187,17 @@ def _metered(rules: AnswerRules, session: str) -> Metered:
             "Use `ullage context` in a terminal."
         )
     imported = read_session(place.path, place.session)
-    settings = client_settings(imported)
+    settings = client_settings(imported).values
     meter = Meter(
-        calibration=_learnt(),
-        overhead=usable_overhead(),
-        client_settings=settings.values,
+        calibration=_learnt(), overhead=usable_overhead(), client_settings=settings
     )
     return metered(imported, meter)
 
 
 def _meter(found: Metered) -> Meter:
     """A meter without events, as the history needs it."""
-    settings = client_settings(found.imported)
-    return Meter(calibration=_learnt(), client_settings=settings.values)
+    settings = client_settings(found.imported).values
+    return Meter(calibration=_learnt(), client_settings=settings)
 
 
 def _learnt() -> Calibration:
@@ -236,7 +211,7 @@ def _learnt() -> Calibration:
 
 
 def _person_reading(found: Metered) -> Reading:
-    return for_people(with_files(found.meter.reading(), found.imported), found.imported)
+    return for_people(found.meter.reading(), found.imported)
 
 
 def _with_session(
@@ -276,9 +251,17 @@ def _reading(reading: Reading) -> dict[str, Any]:
     }
 
 
+def _largest(meter: Meter, count: int, rules: AnswerRules) -> list[dict[str, Any]]:
+    return [
+        {"what": item.label or item.name, "kind": item.row, "tokens": item.tokens}
+        for item in largest(meter, count, no_content=rules.no_content)
+    ]
+
+
 def _planned(
-    plan: NextCompaction | None, history: WindowHistory, rules: AnswerRules
+    history: WindowHistory, meter: Meter, events: Sequence[Event], rules: AnswerRules
 ) -> dict[str, Any]:
+    plan = next_compaction(history, meter, events)
     if plan is None:
         return {"compaction": None, "why": "No threshold is known for this model."}
     leaving: list[dict[str, Any]] = []
@@ -288,14 +271,11 @@ def _planned(
         if not rules.no_content:
             line["what"] = item.label
         leaving.append(line)
-    calls = None
-    if plan.left is not None:
-        calls = plan.left.calls
     return {
         "compaction": {
             "by": plan.by or "Ullage",
             "threshold": plan.threshold,
-            "in_calls": calls,
+            "in_calls": plan.left and plan.left.calls,
             "leaves": plan.leaves,
             "stays": plan.stays,
             "writes_summary": plan.is_summary,
@@ -306,23 +286,19 @@ def _planned(
     }
 
 
-def shown(answer: dict[str, Any]) -> dict[str, Any]:
+def shown(answer: Any) -> Any:
     """The answer with each text on one line, of bounded length, and without what looks like a key."""
-    return {key: _shown(value) for key, value in answer.items()}
+    match answer:
+        case str():
+            return shown_text(answer)
+        case dict():
+            return {key: shown(value) for key, value in answer.items()}
+        case list():
+            return [shown(each) for each in answer]
+        case _:
+            return answer
 
 
 def shown_text(text: str) -> str:
     """One text on one line, of bounded length, and without what looks like a key."""
     return shortened(strike_keys(printable(text[: 8 * LONGEST_TEXT])), LONGEST_TEXT)
-
-
-def _shown(value: Any) -> Any:
-    match value:
-        case str():
-            return shown_text(value)
-        case dict():
-            return shown(value)
-        case list():
-            return [_shown(each) for each in value]
-        case _:
-            return value

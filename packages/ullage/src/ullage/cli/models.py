@@ -9,8 +9,9 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -37,14 +38,6 @@ from ullage.models.genai_prices import PACKAGE, catalogue_of
 from ullage.models.providers import read_name
 from ullage.models.similar_models import similar_models
 from ullage.store.private_file import replace_file
-
-
-class ListedModel(NamedTuple):
-    """One line of the list."""
-
-    provider: str
-    name: str
-    row: CatalogueRow
 
 
 def run(options: argparse.Namespace) -> int:
@@ -129,7 +122,10 @@ def _warn_of_damage() -> None:
 
 
 def _show(name: str, screen: Screen, *, as_json: bool) -> int:
-    found = _looked_up(name)
+    found: ModelLimits | None = None
+    with suppress(SettingError):  # a provider that is in no table
+        provider, model = read_name(name)
+        found = lookup(provider.name, model)
     if found is None:
         raise SettingError(_unknown(name))
     if as_json:
@@ -137,15 +133,6 @@ def _show(name: str, screen: Screen, *, as_json: bool) -> int:
     else:
         screen.show(_lines_of(name, found))
     return 0
-
-
-def _looked_up(name: str) -> ModelLimits | None:
-    """What a session with a model of this name would know; ``None`` also for a provider that is in no table."""
-    try:
-        provider, model = read_name(name)
-    except SettingError:
-        return None
-    return lookup(provider.name, model)
 
 
 def _unknown(name: str) -> str:
@@ -181,22 +168,17 @@ def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
 
 def _source(found: ModelLimits) -> str:
     catalogue = in_use()
-    return (
-        f"{found.source}, {catalogue.date}"
-        if found.source == catalogue.source
-        else found.source
-    )
+    day = f", {catalogue.date}" if found.source == catalogue.source else ""
+    return f"{found.source}{day}"
 
 
 def _priced(tier: Rate) -> str:
-    shown = {
-        "input": tier.input,
-        "output": tier.output,
-        "cache read": tier.cache_read,
-        "cache write": tier.cache_write,
-    }
+    prices = tier._asdict()
+    del prices["above"]
     return " · ".join(
-        f"{what} {price:g}" for what, price in shown.items() if price is not None
+        f"{what.replace('_', ' ')} {price:g}"
+        for what, price in prices.items()
+        if price is not None
     )
 
 
@@ -216,40 +198,38 @@ def _as_object(name: str, found: ModelLimits) -> dict[str, object]:
     }
 
 
-def _listed(text: str) -> Iterator[ListedModel]:
-    for provider, rows in in_use().providers.items():
+def _list(text: str, screen: Screen, *, as_json: bool) -> int:
+    catalogue = in_use()
+    listed: list[tuple[str, str, CatalogueRow]] = []
+    for provider, rows in catalogue.providers.items():
         for row in rows:
             name = next(iter(row.names), row.patterns)
             if text in f"{provider}:{name}":
-                yield ListedModel(provider, name, row)
-
-
-def _list(text: str, screen: Screen, *, as_json: bool) -> int:
-    listed = list(_listed(text))
+                listed.append((provider, name, row))
     if not listed:
         raise SettingError(_unknown(text))
-    catalogue = in_use()
     if as_json:
         models = [
             {
-                "provider": one.provider,
-                "name": one.name,
-                "window": one.row.window,
-                "prices": one.row.prices,
+                "provider": provider,
+                "name": name,
+                "window": row.window,
+                "prices": row.prices,
             }
-            for one in listed
+            for provider, name, row in listed
         ]
         content = {"source": catalogue.source, "date": catalogue.date, "models": models}
         screen.show_json(msgspec.json.encode(content))
         return 0
-    heads = (
+    table = (
         Column("Provider"),
         Column("Window", right=True),
         Column("$ in", right=True),
         Column("$ out", right=True),
+        Column("Model"),
     )
-    rows = [(one.provider, *_numbers(one.row), one.name) for one in listed]
-    screen.show(columns((*heads, Column("Model")), rows, screen.width))
+    cells = [(provider, *_numbers(row), name) for provider, name, row in listed]
+    screen.show(columns(table, cells, screen.width))
     print(
         f"{counted(len(listed), 'model')}, {catalogue.source}, list prices per million tokens of {catalogue.date}."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from ullage.cli.screen import Screen, size_of
@@ -39,40 +39,13 @@ def wrapped_spans(spans: Iterable[Span], width: int, indent: str) -> list[Line]:
 
 async def show_pages(screen: Screen, lines: list[Line]) -> bool:
     """Print the lines, a screen of them at a time; False when the person said no before the end."""
-    pages = _pages(screen, lines)
-    try:
-        asked = next(pages)
-        while True:
-            asked = pages.send(await typed(screen, asked))
-    except StopIteration as end:
-        return bool(end.value)
-
-
-def show_pages_now(screen: Screen, lines: list[Line]) -> bool:
-    """The same for a program that has nothing else to do meanwhile."""
-    pages = _pages(screen, lines)
-    try:
-        asked = next(pages)
-        while True:
-            asked = pages.send(typed_now(screen, asked))
-    except StopIteration as end:
-        return bool(end.value)
-
-
-def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
-    """Shows a page, gives what is asked behind it, and takes what was typed. True once the last page was shown."""
     size = max(4, size_of(screen.stream).lines - LINES_BESIDE)
     for top in range(0, len(lines), size):
         screen.show(lines[top : top + size])
-        left = len(lines) - top - size
-        while left > 0:
-            answer = (
-                (
-                    yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- "
-                )
-                .strip()
-                .lower()
-            )
+        left = counted(len(lines) - top - size, "more line")
+        while top + size < len(lines):
+            asked = f"-- {left}: Enter shows them, n refuses -- "
+            answer = (await typed(screen, asked)).strip().lower()
             if answer in ("n", "no", "q"):
                 return False
             if not answer:
@@ -82,7 +55,8 @@ def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
 
 async def typed(screen: Screen, asked: str) -> str:
     """A line from the terminal, while everything else goes on. At its end it is a no."""
-    _show_asked(screen, asked)
+    question = screen.rendered((Span(asked, "warn"),))
+    print(question, end=" ", file=sys.stderr, flush=True)
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, ready.set)
     try:
@@ -93,18 +67,6 @@ async def typed(screen: Screen, asked: str) -> str:
     finally:
         loop.remove_reader(sys.stdin)
     return sys.stdin.readline() or "n"
-
-
-def typed_now(screen: Screen, asked: str) -> str:
-    """A line from the terminal, typed after it was asked for. At its end it is a no."""
-    forget_typed_ahead()
-    _show_asked(screen, asked)
-    return sys.stdin.readline() or "n"
-
-
-def _show_asked(screen: Screen, asked: str) -> None:
-    question: Line = (Span(asked, "warn"),)
-    print(screen.rendered(question), end=" ", file=sys.stderr, flush=True)
 
 
 def forget_typed_ahead() -> None:

@@ -14,7 +14,7 @@ from ullage.cli.commands import COMMANDS
 from ullage.cli.mistyped import CommandParser
 from ullage.cli.options import Subcommand
 from ullage.errors import InputError, MissingExtra
-from ullage.installation import extra_command
+from ullage.installation import extra_command, extra_of
 
 ENTRY_POINTS: Final = "ullage.commands"
 
@@ -26,19 +26,6 @@ GROUPS: Final[Mapping[str, str]] = {
 }
 """What a command's ``group`` is called on the first screen. Two groups more are not on it: ``admin``, which stands
 behind ``ullage admin``, and ``hidden``, which other programs start."""
-
-ELSEWHERE: Final[Mapping[str, str]] = {
-    "run": "agent",
-    "chat": "chat",
-    "demo": "simulators",
-    "permissions": "agent",
-    "wrap": "proxy",
-    "proxy": "proxy",
-    "serve": "server",
-    "admin": "server",
-    "simulate": "simulators",
-}
-"""The extra that brings a command, for one that is typed where it is not installed."""
 
 
 class _ShowVersion(argparse.Action):
@@ -123,9 +110,10 @@ def check_installed(given: Sequence[str], root: CommandParser) -> None:
         raise InputError(
             f"There is no command {name!r}. Did you mean `ullage admin {name}`?"
         )
-    if name in ELSEWHERE and name not in root.commands():
+    extra = extra_of(name)
+    if extra and name not in root.commands():
         raise MissingExtra(
-            f"`ullage {name}` needs more than is installed. Install it: {extra_command(ELSEWHERE[name])}"
+            f"`ullage {name}` needs more than is installed. Install it: {extra_command(extra)}"
         )
 
 

@@ -14,8 +14,8 @@ from threading import Event, Thread
 from typing import TextIO
 
 from ullage.display.glyphs import Glyphs, glyphs_for
-from ullage.display.styles import rich_text
-from ullage.display.text import Line, Span, json_text, plain
+from ullage.display.styles import ansi
+from ullage.display.text import Line, json_text, plain
 
 PIPE_WIDTH = 100
 
@@ -42,44 +42,22 @@ class Screen:
     ) -> None:
         self.stream = sys.stdout if stream is None else stream
         self.is_terminal = self.stream.isatty()
-        self.has_colour = (
-            self.is_terminal
-            and not environment.get("NO_COLOR")
-            and environment.get("TERM", "").lower() != "dumb"
-        )
+        self.moves = self.is_terminal and environment.get("TERM", "").lower() != "dumb"
+        """Whether the cursor can be moved."""
+        self.has_colour = self.moves and not environment.get("NO_COLOR")
         self.width = size_of(self.stream).columns if self.is_terminal else PIPE_WIDTH
         self.encoding = self.stream.encoding or "ascii"
         self.glyphs: Glyphs = glyphs_for(self.encoding)
 
     def show(self, lines: Iterable[Line]) -> None:
         """Print the lines; what the stream's encoding lacks becomes ``?``."""
-        if self.has_colour:
-            self._show_in_colour(lines)
-            return
         for line in lines:
-            self.stream.write(self._encodable(plain(line)) + "\n")
+            self.stream.write(self.rendered(line) + "\n")
 
     def rendered(self, line: Line) -> str:
-        """The line as ``show`` would print it, without its end: for who moves the cursor themselves."""
-        if not self.has_colour:
-            return self._encodable(plain(line))
-        import io
-
-        from rich.console import Console
-
-        out = io.StringIO()
-        console = Console(
-            file=out,
-            width=1_000,
-            force_terminal=True,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-        )
-        encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
-        console.print(rich_text(encodable), soft_wrap=True, end="")
-        return out.getvalue()
+        """The line as ``show`` prints it, without its end: for who moves the cursor themselves."""
+        text = ansi(line) if self.has_colour else plain(line)
+        return text.encode(self.encoding, "replace").decode(self.encoding)
 
     def show_json(self, data: bytes) -> None:
         """Print one JSON value in UTF-8 whatever the stream's encoding, indented where a person reads it."""
@@ -94,21 +72,6 @@ class Screen:
         else:
             raw.write(json_text(data).encode() + b"\n")
             raw.flush()
-
-    def _encodable(self, text: str) -> str:
-        return text.encode(self.encoding, "replace").decode(self.encoding)
-
-    def _show_in_colour(self, lines: Iterable[Line]) -> None:
-        from rich.console import Console
-
-        console = Console(
-            file=self.stream, width=self.width, highlight=False, markup=False, emoji=False
-        )
-        for line in lines:
-            encodable = tuple(
-                Span(self._encodable(span.text), span.style) for span in line
-            )
-            console.print(rich_text(encodable), soft_wrap=True)
 
 
 PATIENCE_S = 2.0

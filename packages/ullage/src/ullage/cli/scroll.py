@@ -5,7 +5,6 @@ On a pipe, and on a terminal that can't move its cursor, the lines and texts com
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -29,8 +28,7 @@ class Scroll:
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
-        self.moves = screen.is_terminal and os.environ.get("TERM", "").lower() != "dumb"
-        """Whether the cursor can be moved, and a line can stay at the bottom."""
+        self.moves = screen.moves
         self._standing: Callable[[int], Line] | None = None
         self._rendered = ""
         self._rendered_width = 0

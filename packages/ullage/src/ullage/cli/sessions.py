@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
+from ullage.cli.meters import client_settings
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import read_session
 from ullage.display.gauge_line import spelled
@@ -29,102 +28,20 @@ from ullage.display.text import (
     wrapped,
 )
 from ullage.errors import InputError, UnreadableInput
-from ullage.events import CallEnded, Event
 from ullage.importers import (
     Found,
     FoundSession,
     ImportedSession,
     directory_of,
     find_sessions,
-    read,
 )
-from ullage.importers.growing import GrowingLog
+from ullage.importers.places import Looked
 from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
-from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.watching.running import DOCUMENT_BYTES, ENDS, first_line
+from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
-from ullage_programs.programs import facts_of
-from ullage_programs.settings import PROXY_FILE, settings_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
-    """One session in a list.
-
-    ``whole`` is False where only the log's two ends were read: then ``calls`` is how many those hold, and ``reading``
-    is taken from them. Without a call that reported its input in the part that was read, ``reading`` is ``None``.
-    ``problem`` says why nothing could be read.
-    """
-
-    place: FoundSession
-    size_bytes: int
-    title: str = ""
-    cwd: str = ""
-    program: str = ""
-    model: str = ""
-    calls: int = 0
-    whole: bool = True
-    reading: Reading | None = None
-    problem: str = ""
-
-
-def outline(place: FoundSession) -> Outline:
-    """Look at one session. Never raises: what can't be read is said in ``problem``."""
-    size = 0
-    try:
-        size = place.path.stat().st_size
-        imported, whole = _ends(place, size)
-    except (InputError, OSError) as unusable:
-        said = first_line(unusable).replace(str(place.path), place.path.name)
-        return Outline(
-            place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said
-        )
-    settings = settings_of(
-        facts_of(imported.program), place.path, imported.cwd or place.cwd
-    )
-    meter = Meter(estimator="pretoken", client_settings=settings.values)
-    for event in imported.events:
-        meter.apply(event)
-    reading = meter.reading()
-    return Outline(
-        place=place,
-        size_bytes=imported.size_bytes or size,
-        title=imported.title or place.title,
-        cwd=imported.cwd or place.cwd,
-        program=imported.program or imported.format,
-        model=reading.model,
-        calls=_answered_calls(imported.events),
-        whole=whole,
-        reading=None if reading.basis.last_input is None else reading,
-    )
-
-
-def _answered_calls(events: Sequence[Event]) -> int:
-    """Calls of the conversation that the model answered, also in part."""
-    calls = 0
-    for event in events:
-        if isinstance(event, CallEnded) and event.purpose == "main":
-            calls += event.outcome != "failed"
-    return calls
-
-
-def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
-    """The session as far as it was read, and whether that is all of it."""
-    in_lines = not place.session and place.path.suffix != ".json"
-    if in_lines and size > ENDS.head_bytes + ENDS.tail_bytes:
-        growth = GrowingLog(place.path, ends=ENDS).look()
-        assert growth is not None
-        events = (*growth.certain, *growth.held)
-        return replace(growth.imported, events=events), False
-    if not in_lines and not place.session and size > DOCUMENT_BYTES:
-        raise InputError(
-            f"It holds one JSON value of {size >> 20} MB, which is too large for a list. Give the file itself."
-        )
-    return read(place.path, session=place.session), True
-
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
@@ -141,34 +58,37 @@ class NoSessionFound(InputError):
     """There is no session in the usual places; the message says where was looked for what."""
 
 
-class Listed(NamedTuple):
-    """The sessions a list shows, and how many more there are."""
-
-    outlines: tuple[Outline, ...]
-    more: int
-
-
 def sessions(options: argparse.Namespace) -> int:
     """Print the list; gives the exit code. Raises ``NoSessionFound``."""
     found = find_sessions().once
     if not found.places:
         raise no_session(found)
-    with progress(
-        f"Looking at {counted(min(options.limit, len(found.places)), 'session')}"
-    ):
-        outlines = tuple(outline(place) for place in found.places[: options.limit])
-    listed = Listed(outlines, len(found.places) - len(outlines))
+    places = found.places[: options.limit]
+    with progress(f"Looking at {counted(len(places), 'session')}"):
+        lines = [line_of(place) for place in places]
     screen = Screen()
     if options.json:
-        screen.show_json(as_json(listed, found))
+        screen.show_json(as_json(lines, found))
     else:
-        screen.show(
-            [
-                spelled(line, screen.glyphs)
-                for line in session_lines(listed, found, min(screen.width, WIDEST))
-            ]
-        )
+        drawn = session_lines(lines, found, min(screen.width, WIDEST))
+        screen.show(spelled(line, screen.glyphs) for line in drawn)
     return 0
+
+
+def line_of(place: FoundSession) -> RunningSession:
+    """Look at one session. Never raises: what can't be read is said in ``problem``.
+
+    ``reading`` is ``None`` without a call that reported its input in the part that was read.
+    """
+    line = RunningList(new_meter=_quick_meter).line(place)
+    if line.reading is None or line.reading.basis.last_input is not None:
+        return line
+    return msgspec.structs.replace(line, reading=None)
+
+
+def _quick_meter(imported: ImportedSession) -> Meter:
+    settings = client_settings(imported).values
+    return Meter(estimator="pretoken", client_settings=settings)
 
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
@@ -216,7 +136,7 @@ def short_id(place: FoundSession) -> str:
 def newest_session() -> ImportedSession:
     """The newest session of this directory, else of all; standard error says which. Raises ``NoSessionFound``."""
     found = find_sessions().once
-    here = newest_here(found.places)
+    here = next(places_here(found.places), None)
     places = found.places[:NEWEST_TRIED]
     for place in (here, *places) if here else places:
         try:
@@ -237,35 +157,34 @@ def newest_session() -> ImportedSession:
     raise no_session(found)
 
 
-def newest_here(places: Sequence[FoundSession]) -> FoundSession | None:
-    """The newest session that was begun in the current directory, if it is one of the newest ``NEWEST_LOOKED_INTO``."""
+def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:
+    """The sessions that were begun in the current directory, of the newest ``NEWEST_LOOKED_INTO``."""
     here = os.path.realpath(".")
     for place in places[:NEWEST_LOOKED_INTO]:
         directory = directory_of(place)
         if directory and os.path.realpath(directory) == here:
-            return place
-    return None
+            yield place
 
 
 def no_session(found: Found) -> NoSessionFound:
     """The error that lists every place."""
-    places = "\n".join(looked_lines(found))
+    places = "\n".join(f"  {_place(looked)}" for looked in found.looked)
     return NoSessionFound(
         f"No session log was found. Looked for:\n{places}\n"
         "Start your agent once, or name a log: `ullage context FILE`. `ullage demo` shows an agent at work."
     )
 
 
-def looked_lines(found: Found) -> list[str]:
-    """Each place that was looked at, how many sessions were there, and what could not be read."""
-    return [
-        f"  {looked.format}: {printable(looked.where)} ({number(looked.found)})"
-        + (f", {printable(looked.problem)}" if looked.problem else "")
-        for looked in found.looked
-    ]
+def _place(looked: Looked) -> str:
+    """A place that was looked at, how many sessions were there, and what could not be read."""
+    problem = f", {printable(looked.problem)}" if looked.problem else ""
+    where = printable(looked.where)
+    return f"{looked.format}: {where} ({number(looked.found)}){problem}"
 
 
-def session_lines(listed: Listed, found: Found, width: int) -> list[Line]:
+def session_lines(
+    listed: Sequence[RunningSession], found: Found, width: int
+) -> list[Line]:
     """Each session in two lines, its figures, then model and title; then where was looked."""
     table = [
         Column("id"),
@@ -276,72 +195,51 @@ def session_lines(listed: Listed, found: Found, width: int) -> list[Line]:
         Column("used", right=True),
         Column("of window", right=True),
     ]
-    head, *rows = columns(table, [_row(each) for each in listed.outlines], width)
+    places = found.places[: len(listed)]
+    cells = [_row(place, line) for place, line in zip(places, listed, strict=True)]
+    head, *rows = columns(table, cells, width)
     lines = [head]
-    for row, each in zip(rows, listed.outlines, strict=True):
-        about = " · ".join(filter(None, (each.model, each.title or Path(each.cwd).name)))
+    for row, each in zip(rows, listed, strict=True):
+        about = " · ".join(filter(None, (each.model, each.title or each.project)))
         said = f"not readable: {each.problem}" if each.problem else about
         text = "    " + shortened(printable(said), width - 4)
         lines += [row, (Span(text, "warn" if each.problem else "dim"),)]
-    lines.append(())
-    if listed.more:
-        every = len(listed.outlines) + listed.more
-        lines.append(
-            (Span(f"{number(listed.more)} more; --limit {every} lists all.", "dim"),)
+    below: list[str] = []
+    every = len(found.places)
+    if more := every - len(listed):
+        below.append(f"{number(more)} more; --limit {every} lists all.")
+    if any(not each.is_whole for each in listed):
+        below.append(
+            "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
         )
-    if any(not each.whole for each in listed.outlines):
-        note = "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
+    without: dict[str, None] = dict.fromkeys(looked.format for looked in found.looked)
+    for looked in found.looked:
+        if looked.found or looked.problem:
+            without.pop(looked.format, None)
+            below.append(_place(looked))
+    if without:
+        below.append(f"Also looked for {', '.join(without)}: none found.")
+    lines.append(())
+    for note in below:
         lines += [(Span(line, "dim"),) for line in wrapped(note, width)]
-    return [*lines, *_looked(found, width)]
-
-
-def _looked(found: Found, width: int) -> list[Line]:
-    with_some = [looked for looked in found.looked if looked.found or looked.problem]
-    lines: list[Line] = []
-    for looked in with_some:
-        problem = f", {printable(looked.problem)}" if looked.problem else ""
-        said = f"{looked.format}: {number(looked.found)} in {printable(looked.where)}{problem}"
-        lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
-    named = {looked.format for looked in with_some}
-    none = [
-        name
-        for name in dict.fromkeys(looked.format for looked in found.looked)
-        if name not in named
-    ]
-    if none:
-        said = f"Also looked for {', '.join(none)}: none found."
-        lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
     return lines
 
 
-def _row(each: Outline) -> list[str]:
-    reading = each.reading
-    used = share = ""
-    if reading is not None:
-        used = ("" if each.whole else "~") + number(reading.used.tokens)
-        window = reading.window.tokens
-        share = (
-            "unknown"
-            if window is None
-            else f"{percent(reading.used.tokens, window)} of {shorter(window)}"
-        )
-    return [
-        short_id(each.place),
-        f"{when(each.place.modified):%Y-%m-%d %H:%M}",
-        _program(each),
-        "" if each.problem else number(each.calls) + ("" if each.whole else "+"),
-        size(each.size_bytes),
-        used,
-        share,
-    ]
-
-
-def _program(each: Outline) -> str:
-    """The program that wrote the session; of one that the proxy has metered, the program behind the proxy."""
-    if each.place.path.name != PROXY_FILE:
-        return each.place.format
-    name = name_and_version(each.program)[0]
-    return f"{name or each.place.format} (proxy)"
+def _row(place: FoundSession, each: RunningSession) -> list[str]:
+    used = share = calls = ""
+    if each.reading is not None:
+        tokens, window = each.reading.used.tokens, each.reading.window.tokens
+        used = ("" if each.is_whole else "~") + number(tokens)
+        share = "unknown"
+        if window is not None:
+            share = f"{percent(tokens, window)} of {shorter(window)}"
+    if not each.problem:
+        calls = number(each.calls) + ("" if each.is_whole else "+")
+    program = each.format
+    if each.is_proxied:  # the program behind the proxy
+        program = f"{name_and_version(each.program)[0] or program} (proxy)"
+    modified = f"{when(place.modified):%Y-%m-%d %H:%M}"
+    return [short_id(place), modified, program, calls, size(each.size_bytes), used, share]
 
 
 def when(modified: float) -> datetime:
@@ -365,34 +263,35 @@ def shorter(tokens: int) -> str:
     return f"{tokens // 1_000}k" if tokens % 1_000 == 0 else number(tokens)
 
 
-def as_json(listed: Listed, found: Found) -> bytes:
+def as_json(listed: Sequence[RunningSession], found: Found) -> bytes:
     """The list as one JSON object: ``sessions``, ``more`` and ``looked``."""
+    lines = zip(found.places, listed, strict=False)
     return msgspec.json.encode(
         {
-            "sessions": [_as_dict(each) for each in listed.outlines],
-            "more": listed.more,
+            "sessions": [_as_dict(place, line) for place, line in lines],
+            "more": len(found.places) - len(listed),
             "looked": [looked._asdict() for looked in found.looked],
         }
     )
 
 
-def _as_dict(each: Outline) -> dict[str, object]:
-    reading = each.reading
+def _as_dict(place: FoundSession, line: RunningSession) -> dict[str, object]:
+    reading = line.reading
     return {
-        "id": each.place.id,
-        "path": str(each.place.path),
-        "session": each.place.session,
-        "format": each.place.format,
-        "program": each.program,
-        "title": each.title,
-        "cwd": each.cwd,
-        "model": each.model,
-        "modified": each.place.modified,
-        "size_bytes": each.size_bytes,
-        "read_whole": each.whole,
-        "calls": each.calls,
-        "used": None if reading is None else reading.used,
-        "window": None if reading is None else reading.window,
-        "compaction_point": None if reading is None else reading.threshold,
-        "problem": each.problem,
+        "id": place.id,
+        "path": str(place.path),
+        "session": place.session,
+        "format": place.format,
+        "program": line.program,
+        "title": line.title,
+        "cwd": line.cwd,
+        "model": line.model,
+        "modified": place.modified,
+        "size_bytes": line.size_bytes,
+        "read_whole": line.is_whole,
+        "calls": line.calls,
+        "used": reading and reading.used,
+        "window": reading and reading.window,
+        "compaction_point": reading and reading.threshold,
+        "problem": line.problem,
     }

@@ -36,6 +36,9 @@ ROWS_SHOWN = 8
 """Children of a row that get a line of their own, unless every row is asked for."""
 
 
+INDENT = " " * 4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
     """One line of a table before it is aligned.
@@ -110,6 +113,18 @@ def _row(
     )
 
 
+def _dim(name: str, tokens: int, whole: int, note: str) -> Cells:
+    """A line below another, of tokens that are no row."""
+    return Cells(
+        name=name,
+        tokens=number(tokens),
+        share=percent(tokens, whole),
+        note=(note,),
+        style="dim",
+        name_style="dim",
+    )
+
+
 def source_of(row: Row, above: Row | None = None) -> str:
     """Where a row's number comes from, and its interval: ``estimated ± 91``, ``estimated, 14 to 286``.
 
@@ -127,50 +142,39 @@ def source_of(row: Row, above: Row | None = None) -> str:
 
 def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cells]:
     """Sub-rows, largest first, *unattributed* last. Single tools stand in the note unless every row is asked for."""
-    shown = sorted(
-        (child for child in row.children if child.tokens or every),
-        key=lambda child: (child.name == "Unattributed", -child.tokens),
-    )
-    if (
-        not every
-        and row.name.startswith("Tools")
-        and not any(child.children for child in shown)
-    ):
+    shown = [child for child in row.children if child.tokens or every]
+    shown.sort(key=lambda child: (child.name == "Unattributed", -child.tokens))
+    is_tools = row.name.startswith("Tools")
+    if is_tools and not every and not any(child.children for child in shown):
         return
-    hidden = [] if every or len(shown) <= ROWS_SHOWN else shown[ROWS_SHOWN - 1 :]
-    for child in shown[: len(shown) - len(hidden)]:
+    hidden: list[Row] = []
+    if len(shown) > ROWS_SHOWN and not every:
+        shown, hidden = shown[: ROWS_SHOWN - 1], shown[ROWS_SHOWN - 1 :]
+    for child in shown:
         yield _row(child, whole, depth=depth, above=row)
         if every:
             yield from _children(child, whole, depth + 1, every=True)
     if hidden:
         tokens = sum(child.tokens for child in hidden)
-        yield Cells(
-            name="  " * depth + f"{len(hidden)} more",
-            tokens=number(tokens),
-            share=percent(tokens, whole),
-            note=("--rows lists them",),
-            style="dim",
-            name_style="dim",
-        )
+        name = "  " * depth + f"{len(hidden)} more"
+        yield _dim(name, tokens, whole, "--rows lists them")
 
 
 def _largest(row: Row, items: Sequence[PartEstimate]) -> tuple[str, ...]:
     """The largest things inside a row: single items of the messages where they are known, else its children."""
-    if not row.tokens:
-        return ()
-    if row.name == "Messages":
-        own = [item for item in items if item.tokens and item.row != SUMMARY]
-        named = [
-            f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in own
-        ]
-    else:
-        children = sorted(
-            (child for child in row.children if child.tokens),
-            key=lambda child: -child.tokens,
-        )
-        named = [f"{printable(child.name)} {number(child.tokens)}" for child in children]
-    named = named[:LARGEST_NAMED]
-    return (LARGEST + named[0], *named[1:]) if named else ()
+    named: list[str] = []
+    if row.tokens and row.name == "Messages":
+        for item in items:
+            if item.tokens and item.row != SUMMARY:
+                what = f"#{item.position} {what_of(item)}"
+                named.append(f"{what} {number(item.tokens)}")
+    elif row.tokens:
+        for child in sorted(row.children, key=lambda child: -child.tokens):
+            if child.tokens:
+                named.append(f"{printable(child.name)} {number(child.tokens)}")
+    if named:
+        named[0] = LARGEST + named[0]
+    return tuple(named[:LARGEST_NAMED])
 
 
 def what_of(item: PartEstimate) -> str:
@@ -202,66 +206,48 @@ def basis_terms(basis: Basis) -> tuple[str, ...]:
 
 def _free(reading: Reading, whole: int) -> Iterable[Cells]:
     """Free, and what of it lies before and after the compaction threshold."""
-    if reading.free is None:
+    free = reading.free
+    if free is None:
         return
     kept = f"after {number(reading.reserve)} kept for the answer"
-    if reading.free < 0:
-        over = f"over by {number(-reading.free)} {kept}"
-        yield Cells(
-            name="Free",
-            tokens="0",
-            share="0 %",
-            note=(over,),
-            name_style="strong",
-            style="bad",
-        )
-        return
+    note = (kept,) if reading.reserve else ()
+    if free < 0:
+        note = (f"over by {number(-free)} {kept}",)
     yield Cells(
         name="Free",
-        tokens=number(reading.free),
-        share=percent(reading.free, whole),
-        note=(kept,) if reading.reserve else (),
+        tokens=number(max(0, free)),
+        share=percent(max(0, free), whole),
+        note=note,
         name_style="strong",
+        style="bad" if free < 0 else "",
     )
-    limit, point, until = (
-        reading.input_limit,
-        reading.compaction_point,
-        reading.until_compaction,
-    )
-    if limit is None or point is None or until is None:
+    limit, point = reading.input_limit, reading.compaction_point
+    until = reading.until_compaction
+    if free < 0 or limit is None or point is None or until is None:
         return
-    end = (
-        "the interval's upper end, " if reading.proven_high > reading.used.tokens else ""
-    )
+    end = ""
+    if reading.proven_high > reading.used.tokens:
+        end = "the interval's upper end, "
     from_end = f"from {end}{number(reading.proven_high)}"
-    beyond = min(limit - point, reading.free)
-    is_known = bool(reading.threshold.by)
-    parts = [("until compaction", until, from_end)]
-    if is_known:
-        to_limit = f"from {number(point)} to {number(limit)}"
-        parts.append(("auto-compact buffer", beyond, to_limit))
+    if not reading.threshold.by:
+        parts = [("  until Ullage would compact", until, from_end)]
     else:
-        parts = [("until Ullage would compact", until, from_end)]
-    for name, tokens, note in parts:
+        to_limit = f"from {number(point)} to {number(limit)}"
+        parts = [
+            ("  until compaction", until, from_end),
+            ("  auto-compact buffer", min(limit - point, free), to_limit),
+        ]
+    for name, tokens, from_to in parts:
         if tokens > 0:
-            share = percent(tokens, whole)
-            yield Cells(
-                name=f"  {name}",
-                tokens=number(tokens),
-                share=share,
-                note=(note,),
-                style="dim",
-                name_style="dim",
-            )
+            yield _dim(name, tokens, whole, from_to)
 
 
 def aligned(table: Sequence[Cells], width: int) -> list[Line]:
     """The table with its columns aligned; a note that does not fit beside its row stands under it."""
-    tokens, share, source = (
+    tokens, share, source, widest = (
         max((cells(getattr(row, column)) for row in table), default=0)
-        for column in ("tokens", "share", "source")
+        for column in ("tokens", "share", "source", "name")
     )
-    widest = max((cells(row.name) for row in table), default=0)
     name = min(widest, max(16, width - tokens - share - source - 6))
     lines: list[Line] = []
     for row in table:
@@ -269,33 +255,28 @@ def aligned(table: Sequence[Cells], width: int) -> list[Line]:
             Span(padded(shortened(row.name, name), name), row.name_style or row.style),
             Span("  " + padded(row.tokens, tokens, right=True), row.style or "number"),
         ]
-        start = name + tokens + 2
         if share:
             spans.append(Span("  " + padded(row.share, share, right=True), "dim"))
-            start += share + 2
         if row.source:
             spans.append(Span("  " + padded(row.source, source), "dim"))
-            start += source + 2
-        lines += _noted(spans, start + 2, row, width)
+        lines += _noted(spans, row, width)
     return lines
 
 
-def _noted(spans: list[Span], start: int, row: Cells, width: int) -> list[Line]:
+def _noted(spans: list[Span], row: Cells, width: int) -> list[Line]:
     """The row with its note: beside it where it fits (shrunk, if it may be), else wrapped under it."""
     style = "bad" if row.style == "bad" else "dim"
     pieces = list(row.note)
+    room = width - sum(cells(span.text) for span in spans) - 2
     while pieces:
         note = row.joint.join(pieces)
-        if start + cells(note) <= width:
+        if cells(note) <= room:
             return [(*spans, Span("  " + note, style))]
         if not row.note_may_shrink:
             break
         pieces.pop()
     if not pieces:
         return [tuple(spans)]
-    indent = " " * 4
     items = [(Span(piece, style),) for piece in pieces]
-    return [
-        tuple(spans),
-        *flowed(items, width, separator=row.joint, first=indent, indent=indent),
-    ]
+    below = flowed(items, width, separator=row.joint, first=INDENT, indent=INDENT)
+    return [tuple(spans), *below]

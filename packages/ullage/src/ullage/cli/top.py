@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
-from ullage.cli.follow import ticks
-from ullage.cli.full_screen import CLOSED, FullScreen, can_draw
+from ullage.cli.full_screen import CLOSED, RESIZED, FullScreen, can_draw
 from ullage.cli.meters import client_settings, stored_calibration
 from ullage.cli.overhead import usable_overhead
 from ullage.cli.screen import Screen, progress
@@ -24,13 +24,12 @@ from ullage.watching.running import (
     PATIENCE_S,
     Running,
     RunningList,
-    RunningSession,
 )
 
 QUICKLY_S: Final = 0.4
 """How long a look reads, once the first picture is there: no key waits longer."""
 
-CONTENT: Final = ("title", "cwd", "path")
+CONTENT: Final = ("title", "cwd", "path", "project")
 """What a line has of a person's own words and names."""
 
 
@@ -38,15 +37,15 @@ def top(options: argparse.Namespace) -> int:
     """Show the list until q or Ctrl-C; once on a pipe and with ``--once``. Gives the exit code."""
     sessions = new_list()
     screen = Screen(sys.stdout)
-    try:
-        if options.json:
+    is_drawn = not (options.json or options.once) and can_draw(screen)
+    with suppress(KeyboardInterrupt):
+        if is_drawn:
+            with FullScreen(screen) as full:
+                TopScreen(sessions, options, full).run()
+        elif options.json:
             _print_json(sessions, options)
-        elif options.once or not can_draw(screen):
-            _print_once(sessions, options, screen)
         else:
-            _show(sessions, options, screen)
-    except KeyboardInterrupt:
-        return 0
+            _print_once(sessions, options, screen)
     return 0
 
 
@@ -79,53 +78,33 @@ def _print_once(
 def _print_json(sessions: RunningList, options: argparse.Namespace) -> None:
     """An object for each look, as a line."""
     patience_s = FOREVER_S if options.once else PATIENCE_S
-    _write(sessions.look(_since(options), patience_s=patience_s), options)
-    if options.once:
-        return
-    for _ in ticks(options.interval):
-        _write(sessions.look(_since(options)), options)
-
-
-def _write(running: Running, options: argparse.Namespace) -> None:
-    whole = as_json(running, options.sort, with_content=not options.no_content)
-    sys.stdout.write(json_text(whole) + "\n")
-    sys.stdout.flush()
+    while True:
+        running = sessions.look(_since(options), patience_s=patience_s)
+        whole = as_json(running, options.sort, with_content=not options.no_content)
+        print(json_text(whole), flush=True)
+        if options.once:
+            return
+        time.sleep(options.interval)
 
 
 def as_json(running: Running, sort: str, *, with_content: bool) -> bytes:
     """The list as one JSON object."""
     whole: dict[str, Any] = msgspec.to_builtins(running)
-    lines: list[dict[str, Any]] = []
+    whole["sessions"] = lines = []
     for session in in_order(running.sessions, sort):
         line: dict[str, Any] = msgspec.to_builtins(session)
         line["project"] = session.project
         if not with_content:
-            _hide_content(line, session)
+            line |= dict.fromkeys(CONTENT, "")
+            line["problem"] = "not readable" if session.problem else ""
         lines.append(line)
-    whole["sessions"] = lines
     if not with_content:
         whole["problems"] = len(running.problems)
     return msgspec.json.encode(whole)
 
 
-def _hide_content(line: dict[str, Any], session: RunningSession) -> None:
-    for name in (*CONTENT, "project"):
-        line[name] = ""
-    if session.problem:
-        line["problem"] = "not readable"
-
-
 def _since(options: argparse.Namespace) -> float | None:
     return None if options.all else options.since
-
-
-# -- on a terminal --
-
-
-def _show(sessions: RunningList, options: argparse.Namespace, screen: Screen) -> None:
-    with FullScreen(screen) as full:
-        top_screen = TopScreen(sessions, options, full)
-        top_screen.run()
 
 
 class TopScreen:
@@ -149,25 +128,15 @@ class TopScreen:
                 _since(self._options), patience_s=patience_s
             )
             patience_s = QUICKLY_S
-            pause_s = self._options.interval
-            if self._running.unread:
-                pause_s = 0.0
-            if not self._wait(pause_s):
-                return
-
-    def _wait(self, pause_s: float) -> bool:
-        """Draw, and do what keys say until the next look; False to end."""
-        self._draw()
-        until = time.monotonic() + pause_s
-        while True:
-            left = max(0.0, until - time.monotonic())
-            key = self._full.key(left)
-            if key == "":
-                return True
-            if key in ("q", "Q", CLOSED):
-                return False
-            self._press(key)
-            self._draw()
+            pause_s = 0.0 if self._running.unread else self._options.interval
+            until = time.monotonic() + pause_s
+            key = RESIZED
+            while key:
+                self._draw()
+                key = self._full.key(max(0.0, until - time.monotonic()))
+                if key in ("q", "Q", CLOSED):
+                    return
+                self._press(key)
 
     def _press(self, key: str) -> None:
         page = max(1, self._full.size.lines - 6)

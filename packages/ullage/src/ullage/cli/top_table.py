@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.cli.sessions import ID_LENGTH
+from ullage.cli.usage_drawing import compact
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import spelled
 from ullage.display.glyphs import Glyphs
@@ -17,7 +18,6 @@ from ullage.display.text import (
     counted,
     number,
     padded,
-    plain,
     printable,
     shortened,
     wrapped,
@@ -67,9 +67,6 @@ COLUMNS: Final = (
 SHRINKING: Final = ("gauge", "model", "project", "program")
 """Columns that become narrower before one is left out, in this order."""
 
-Cell = Span
-"""The text of a cell, and its style."""
-
 
 class TopView(NamedTuple):
     """What is drawn of a list, and how. ``height`` is how many lines there are; 0 for as many as are needed."""
@@ -104,21 +101,17 @@ def top_lines(running: Running, view: TopView) -> list[Line]:
 
 def in_order(sessions: Sequence[RunningSession], sort: str) -> list[RunningSession]:
     """The sessions, the most active, fullest or dearest first; those of which that is unknown last."""
-    if sort == "fullness":
-        return sorted(sessions, key=_fullness, reverse=True)
-    if sort == "cost":
-        return sorted(sessions, key=_cost, reverse=True)
-    return list(sessions)
 
+    def fullness(session: RunningSession) -> float:
+        share = session.reading and session.reading.share
+        return -1.0 if share is None else share
 
-def _fullness(session: RunningSession) -> float:
-    if session.reading is None or session.reading.share is None:
-        return -1.0
-    return session.reading.share
+    def cost(session: RunningSession) -> float:
+        return session.today.money.usd
 
-
-def _cost(session: RunningSession) -> float:
-    return session.today.money.usd
+    if sort == "activity":
+        return list(sessions)
+    return sorted(sessions, key=fullness if sort == "fullness" else cost, reverse=True)
 
 
 # -- around the table --
@@ -126,9 +119,7 @@ def _cost(session: RunningSession) -> float:
 
 def _title(running: Running, view: TopView) -> Line:
     sessions = running.sessions
-    active = 0
-    for session in sessions:
-        active += not _is_idle(session, running.at)
+    active = sum(not _is_idle(session, running.at) for session in sessions)
     said = f"  {counted(len(sessions), 'session')}, {number(active)} active"
     if running.unread:
         read = len(sessions) - running.unread
@@ -140,51 +131,34 @@ def _title(running: Running, view: TopView) -> Line:
 
 def _below(running: Running, view: TopView) -> list[Line]:
     """The sums, what marks mean that are shown, places that can't be searched, and the keys."""
-    money = _money(running.today, is_whole=_is_whole(running))
-    tokens = f"{short_number(running.today.tokens)} tokens"
-    total: Line = (
-        Span("Today  ", "strong"),
-        Span(money, "strong"),
-        Span(" at list prices · "),
-        Span(tokens, "strong"),
-    )
-    lines: list[Line] = [(), total]
-    marks = _marks(running)
-    if marks:
-        lines.append((Span(" · ".join(marks), "dim"),))
-    for problem in running.problems:
-        lines += _problem_lines(printable(problem), view)
-    if view.has_keys:
-        keys = "q quit · s sort · arrows scroll"
-        lines.append((Span(keys, "dim"),))
-    return lines
-
-
-def _problem_lines(problem: str, view: TopView) -> list[Line]:
-    """A place that can't be searched: in full, but on a screen in one line, since sessions need the others."""
-    said = [problem]
-    if not view.height:
-        said = wrapped(problem, view.width)
-    return [(Span(each, "warn"),) for each in said]
-
-
-def _marks(running: Running) -> list[str]:
     sessions = running.sessions
+    is_whole = not running.unread and all(session.is_whole for session in sessions)
+    lines: list[Line] = [
+        (),
+        (
+            Span(f"Today  {_money(running.today, is_whole=is_whole)}", "strong"),
+            Span(" at list prices · "),
+            Span(f"{compact(running.today.tokens)} tokens", "strong"),
+        ),
+    ]
     marks: list[str] = []
     if any(session.reading and not session.is_whole for session in sessions):
         marks.append("~ of a large log only the two ends were read")
-    money = [_money(each.today, is_whole=each.is_whole) for each in sessions]
-    if any(said.endswith("+") for said in money):
+    money = "".join(_money(each.today, is_whole=each.is_whole) for each in sessions)
+    if "+" in money:
         marks.append("+ at least")
     if "?" in money:
         marks.append("? price unknown")
-    return marks
-
-
-def _is_whole(running: Running) -> bool:
-    if running.unread:
-        return False
-    return all(session.is_whole for session in running.sessions)
+    if marks:
+        lines.append((Span(" · ".join(marks), "dim"),))
+    for problem in running.problems:
+        said = printable(problem)
+        # on a screen in one line, since sessions need the others
+        rows = [said] if view.height else wrapped(said, view.width)
+        lines += [(Span(each, "warn"),) for each in rows]
+    if view.has_keys:
+        lines.append((Span("q quit · s sort · arrows scroll", "dim"),))
+    return lines
 
 
 # -- the table --
@@ -196,22 +170,18 @@ def _table(sessions: Sequence[RunningSession], at: float, view: TopView) -> list
         return [(), (Span(text, "dim"),)]
     rows = [_cells(session, at, view) for session in sessions]
     widths = _widths(rows, view.width)
-    shown = [column for column in COLUMNS if column.name in widths]
     head: list[Span] = []
-    for column in shown:
-        text = _aligned(column, column.heading, widths[column.name])
-        head += [Span(text, "dim"), Span(" " * GAP)]
+    for column in COLUMNS:
+        if column.name in widths:
+            text = _aligned(column, column.heading, widths[column.name])
+            head += [Span(text, "dim"), Span(" " * GAP)]
     lines: list[Line] = [tuple(head[:-1])]
     for session, row in zip(sessions, rows, strict=True):
-        is_dim = _is_idle(session, at)
-        if session.problem or session.reading is None:
-            lines.append(_told(session, row, widths, view))
-        else:
-            lines.append(_row(session, row, widths, view, is_dim=is_dim))
+        lines.append(_row(session, row, widths, view, is_dim=_is_idle(session, at)))
     return lines
 
 
-def _cells(session: RunningSession, at: float, view: TopView) -> dict[str, Cell]:
+def _cells(session: RunningSession, at: float, view: TopView) -> dict[str, Span]:
     """What stands in each column, but the gauge."""
     reading = session.reading
     name = name_and_version(session.program)[0]
@@ -223,22 +193,22 @@ def _cells(session: RunningSession, at: float, view: TopView) -> dict[str, Cell]
     if session.subagents:
         project += f" +{session.subagents}"
     found = {
-        "program": Cell(name),
-        "project": Cell(project, "strong"),
-        "model": Cell(session.model),
-        "gauge": Cell(""),
-        "next": Cell(""),
-        "room": Cell(""),
-        "change": Cell(""),
-        "today": Cell(_money(session.today, is_whole=session.is_whole)),
-        "active": Cell(_age(session, at)),
+        "program": Span(name),
+        "project": Span(project, "strong"),
+        "model": Span(session.model),
+        "gauge": Span(""),
+        "next": Span(""),
+        "room": Span(""),
+        "change": Span(""),
+        "today": Span(_money(session.today, is_whole=session.is_whole)),
+        "active": Span(_age(session, at)),
     }
     if reading is not None:
         mark = "" if session.is_whole else "~"
-        found["next"] = Cell(mark + _amount(reading.used), _warning(reading))
+        found["next"] = Span(mark + _amount(reading.used), _warning(reading))
         found["room"] = _room(reading)
     if session.grown:
-        found["change"] = Cell(f"{session.grown:+,}")
+        found["change"] = Span(f"{session.grown:+,}")
     return found
 
 
@@ -256,17 +226,17 @@ def _warning(reading: Reading) -> str:
     return "warn" if reading.should_compact() else ""
 
 
-def _room(reading: Reading) -> Cell:
+def _room(reading: Reading) -> Span:
     """Tokens to the compaction of the program that wrote the session; ``?`` where that is not known."""
     until = reading.until_compaction
     if until is None or not reading.threshold.by:
-        return Cell("?")
+        return Span("?")
     if until <= 0:
-        return Cell("due", "warn")
-    return Cell(number(until))
+        return Span("due", "warn")
+    return Span(number(until))
 
 
-def _widths(rows: Sequence[dict[str, Cell]], width: int) -> dict[str, int]:
+def _widths(rows: Sequence[dict[str, Span]], width: int) -> dict[str, int]:
     """The columns that fit, and how wide each is."""
     widths: dict[str, int] = {}
     for column in COLUMNS:
@@ -302,59 +272,33 @@ def _aligned(column: TopColumn, text: str, width: int) -> str:
 
 def _row(
     session: RunningSession,
-    row: dict[str, Cell],
+    row: dict[str, Span],
     widths: dict[str, int],
     view: TopView,
     *,
     is_dim: bool,
 ) -> Line:
+    """A session; of one without numbers, which it is and why."""
+    is_read = session.reading is not None and not session.problem
     spans: list[Span] = []
-    for column in COLUMNS:
+    for column in COLUMNS if is_read else COLUMNS[:2]:
         width = widths.get(column.name, 0)
         if not width:
             continue
-        if column.name == "gauge":
-            spans += _gauge(session.reading, width, view.glyphs, is_dim=is_dim)
-        else:
-            cell = row[column.name]
-            style = "dim" if is_dim else cell.style
-            spans.append(Span(_aligned(column, cell.text, width), style))
-        spans.append(Span(" " * GAP))
-    return tuple(spans[:-1])
-
-
-def _gauge(
-    reading: Reading | None, width: int, glyphs: Glyphs, *, is_dim: bool
-) -> list[Span]:
-    bar = gauge(reading, width, glyphs) if reading is not None else ()
-    if not bar:
-        return [Span(padded("?", width), "dim")]
-    if is_dim:
-        return [Span(span.text, "dim") for span in bar]
-    return list(bar)
-
-
-def _told(
-    session: RunningSession,
-    row: dict[str, Cell],
-    widths: dict[str, int],
-    view: TopView,
-) -> Line:
-    """A session without numbers: which it is, and why."""
-    spans: list[Span] = []
-    for column in COLUMNS[:2]:
-        width = widths.get(column.name, 0)
-        if width:
-            text = _aligned(column, row[column.name].text, width)
-            spans.append(Span(text + " " * GAP, "dim"))
-    if session.problem:
-        why = session.problem
-        if not view.with_content:
-            why = why.replace(Path(session.path).name, "The log")
-        spans.append(Span(printable(why), "warn"))
-    else:
-        spans.append(Span(UNREAD, "dim"))
-    return tuple(spans)
+        cell = row[column.name]
+        shown = [Span(_aligned(column, cell.text, width), cell.style)]
+        if column.name == "gauge" and session.reading is not None:
+            bar = gauge(session.reading, width, view.glyphs)
+            shown = list(bar) or [Span(padded("?", width), "dim")]
+        if is_dim or not is_read:
+            shown = [Span(span.text, "dim") for span in shown]
+        spans += [*shown, Span(" " * GAP)]
+    if is_read:
+        return tuple(spans[:-1])
+    why = session.problem
+    if not view.with_content:
+        why = why.replace(Path(session.path).name, "The log")
+    return (*spans, Span(printable(why), "warn") if why else Span(UNREAD, "dim"))
 
 
 def _cut(line: Line, width: int) -> Line:
@@ -403,17 +347,3 @@ def _money(spent: Spent, *, is_whole: bool) -> str:
         said = "<$0.01"
     is_part = money.unpriced > 0 or not is_whole
     return f"{said}+" if is_part else said
-
-
-def short_number(value: int) -> str:
-    """A number as ``812``, ``41.2k`` or ``12.4M``."""
-    if value < 1_000:
-        return str(value)
-    if value < 999_950:
-        return f"{value / 1_000:.1f}k"
-    return f"{value / 1_000_000:.1f}M"
-
-
-def text_of(lines: Sequence[Line]) -> str:
-    """The lines as text, for tests and pictures."""
-    return "\n".join(plain(line) for line in lines)

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import re
-import sys
 from collections import Counter
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import (
-    UTC,
-    date,
-    datetime,
-    time,
-    timedelta,
-    tzinfo,
-)
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -30,15 +16,17 @@ import msgspec
 
 from ullage.cli.drawing import WIDEST
 from ullage.cli.footing import dollars
-from ullage.cli.screen import Screen
+from ullage.cli.screen import Screen, progress
 from ullage.cli.sessions import no_session
-from ullage.cli.usage_drawing import subagents_note, usage_lines
+from ullage.cli.usage_drawing import usage_lines
 from ullage.display.gauge_line import spelled
+from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
     Line,
     Span,
     counted,
     number,
+    percent,
     printable,
     quoted,
     shortened,
@@ -46,14 +34,9 @@ from ullage.display.text import (
 )
 from ullage.errors import InputError
 from ullage.importers.places import Found
-from ullage.meter.distinct_calls import (
-    DistinctCalls,
-    PlacedCall,
-    distinct_calls,
-)
+from ullage.meter.distinct_calls import DistinctCalls, PlacedCall, distinct_calls
 from ullage.meter.spent_calls import CallsOfLog, PriceList
 from ullage.meter.usage_table import (
-    DayOf,
     SpentSum,
     UsageGrouping,
     UsageRow,
@@ -62,22 +45,13 @@ from ullage.meter.usage_table import (
 )
 from ullage.models.catalogue import in_use
 from ullage.similar import did_you_mean
-from ullage.watching.past_calls import (
-    PastCalls,
-    ReadProgress,
-    past_calls,
-)
+from ullage.watching.past_calls import PastCalls, past_calls
 
 DAYS: Final[Mapping[UsageGrouping, int]] = {"week": 56, "month": 365}
 OTHER_DAYS: Final = 14
 """Days that are shown where ``--since`` does not say."""
 
-EARLIEST: Final = datetime(
-    2020,
-    1,
-    1,
-    tzinfo=UTC,
-).timestamp()
+EARLIEST: Final = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 """Calls before any such program was there have a time that is wrong."""
 
 FUTURE_S: Final = 86_400.0
@@ -90,57 +64,9 @@ NAMED: Final = 3
 LONGEST_MODEL: Final = 60
 """Cells of a model's name in a note; a log may hold any text there."""
 
-QUARTER_S: Final = 900
-"""Changes of the local time fall on quarters of an hour."""
-
 
 class BadDate(InputError):
     """A date or a time zone of the command line that can't be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calendar:
-    """The days of a time zone; ``None`` is the zone of this machine."""
-
-    zone: tzinfo | None = None
-
-    def day(self, at: float) -> date:
-        """The day that a moment is in."""
-        return datetime.fromtimestamp(at, self.zone).date()
-
-    def start(self, day: date) -> float:
-        """The first moment of a day, which may have 23 or 25 hours."""
-        return datetime.combine(
-            day,
-            time.min,
-            tzinfo=self.zone,
-        ).timestamp()
-
-    def days(self) -> DayOf:
-        """``day``, which looks each quarter of an hour up once."""
-        known: dict[int, date] = {}
-
-        def day_of(at: float) -> date:
-            quarter = int(at // QUARTER_S)
-            if quarter not in known:
-                known[quarter] = self.day(quarter * QUARTER_S)
-            return known[quarter]
-
-        return day_of
-
-    @property
-    def name(self) -> str:
-        """What the zone is called."""
-        if isinstance(self.zone, ZoneInfo):
-            return self.zone.key
-        return datetime.now().astimezone().tzname() or "local time"
-
-
-class Chosen(NamedTuple):
-    """The calls that are shown, and how many have a time that can't be true."""
-
-    calls: list[PlacedCall]
-    timeless: int
 
 
 class ShownUsage(NamedTuple):
@@ -156,8 +82,17 @@ class ShownUsage(NamedTuple):
 def usage(options: argparse.Namespace) -> int:
     """Print the table; gives the exit code. Raises ``InputError``."""
     now = datetime.now(UTC).timestamp()
-    calendar = Calendar(_zone(options.timezone))
-    today = calendar.day(now)
+    zone = _zone(options.timezone)
+
+    @cache
+    def day_of_quarter(quarter: int) -> date:
+        return datetime.fromtimestamp(900 * quarter, zone).date()
+
+    def day_of(at: float) -> date:
+        """Changes of the local time fall on quarters of an hour."""
+        return day_of_quarter(int(at // 900))
+
+    today = day_of(now)
     until = _date(options.until, today) if options.until else today
     by: UsageGrouping = options.by
     since = until - timedelta(days=DAYS.get(by, OTHER_DAYS) - 1)
@@ -167,55 +102,33 @@ def usage(options: argparse.Namespace) -> int:
         raise BadDate(
             f"--since is {since} and --until {until}: no day is in between. Give an earlier --since."
         )
-    with _progress() as report:
-        past = past_calls(
-            calendar.start(since),
-            program=options.program,
-            report=report,
-        )
+    start = datetime.combine(since, time.min, tzinfo=zone).timestamp()
+    with progress("Reading logs"):
+        past = past_calls(start, program=options.program)
     if not past.logs and not past.unread and not any(each.found for each in past.looked):
         raise no_session(Found((), past.looked))
     if options.program and not past.logs:
         _check_program(options.program, past)
     distinct = distinct_calls(past.logs)
-    days = calendar.days()
-    chosen = _chosen(
-        distinct.calls,
-        options,
-        now,
-    )
+    project = os.path.abspath(options.project) if options.project else ""
     wanted: list[PlacedCall] = []
-    for placed in chosen.calls:
-        if since <= days(placed.call.at) <= until:
+    timeless = 0
+    for placed in distinct.calls:
+        program = placed.log.program.partition(" ")[0]
+        if options.program not in ("", program) or not _is_in(placed.log, project):
+            continue
+        if not EARLIEST <= placed.call.at <= now + FUTURE_S:
+            timeless += 1
+        elif since <= day_of(placed.call.at) <= until:
             wanted.append(placed)
-    table = usage_table(
-        wanted,
-        by,
-        days,
-        PriceList(),
-        _days(
-            since,
-            until,
-            wanted,
-            days,
-        ),
-    )
-    notes = notes_on(
-        table,
-        past,
-        distinct,
-        chosen.timeless,
-    )
-    _show(
-        ShownUsage(
-            table,
-            since,
-            until,
-            calendar.name,
-            notes,
-        ),
-        options,
-    )
+    days: list[date] = []
+    if wanted:  # from the first call's day on: a day without calls is seen as such
+        first = min(day_of(placed.call.at) for placed in wanted)
+        count = min((until - first).days + 1, MOST_DAYS)
+        days = [first + timedelta(days=each) for each in range(count)]
+    table = usage_table(wanted, by, day_of, PriceList(), days)
+    notes = notes_on(table, past, distinct, timeless)
+    _show(ShownUsage(table, since, until, _zone_name(zone), notes), options)
     return 0
 
 
@@ -256,6 +169,7 @@ def _date(
 
 
 def _zone(name: str) -> tzinfo | None:
+    """The time zone of that name; ``None`` is the one of this machine."""
     if not name:
         return None
     try:
@@ -266,22 +180,10 @@ def _zone(name: str) -> tzinfo | None:
         ) from None
 
 
-def _chosen(
-    calls: Sequence[PlacedCall], options: argparse.Namespace, now: float
-) -> Chosen:
-    """The calls of the program and the project that were asked for."""
-    project = os.path.abspath(options.project) if options.project else ""
-    kept: list[PlacedCall] = []
-    timeless = 0
-    for placed in calls:
-        program = placed.log.program.partition(" ")[0]
-        if options.program not in ("", program) or not _is_in(placed.log, project):
-            continue
-        if EARLIEST <= placed.call.at <= now + FUTURE_S:
-            kept.append(placed)
-        else:
-            timeless += 1
-    return Chosen(kept, timeless)
+def _zone_name(zone: tzinfo | None) -> str:
+    if isinstance(zone, ZoneInfo):
+        return zone.key
+    return datetime.now().astimezone().tzname() or "local time"
 
 
 def _is_in(
@@ -291,43 +193,6 @@ def _is_in(
     """Whether the log is of the directory, or of one below it."""
     own = os.path.normpath(log.project) if log.project else ""
     return not project or own == project or own.startswith(project.rstrip("/") + "/")
-
-
-def _days(
-    since: date, until: date, calls: Sequence[PlacedCall], day_of: DayOf
-) -> list[date]:
-    """The days that have a row, from the first call's on: one without calls is seen as such."""
-    if not calls:
-        return []
-    first = min(day_of(placed.call.at) for placed in calls)
-    start = max(since, first)
-    number_of_days = min((until - start).days + 1, MOST_DAYS)
-    return [start + timedelta(days=each) for each in range(number_of_days)]
-
-
-@contextmanager
-def _progress() -> Iterator[ReadProgress]:
-    """Says on a terminal how many logs were read, once this takes long."""
-    stream = sys.stderr
-    is_seen = stream.isatty()
-    started = datetime.now(UTC)
-    drawn = ""
-
-    def report(
-        done: int,
-        all_: int,
-    ) -> None:
-        nonlocal drawn
-        waited = (datetime.now(UTC) - started).total_seconds()
-        if is_seen and waited > 1.0:
-            drawn = f"Reading logs: {done:,} of {all_:,}, {waited:.0f} s"
-            stream.write(f"\r{drawn}")
-            stream.flush()
-
-    yield report
-    if drawn:
-        stream.write("\r" + " " * len(drawn) + "\r")
-        stream.flush()
 
 
 # -- notes --
@@ -340,63 +205,53 @@ def notes_on(
     total = table.total
     notes: list[str] = []
     if total.subagents.calls:
-        notes.append(subagents_note(total))
+        said = (
+            f"Subagents: {percent(total.subagents.total, total.all.total)} of all tokens"
+        )
+        if total.all.usd:
+            said += f", {percent(total.subagents.usd, total.all.usd)} of the cost"
+        notes.append(f"{said}.")
     if total.all.cut:
         of = counted(total.all.cut, "call")
         notes.append(
             f"Of {of} the log has only the first tokens of the output: more was spent."
         )
     notes += _money_notes(total.all)
-    if distinct.also_proxied:
-        calls = counted(
-            distinct.also_proxied,
-            "call is",
-            "calls are",
-        )
-        notes.append(f"{calls} in a log and in the proxy's database: counted once.")
-    if distinct.copies:
-        copies = counted(
-            distinct.copies,
-            "copy",
-            "copies",
-        )
-        notes.append(f"{copies} of calls, in resumed or forked sessions: not counted.")
     unreported = sum(log.unreported for log in past.logs)
-    if unreported:
-        calls = counted(
-            unreported,
-            "call has",
-            "calls have",
-        )
-        notes.append(f"{calls} no usage in the log: not counted.")
     implausible = sum(log.implausible for log in past.logs)
-    if implausible:
-        where = counted(implausible, "call")
-        notes.append(f"Counts that can't be true, in {where}: left out of the sums.")
-    if timeless:
-        calls = counted(
-            timeless,
-            "call has",
-            "calls have",
-        )
-        notes.append(f"{calls} no time, or one that can't be true: not counted.")
     skipped = sum(log.skipped for log in past.logs)
-    if skipped:
-        notes.append(f"{counted(skipped, 'line')} of logs could not be read: left out.")
-    notes.append(_sources(past))
-    return notes + _unread_notes(past)
-
-
-def _sources(past: PastCalls) -> str:
-    """Which programs' logs were read: what is missing here is not in the sums."""
+    for count, text in (
+        (
+            distinct.also_proxied,
+            f"{counted(distinct.also_proxied, 'call is', 'calls are')} in a log and in the proxy's database: "
+            "counted once.",
+        ),
+        (
+            distinct.copies,
+            f"{counted(distinct.copies, 'copy', 'copies')} of calls, in resumed or forked sessions: not counted.",
+        ),
+        (
+            unreported,
+            f"{counted(unreported, 'call has', 'calls have')} no usage in the log: not counted.",
+        ),
+        (
+            implausible,
+            f"Counts that can't be true, in {counted(implausible, 'call')}: left out of the sums.",
+        ),
+        (
+            timeless,
+            f"{counted(timeless, 'call has', 'calls have')} no time, or one that can't be true: not counted.",
+        ),
+        (skipped, f"{counted(skipped, 'line')} of logs could not be read: left out."),
+    ):
+        if count:
+            notes.append(text)
     numbers: Counter[str] = Counter()
     for log in past.logs:
-        program = log.program.partition(" ")[0]
-        if log.is_proxied:
-            program = "proxy"
-        numbers[program] += 1
+        numbers["proxy" if log.is_proxied else log.program.partition(" ")[0]] += 1
     read = [f"{name} {number(each)}" for name, each in numbers.most_common()]
-    return f"Logs read: {', '.join(read) or 'none'}."
+    notes.append(f"Logs read: {', '.join(read) or 'none'}.")
+    return notes + _unread_notes(past)
 
 
 def _money_notes(sums: SpentSum) -> list[str]:
@@ -437,32 +292,16 @@ def _unread_notes(past: PastCalls) -> list[str]:
 # -- output --
 
 
-def _show(
-    shown: ShownUsage,
-    options: argparse.Namespace,
-) -> None:
+def _show(shown: ShownUsage, options: argparse.Namespace) -> None:
     screen = Screen()
     if options.json:
         screen.show_json(as_json(shown))
-    elif options.csv:
-        _show_csv(shown)
     else:
-        width = min(screen.width, WIDEST)
-        lines: list[Line] = []
-        for line in drawn(
-            shown,
-            width,
-            screen,
-        ):
-            lines.append(spelled(line, screen.glyphs))
-        screen.show(lines)
+        lines = drawn(shown, min(screen.width, WIDEST), screen.glyphs)
+        screen.show(spelled(line, screen.glyphs) for line in lines)
 
 
-def drawn(
-    shown: ShownUsage,
-    width: int,
-    screen: Screen,
-) -> list[Line]:
+def drawn(shown: ShownUsage, width: int, glyphs: Glyphs) -> list[Line]:
     """Heading, table and notes."""
     period = f"{shown.since} to {shown.until}"
     lines: list[Line] = [
@@ -470,12 +309,7 @@ def drawn(
         (),
     ]
     if shown.table.total.all.calls:
-        lines += usage_lines(
-            shown.table,
-            width,
-            screen.glyphs,
-            os.environ.get("HOME", ""),
-        )
+        lines += usage_lines(shown.table, width, glyphs, os.environ.get("HOME", ""))
     else:
         lines.append(
             (Span("No such calls in this time. --since 90d looks further back."),)
@@ -483,8 +317,7 @@ def drawn(
     lines.append(())
     for note in shown.notes:
         style = "warn" if note.startswith(("Price", "Not read")) else "dim"
-        for line in wrapped(note, width):
-            lines.append((Span(line, style),))
+        lines += [(Span(line, style),) for line in wrapped(note, width)]
     return lines
 
 
@@ -524,24 +357,3 @@ def _sums_json(sums: SpentSum) -> dict[str, object]:
     found["usd_as_logged"] = round(sums.logged_usd, 6)
     found["unpriced"] = dict(sums.unpriced)
     return found
-
-
-def _show_csv(shown: ShownUsage) -> None:
-    """A line for each row and kind; the cost is empty where no price is known."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    names = [shown.table.by, "whose", "calls", *_KINDS, "usd", "unpriced_calls"]
-    writer.writerow(names)
-    for row in shown.table.rows:
-        for whose, sums in (("all", row.all), ("subagents", row.subagents)):
-            cells: list[object] = [_safe_cell(row.key), whose, sums.calls]
-            for kind in _KINDS:
-                cells.append(getattr(sums, kind))
-            cells.append(f"{sums.usd:.6f}" if sums.has_price else "")
-            cells.append(sum(sums.unpriced.values()))
-            writer.writerow(cells)
-
-
-def _safe_cell(text: str) -> str:
-    """A name from a log must not become a formula of a spreadsheet."""
-    name = printable(text)
-    return f"'{name}" if name.startswith(("=", "+", "-", "@")) else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import dollars
+from ullage.cli.footing import SMALLEST_USD, dollars
 from ullage.cli.sessions import ID_LENGTH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
@@ -13,7 +13,6 @@ from ullage.display.text import (
     Span,
     cells,
     padded,
-    percent,
     printable,
     shortened,
 )
@@ -32,17 +31,7 @@ LONGEST_BAR: Final = 24
 LONGEST_LABEL: Final = 34
 GAP: Final = "  "
 
-SMALLEST_USD: Final = 0.0001
-"""What is less is only said to be so."""
-
 _UNITS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-class UsageColumn(NamedTuple):
-    """A heading, and the figure under it."""
-
-    heading: str
-    figure: str
 
 
 def compact(tokens: int) -> str:
@@ -72,107 +61,65 @@ def cost_of_row(sums: SpentSum) -> str:
     return f"{dollars(sums.usd)}{more}"
 
 
-def figures(
-    sums: SpentSum,
-    width: int,
-) -> list[UsageColumn]:
-    """The columns that a display of this width has room for."""
-    shown: list[UsageColumn] = []
+def figures(sums: SpentSum, width: int) -> dict[str, str]:
+    """The columns that a display of this width has room for, by their headings."""
+    cached = sums.cache_write + sums.cache_read
+    shown: dict[str, str] = {}
+    if width >= MEDIUM:
+        shown["Input"] = compact(sums.input)
     if width >= WIDE:
-        shown.append(UsageColumn("Input", compact(sums.input)))
-        shown.append(UsageColumn("Cache write", compact(sums.cache_write)))
-        shown.append(UsageColumn("Cache read", compact(sums.cache_read)))
-        shown.append(UsageColumn("Output", compact(sums.output)))
-        shown.append(UsageColumn("Reasoning", compact(sums.reasoning)))
+        shown["Cache write"] = compact(sums.cache_write)
+        shown["Cache read"] = compact(sums.cache_read)
     elif width >= MEDIUM:
-        cached = sums.cache_write + sums.cache_read
-        shown.append(UsageColumn("Input", compact(sums.input)))
-        shown.append(UsageColumn("Cache", compact(cached)))
-        shown.append(UsageColumn("Output", compact(sums.output)))
-    shown.append(UsageColumn("Total", compact(sums.total)))
-    shown.append(UsageColumn("Calls", f"{sums.calls:,}"))
-    shown.append(UsageColumn("Cost", cost_of_row(sums)))
-    if sums.calls:
-        return shown
-    return [UsageColumn(column.heading, "") for column in shown]
-
-
-def usage_lines(
-    table: UsageTable,
-    width: int,
-    glyphs: Glyphs,
-    home: str = "",
-) -> list[Line]:
-    """The rows and their sum, and below them the same calls by model. A path below ``home`` begins with ~."""
-    lines = _section(
-        table.by.capitalize(),
-        table.rows,
-        width,
-        glyphs,
-        table.total,
-        home,
-    )
-    if table.by != "model" and table.models:
-        lines.append(())
-        lines += _section(
-            "Model",
-            table.models,
-            width,
-            glyphs,
-        )
-    return lines
+        shown["Cache"] = compact(cached)
+    if width >= MEDIUM:
+        shown["Output"] = compact(sums.output)
+    if width >= WIDE:
+        shown["Reasoning"] = compact(sums.reasoning)
+    shown["Total"] = compact(sums.total)
+    shown["Calls"] = f"{sums.calls:,}"
+    shown["Cost"] = cost_of_row(sums)
+    return shown if sums.calls else dict.fromkeys(shown, "")
 
 
 class _TableRow(NamedTuple):
     label: str
-    sums: SpentSum
-    style: str
-    share: float | None = None
+    figures: Sequence[str]
+    style: str = ""
+    share: float = 0.0
 
 
-def _section(
-    heading: str,
-    rows: Sequence[UsageRow],
-    width: int,
-    glyphs: Glyphs,
-    total: UsageRow | None = None,
-    home: str = "",
+def usage_lines(
+    table: UsageTable, width: int, glyphs: Glyphs, home: str = ""
 ) -> list[Line]:
-    most = max((_weight(row, rows) for row in rows), default=0.0)
-    table: list[_TableRow] = []
-    for row in rows:
-        share = _weight(row, rows) / most if most else 0.0
-        label = _label(row, home)
-        table.append(
-            _TableRow(
-                label,
-                row.all,
-                "",
-                share,
-            )
-        )
-    if total is not None:
-        table.append(
-            _TableRow(
-                "Total",
-                total.all,
-                "strong",
-            )
-        )
-        if total.subagents.calls:
-            table.append(
-                _TableRow(
-                    "of it subagents",
-                    total.subagents,
-                    "dim",
-                )
-            )
-    return _drawn(
-        heading,
-        table,
-        width,
-        glyphs,
-    )
+    """The rows and their sum, and below them the same calls by model. A path below ``home`` begins with ~."""
+    total = table.total
+    sums = [_TableRow("Total", _texts(total.all, width), "strong")]
+    if total.subagents.calls:
+        sums.append(_TableRow("of it subagents", _texts(total.subagents, width), "dim"))
+    rows = _rows(table.by.capitalize(), table.rows, width, home)
+    lines = _drawn([*rows, *sums], width, glyphs)
+    if table.by != "model" and table.models:
+        lines += [(), *_drawn(_rows("Model", table.models, width), width, glyphs)]
+    return lines
+
+
+def _texts(sums: SpentSum, width: int) -> list[str]:
+    return list(figures(sums, width).values())
+
+
+def _rows(
+    heading: str, rows: Sequence[UsageRow], width: int, home: str = ""
+) -> list[_TableRow]:
+    """The headings, and a row for each. Bars show money, or tokens where any price is unknown."""
+    has_prices = not any(row.all.unpriced for row in rows)
+    weights = [row.all.usd if has_prices else float(row.all.total) for row in rows]
+    most = max(weights, default=0.0) or 1.0
+    found = [_TableRow(heading, list(figures(SpentSum(), width)), "dim")]
+    for row, weight in zip(rows, weights, strict=True):
+        texts = _texts(row.all, width)
+        found.append(_TableRow(_label(row, home), texts, share=weight / most))
+    return found
 
 
 def _label(row: UsageRow, home: str) -> str:
@@ -184,134 +131,36 @@ def _label(row: UsageRow, home: str) -> str:
     return printable(row.key)
 
 
-def _weight(
-    row: UsageRow,
-    rows: Sequence[UsageRow],
-) -> float:
-    """What the bar shows: money, or tokens where any price is unknown."""
-    if any(each.all.unpriced for each in rows):
-        return float(row.all.total)
-    return row.all.usd
-
-
-def _drawn(
-    heading: str, table: Sequence[_TableRow], width: int, glyphs: Glyphs
-) -> list[Line]:
-    columns: list[list[UsageColumn]] = []
-    for row in table:
-        columns.append(figures(row.sums, width))
-    headings = [column.heading for column in figures(SpentSum(), width)]
-    widths = [len(each) for each in headings]
-    for shown in columns:
-        for place, column in enumerate(shown):
-            widths[place] = max(widths[place], cells(column.figure))
-    taken = sum(widths) + len(GAP) * len(widths)
-    labels = [len(heading), *(cells(row.label) for row in table)]
-    label_width = max(
-        8,
-        min(
-            max(labels),
-            LONGEST_LABEL,
-            width - taken,
-        ),
-    )
-    room = min(LONGEST_BAR, width - label_width - taken - len(GAP))
-    lines = [
-        _line(
-            heading,
-            headings,
-            label_width,
-            widths,
-            "dim",
-        )
+def _drawn(table: Sequence[_TableRow], width: int, glyphs: Glyphs) -> list[Line]:
+    widths = [
+        max(cells(text) for text in column)
+        for column in zip(*(row.figures for row in table), strict=True)
     ]
-    for row, shown in zip(
-        table,
-        columns,
-        strict=True,
-    ):
-        texts = [column.figure for column in shown]
-        label = _fitted(
-            row.label,
-            label_width,
-            glyphs,
-        )
-        line = _line(
-            label,
-            texts,
-            label_width,
-            widths,
-            row.style,
-        )
+    taken = sum(widths) + len(GAP) * len(widths)
+    longest = max(cells(row.label) for row in table)
+    label_width = max(8, min(longest, LONGEST_LABEL, width - taken))
+    room = min(LONGEST_BAR, width - label_width - taken - len(GAP))
+    lines: list[Line] = []
+    for row in table:
+        pieces = [padded(_fitted(row.label, label_width, glyphs), label_width)]
+        for text, size in zip(row.figures, widths, strict=True):
+            pieces.append(padded(text, size, right=True))
+        line: Line = (Span(GAP.join(pieces), row.style),)
         if row.share and room >= SHORTEST_BAR:
-            bar = _bar(
-                row.share,
-                room,
-                glyphs,
-            )
-            line = (*line, Span(GAP), Span(bar, "spark"))
+            line = (*line, Span(GAP), Span(_bar(row.share, room, glyphs), "spark"))
         lines.append(line)
     return lines
 
 
-def _line(
-    label: str, texts: Sequence[str], label_width: int, widths: Sequence[int], style: str
-) -> Line:
-    pieces = [padded(label, label_width)]
-    for text, width in zip(
-        texts,
-        widths,
-        strict=True,
-    ):
-        pieces.append(
-            padded(
-                text,
-                width,
-                right=True,
-            )
-        )
-    return (Span(GAP.join(pieces), style),)
-
-
-def _fitted(
-    label: str,
-    width: int,
-    glyphs: Glyphs,
-) -> str:
+def _fitted(label: str, width: int, glyphs: Glyphs) -> str:
     """A label that is too long: of a path its end tells more than its beginning."""
     if cells(label) <= width or "/" not in label:
-        return shortened(
-            label,
-            width,
-            glyphs.ellipsis,
-        )
-    backwards = shortened(
-        label[::-1],
-        width,
-        glyphs.ellipsis[::-1],
-    )
-    return backwards[::-1]
+        return shortened(label, width, glyphs.ellipsis)
+    return shortened(label[::-1], width, glyphs.ellipsis[::-1])[::-1]
 
 
-def _bar(
-    share: float,
-    width: int,
-    glyphs: Glyphs,
-) -> str:
+def _bar(share: float, width: int, glyphs: Glyphs) -> str:
     """A bar of at least one mark."""
     fine = len(glyphs.parts) + 1
-    eighths = max(1, round(share * width * fine))
-    whole, rest = divmod(eighths, fine)
-    bar = glyphs.used * whole
-    if rest:
-        bar += glyphs.parts[rest - 1]
-    return bar
-
-
-def subagents_note(total: UsageRow) -> str:
-    """What part of everything the subagents spent."""
-    tokens = percent(total.subagents.total, total.all.total)
-    said = f"Subagents: {tokens} of all tokens"
-    if total.all.usd:
-        said += f", {percent(total.subagents.usd, total.all.usd)} of the cost"
-    return f"{said}."
+    whole, rest = divmod(max(1, round(share * width * fine)), fine)
+    return glyphs.used * whole + (glyphs.parts[rest - 1] if rest else "")

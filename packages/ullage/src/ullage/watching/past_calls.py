@@ -7,11 +7,7 @@ damaged or of another version is made again.
 from __future__ import annotations
 
 import os
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -64,22 +60,10 @@ class PastCalls(NamedTuple):
     unread: list[UnreadLog]
 
 
-ReadProgress = Callable[[int, int], None]
-"""Told of progress: logs read, and logs altogether."""
-
-
-def _no_report(
-    done: int,
-    all_: int,
-) -> None:
-    """Tells nobody."""
-
-
 def past_calls(
     since: float = 0.0,
     *,
     program: str = "",
-    report: ReadProgress = _no_report,
     environ: Mapping[str, str] = os.environ,
     home: Path | None = None,
 ) -> PastCalls:
@@ -96,47 +80,17 @@ def past_calls(
             places.append(place)
         else:
             older.append(place)
-    wanted = _of_program(places, program)
-    past = PastCalls(
-        [],
-        found.looked,
-        [],
-    )
-    _read_all(
-        wanted,
-        cache,
-        past,
-        report,
-    )
-    origins = origin_places(origins_missing(past.logs), older)
-    _read_all(
-        origins,
-        cache,
-        past,
-        _no_report,
-    )
+    if program:  # our own databases hold what the proxy saw of every program
+        places = [place for place in places if place.format in (program, "ullage")]
+    past = PastCalls([], found.looked, [])
+    _read_all(places, cache, past)
+    _read_all(origin_places(origins_missing(past.logs), older), cache, past)
     cache.forget_unused(found.places)
     return past
 
 
-def _of_program(
-    places: Sequence[FoundSession],
-    program: str,
-) -> list[FoundSession]:
-    """Our own databases hold what the proxy saw of every program."""
-    if not program:
-        return list(places)
-    return [place for place in places if place.format in (program, "ullage")]
-
-
-def _read_all(
-    places: Sequence[FoundSession],
-    cache: CallsCache,
-    past: PastCalls,
-    report: ReadProgress,
-) -> None:
-    for number, place in enumerate(places):
-        report(number, len(places))
+def _read_all(places: Iterable[FoundSession], cache: CallsCache, past: PastCalls) -> None:
+    for place in places:
         try:
             past.logs.append(cache.calls(place))
         except (InputError, OSError) as problem:

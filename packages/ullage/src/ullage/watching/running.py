@@ -1,7 +1,7 @@
 """The sessions that run on this machine, of all programs: a line for each, without any drawing.
 
-``running_sessions()`` gives the list once. ``RunningList.look()`` gives it again and again and reads what is new alone:
-the terminal and the page draw the same list.
+``RunningList.look()`` gives the list again and again and reads what is new alone: the terminal and the page draw the
+same list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ullage.meter.spend import NOTHING_SPENT, Spent
 from ullage.meter.spent_calls import CallsOfLog, PriceList
 from ullage.meter.usage_table import spent_on
 from ullage.watching.watched import Seen, UnusableSession, Watched
-from ullage_programs.limits import name_and_version
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
 
@@ -62,8 +61,7 @@ RETRY_S: Final = 30.0
 SEARCH_SHARE: Final = 0.01
 """The share of the time that is spent searching for sessions, where there are so many that it shows."""
 
-TOGETHER_S: Final = 300.0
-"""Seconds between the last calls of a log and of a session of the proxy within which both may be of one session."""
+UNREADABLE: Final = (InputError, OSError, MemoryError, RecursionError)
 
 UUID_LENGTH: Final = 36
 """Names of Codex's logs end with the session's id (``ullage_programs/codex/log.py``)."""
@@ -83,6 +81,8 @@ class RunningSession(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     active_at: float
     """When it was last written to: seconds since 1970."""
+    size_bytes: int = 0
+    """Of the log, or of what a database holds of the session."""
     is_proxied: bool = False
     program: str = ""
     """With its version, as in ``SessionStarted``."""
@@ -121,15 +121,6 @@ def log_meter(imported: ImportedSession) -> Meter:
     """A meter for another program's session, with that program's settings."""
     found = settings_of(facts_of(imported.program), Path(imported.path), imported.cwd)
     return Meter(client_settings=found.values)
-
-
-def running_sessions(
-    since_s: float | None = RUNNING_S,
-    *,
-    new_meter: Callable[[ImportedSession], Meter] = log_meter,
-) -> Running:
-    """The list, once; ``None`` for all sessions. Of large logs the ends are read. Takes as long as that takes."""
-    return RunningList(new_meter=new_meter).look(since_s, patience_s=FOREVER_S)
 
 
 class _Key(NamedTuple):
@@ -197,24 +188,26 @@ class RunningList:
         now = self._now()
         self._begin_day(now)
         self._search()
-        least = 0.0
-        if since_s is not None:
-            least = now - since_s
+        least = 0.0 if since_s is None else now - since_s
         entries = self._running(least)
         unread = self._read_all(entries, until)
         if patience_s < FOREVER_S:
             self._read_on(entries, until)
-        shown = _without_doubles(entries)
-        shown.sort(key=_activity, reverse=True)
-        lines = [entry.line for entry in shown]
-        problems = [each.problem for each in self._found.looked]
+        shown = sorted(_without_doubles(entries), key=_activity, reverse=True)
+        problems = [each.problem for each in self._found.looked if each.problem]
         return Running(
             at=now,
-            sessions=tuple(lines),
+            sessions=tuple(entry.line for entry in shown),
             today=self._total(entries),
             unread=unread,
-            problems=tuple(filter(None, problems)),
+            problems=tuple(problems),
         )
+
+    def line(self, place: FoundSession) -> RunningSession:
+        """The line of one session, whose ends are read now if it is large. Never raises."""
+        entry = _Entry(place, _new_line(place))
+        self._read(entry, float("inf"))
+        return entry.line
 
     # -- which there are --
 
@@ -274,18 +267,13 @@ class RunningList:
     def _running(self, least: float) -> list[_Entry]:
         """An entry for each session that was active since ``least``, the newest first; the others are forgotten."""
         entries: dict[_Key, _Entry] = {}
-        places = self._found.places
-        keys = {_key_of(place) for place in places}
-        for place in places:
-            key = _key_of(place)
-            if _parents(key) & keys:
+        places = {_key_of(place): place for place in self._found.places}
+        for key, place in places.items():
+            if _parents(key) & places.keys():
                 continue
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = _Entry(place, _new_line(place))
+            entry = self._entries.get(key) or _Entry(place, _new_line(place))
             entry.place = place
-            active_at = max(place.modified, entry.line.active_at)
-            if active_at >= least:
+            if max(place.modified, entry.line.active_at) >= least:
                 entries[key] = entry
         self._entries = entries
         return sorted(entries.values(), key=_activity, reverse=True)
@@ -304,9 +292,7 @@ class RunningList:
         return unread
 
     def _watched(self, place: FoundSession, ends: LogEnds | None) -> Watched:
-        most = SLICE_BYTES
-        if ends is not None:
-            most = ends.head_bytes + 4 * ends.tail_bytes
+        most = ends.head_bytes + 4 * ends.tail_bytes if ends else SLICE_BYTES
         log = GrowingLog(place.path, place.session, ends=ends, most=most)
         return Watched(log, self._new_meter, keeps_calls=True)
 
@@ -354,6 +340,7 @@ class RunningList:
         entry.line = _changed(
             entry.line,
             id=place.session or imported.session or place.id,
+            size_bytes=imported.size_bytes or _size_of(place.path),
             program=imported.program or imported.format,
             title=imported.title or place.title,
             cwd=imported.cwd or place.cwd,
@@ -368,7 +355,10 @@ class RunningList:
         )
 
     def _read_on(self, entries: Iterable[_Entry], until: float) -> None:
-        """Read large logs whole, one after the other, as long as there is time."""
+        """Read large logs whole, one after the other, as long as there is time.
+
+        At its end the reading of the whole log takes the place of that of its ends.
+        """
         left = WHOLE_TOTAL_BYTES
         for entry in entries:
             if entry.watched is None or not entry.watched.log.leaves_out:
@@ -377,24 +367,18 @@ class RunningList:
             if size > min(left, WHOLE_BYTES):
                 continue
             left -= size
-            if entry.whole is None:
-                entry.whole = self._watched(entry.place, None)
+            whole = entry.whole or self._watched(entry.place, None)
+            entry.whole = whole
             while entry.whole is not None and self._clock() < until:
-                self._read_slice(entry, entry.whole)
-
-    def _read_slice(self, entry: _Entry, whole: Watched) -> None:
-        """Some more of a large log; at its end the reading of the whole log takes the place of that of its ends."""
-        try:
-            seen = whole.look()
-        except (InputError, OSError, MemoryError, RecursionError):
-            entry.whole = None  # a later look begins again
-            return
-        if whole.is_behind:
-            return
-        entry.whole = None
-        entry.watched = whole
-        if seen is not None:
-            self._show(entry, whole, seen)
+                try:
+                    seen = whole.look()
+                except UNREADABLE:
+                    entry.whole = None  # a later look begins again
+                    continue
+                if not whole.is_behind:
+                    entry.watched, entry.whole = whole, None
+                    if seen is not None:
+                        self._show(entry, whole, seen)
 
 
 def first_line(problem: Exception) -> str:
@@ -438,7 +422,7 @@ def _calls_in(place: FoundSession) -> CallsOfLog:
     """The calls of a log that is not listed; none where it can't be read."""
     try:
         return read_calls(place)
-    except (InputError, OSError, MemoryError, RecursionError):
+    except UNREADABLE:
         return CallsOfLog()
 
 
@@ -452,41 +436,16 @@ def _parents(key: _Key) -> set[_Key]:
     return parents
 
 
-def _without_doubles(entries: Iterable[_Entry]) -> list[_Entry]:
-    """The entries without the logs of sessions that the proxy has metered."""
+def _without_doubles(entries: list[_Entry]) -> list[_Entry]:
+    """The entries without the logs of sessions that the proxy has metered, which has their ids."""
+    metered = {entry.line.id for entry in entries if entry.line.is_proxied}
     kept: list[_Entry] = []
-    logs: list[_Entry] = []
-    metered: set[str] = set()
-    proxied: list[_Entry] = []
     for entry in entries:
-        if entry.line.is_proxied:
-            metered.add(entry.line.id)
-            proxied.append(entry)
-        else:
-            logs.append(entry)
-    for entry in logs:
         name = entry.place.id
         ids = {entry.line.id, name, name[-UUID_LENGTH:]}
-        if not ids & metered and not _is_metered(entry, proxied):
+        if entry.line.is_proxied or not ids & metered:
             kept.append(entry)
-    return [*proxied, *kept]
-
-
-def _is_metered(entry: _Entry, proxied: Iterable[_Entry]) -> bool:
-    """Whether every call of a log is a call of one session of the proxy: programs such as Gemini CLI send no id."""
-    log = entry.spent
-    if log is None or not log.calls:
-        return False
-    program = name_and_version(entry.line.program)[0]
-    for other in proxied:
-        is_same = name_and_version(other.line.program)[0] == program
-        apart_s = abs(other.line.active_at - entry.line.active_at)
-        if other.spent is None or not is_same or apart_s > TOGETHER_S:
-            continue
-        found = distinct_calls([other.spent, log])
-        if all(each.log.is_proxied for each in found.calls):
-            return True
-    return False
+    return kept
 
 
 def _activity(entry: _Entry) -> float:
@@ -508,4 +467,5 @@ def _new_line(place: FoundSession) -> RunningSession:
         program=place.format,
         title=place.title,
         cwd=place.cwd,
+        size_bytes=0 if place.session else _size_of(place.path),
     )

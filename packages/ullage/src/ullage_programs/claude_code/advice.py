@@ -12,13 +12,8 @@ ADVICE = ProgramAdvice(
     {
         "server": "`claude mcp remove {0}`, or ENABLE_TOOL_SEARCH=true to load tools on demand",
         "tools": "`--tools` names the built-in tools that are wanted, or ENABLE_TOOL_SEARCH=true",
-        "listing": "a lower `skillListingBudgetFraction` or `disableBundledSkills` in settings.json",
-        "results": "`/clear` between tasks; what a subagent reads stays out of this window",
-        "reads": "`/clear` between tasks, or name the lines that are wanted",
         "outputs": "a lower `bashOutputMaxChars` in settings.json; the rest goes to a file",
         "instructions": "below 200 lines; rules for some files go to .claude/rules, the rest to skills",
-        "paste": "save it to a file and name the file: Claude Code then reads what it needs",
-        "image": "`/clear`, or `/compact` once what it shows is written down",
         "cache": "`/compact` before a pause; ENABLE_PROMPT_CACHING_1H=1 keeps the cache longer",
     },
     # https://code.claude.com/docs/en/context-window, "What survives compaction"

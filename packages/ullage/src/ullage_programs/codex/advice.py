@@ -13,7 +13,6 @@ ADVICE = ProgramAdvice(
         "tools": "`disabled_tools` of its MCP server in ~/.codex/config.toml",
         "outputs": "`tool_output_token_limit` in ~/.codex/config.toml cuts every output",
         "instructions": "shorten AGENTS.md; `project_doc_max_bytes` in config.toml cuts it",
-        "results": "`/new` between tasks, or `/compact`",
         "cache": "`/compact` before a longer pause",
     },
     # COMPACT_USER_MESSAGE_MAX_TOKENS in codex-rs/core/src/compact.rs of https://github.com/openai/codex

@@ -11,7 +11,6 @@ ADVICE = ProgramAdvice(
     {
         "server": "--disable-mcp-server {0}",
         "tools": "--excluded-tools leaves tools out",
-        "results": "`/compact`, or `/clear` between tasks",
         "instructions": "shorten AGENTS.md and .github/copilot-instructions.md",
     },
 )

@@ -13,7 +13,6 @@ ADVICE = ProgramAdvice(
         "tools": '`"tools": {"exclude": […]}` in settings.json',
         "outputs": "tools.truncateToolOutputThreshold in settings.json cuts outputs, in characters",
         "instructions": "shorten GEMINI.md; `/memory show` prints what is sent",
-        "results": "`/compress`, or `/clear` between tasks",
     },
     # COMPRESSION_PRESERVE_THRESHOLD in packages/core/src/services/chatCompressionService.ts of
     # https://github.com/google-gemini/gemini-cli

@@ -11,7 +11,6 @@ ADVICE = ProgramAdvice(
     {
         "server": '`"mcp": {"{0}": {"enabled": false}}` in opencode.json',
         "tools": '`"tools": {"NAME": false}` in opencode.json',
-        "results": "`/compact`, or `/new` between tasks",
         "instructions": "shorten AGENTS.md and the files of `instructions` in opencode.json",
     },
 )

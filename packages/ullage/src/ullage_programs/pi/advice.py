@@ -10,7 +10,6 @@ from ullage_programs.advice import CompactionRule, ProgramAdvice
 ADVICE = ProgramAdvice(
     {
         "tools": "--exclude-tools leaves tools out; --tools names those that are wanted",
-        "results": "`/compact`, or `/new` between tasks",
         "instructions": "shorten AGENTS.md",
     },
     # keepRecentTokens in docs/compaction.md of @earendil-works/pi-coding-agent 0.87.1

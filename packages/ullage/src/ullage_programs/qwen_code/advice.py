@@ -13,6 +13,5 @@ ADVICE = ProgramAdvice(
         "tools": "--exclude-tools, or permissions.deny in settings.json",
         "outputs": "tools.truncateToolOutputThreshold in settings.json cuts outputs, in characters",
         "instructions": "shorten QWEN.md",
-        "results": "`/compress`, or `/clear` between tasks",
     },
 )

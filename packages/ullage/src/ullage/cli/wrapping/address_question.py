@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 import time
@@ -11,8 +12,8 @@ from typing import Final
 
 from ullage.cli.pages import (
     forget_typed_ahead,
-    show_pages_now,
-    typed_now,
+    show_pages,
+    typed,
     wrapped_spans,
 )
 from ullage.cli.screen import Screen
@@ -46,7 +47,7 @@ def agree_to_address(
             "once on a terminal."
         )
     screen = Screen(sys.stderr)
-    if not _says_yes(screen, [*broken(said, screen.width - 1, "warn"), ()]):
+    if not asyncio.run(_says_yes(screen, [*broken(said, screen.width - 1, "warn"), ()])):
         raise CommandRefused(
             f"Nothing was done: {said} You refused that. Start again to be asked again."
         )
@@ -54,12 +55,13 @@ def agree_to_address(
     grants.add(place, Grant(id=name, tool=CALLS_TO, prefix=wanted, at=time.time()))
 
 
-def _says_yes(screen: Screen, lines: list[Line]) -> bool:
+async def _says_yes(screen: Screen, lines: list[Line]) -> bool:
     """Show all of it, page by page, and ask. What was typed before counts for nothing."""
     forget_typed_ahead()
-    if not show_pages_now(screen, lines):
+    if not await show_pages(screen, lines):
         return False
-    answer = typed_now(screen, "Send them there from now on? [y/N]")
+    forget_typed_ahead()
+    answer = await typed(screen, "Send them there from now on? [y/N]")
     return answer.strip().lower() in ("y", "yes")
 
 

@@ -1,0 +1,162 @@
+"""What fills the window for nothing: tools that are never called, long outputs, long instruction files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ullage.advice.held import TOOLS
+from ullage.advice.savings import SavedShare
+from ullage.advice.suggestion import AdviceInput, Suggestion, name_of, plural
+from ullage.advice.tool_calls import server_of
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    MessageReplaced,
+    SystemChanged,
+)
+from ullage.messages import Message, TextPart
+from ullage.meter.cost import TOOL_CALLS, TOOL_RESULTS
+from ullage.meter.shares import SYSTEM_ROWS
+
+FEWEST_REQUESTS: Final = 8
+"""Requests after which a tool that was never called counts as unused."""
+
+SHELLS: Final = frozenset(
+    {
+        "bash",
+        "shell",
+        "local_shell",
+        "exec_command",
+        "container.exec",
+        "run_shell_command",
+        "powershell",
+    }
+)
+"""Tools that run commands, in lower case: of Claude Code, Codex, OpenCode, pi, Gemini CLI, qwen-code, Copilot and ours.
+"""
+
+LONG: Final = 4_000
+"""Tokens from which on an output is long."""
+
+ENOUGH: Final = 2_000
+"""Tokens that are taken to be enough of one: a beginning and an end."""
+
+MOST_LINES: Final = 200
+"""Of an instruction file (https://code.claude.com/docs/en/memory names this number)."""
+
+BETWEEN_FILES: Final = "\nContents of "
+"""What Claude Code writes between the files of one reminder (2.1.330)."""
+
+REMINDER: Final = "instructions"
+"""The name of such a reminder, in its log and in the body of a request."""
+
+INSTRUCTIONS: Final = frozenset(SYSTEM_ROWS.values()) - {SYSTEM_ROWS["prompt"]}
+"""Rows of what a person can shorten."""
+
+
+def unused_tools(given: AdviceInput) -> list[Suggestion]:
+    """One suggestion for each MCP server that was never called, and one for all other tools that were not."""
+    called = set(given.subagent_tools)
+    for item in given.history.items:
+        if item.category in (TOOL_CALLS, TOOL_RESULTS):
+            called.add(item.tool)
+    unused: dict[str, list[SavedShare]] = {}
+    used_servers = {""}
+    for place, item in enumerate(given.history.items):
+        if item.category != TOOLS or not item.tool or item.last_call is not None:
+            continue
+        server = item.server or server_of(item.tool)
+        if item.tool in called:
+            used_servers.add(server)
+        elif given.costs.calls_of(item) >= FEWEST_REQUESTS:
+            unused.setdefault(server, []).append(SavedShare(place))
+    found: list[Suggestion] = []
+    others: list[SavedShare] = []
+    for server, shares in unused.items():
+        if server in used_servers:
+            others += shares
+            continue
+        calls = max(given.costs.calls_of(given.item(each.place)) for each in shares)
+        tools = plural(len(shares), "tool")
+        title = f"MCP server {server} was never called"
+        text = f"{tools} in each of {plural(calls, 'request')}"
+        how = given.remedy("server", server)
+        found.append(given.without(shares, "unused_server", title, text, how))
+    if others:
+        title = f"{plural(len(others), 'tool was', 'tools were')} never called"
+        text = given.largest_names(others)
+        how = given.remedy("tools")
+        found.append(given.without(others, "unused_tools", title, text, how))
+    return found
+
+
+def long_outputs(given: AdviceInput) -> list[Suggestion]:
+    """Outputs of commands above ``LONG``, as if they were cut to ``ENOUGH``."""
+    shares: list[SavedShare] = []
+    for place, item in enumerate(given.history.items):
+        is_output = item.category == TOOL_RESULTS and item.tool.lower() in SHELLS
+        if is_output and item.tokens >= LONG:
+            shares.append(SavedShare(place, 1 - ENOUGH / item.tokens))
+    if not shares:
+        return []
+    commands = plural(len(shares), "command")
+    title = f"{commands} with an output above {LONG:,} tokens"
+    text = f"saved if cut to {ENOUGH:,}: {given.largest_names(shares)}"
+    how = given.remedy("outputs")
+    return [given.without(shares, "long_output", title, text, how)]
+
+
+def long_instructions(given: AdviceInput) -> list[Suggestion]:
+    """Instruction files of more than ``MOST_LINES`` lines: what is beyond them."""
+    found: list[Suggestion] = []
+    for place, text in _instructions(given).items():
+        item = given.item(place)
+        lines = 0
+        beyond = 0
+        for file in text.split(BETWEEN_FILES):
+            rows = file.split("\n")
+            if len(rows) > MOST_LINES:
+                lines += len(rows)
+                beyond += len("\n".join(rows[MOST_LINES:]))
+        if beyond:
+            shares = [SavedShare(place, beyond / len(text))]
+            title = f"{lines:,} lines in {name_of(item)}"
+            saved = f"saved with {MOST_LINES}; {item.tokens:,} tokens in every request"
+            how = given.remedy("instructions")
+            found.append(given.without(shares, "instructions", title, saved, how))
+    return found
+
+
+def _instructions(given: AdviceInput) -> dict[int, str]:
+    """The instructions in the next request: blocks of the system prompt, and files that came as reminders."""
+    places: dict[tuple[str, str], int] = {}
+    for place, item in enumerate(given.history.items):
+        is_file = item.label == REMINDER or item.label.endswith(".md")
+        is_wanted = is_file if item.message else item.category in INSTRUCTIONS
+        if is_wanted and item.last_call is None:
+            places[item.message, item.part] = place
+    found: dict[int, str] = {}
+    for event in given.events:
+        if isinstance(event, SystemChanged):
+            for block in event.system:
+                place = places.get(("", block.name or block.kind), -1)
+                found[place] = block.text
+        for message in _reminders(event):
+            for part in message.of_type(TextPart):
+                found[places.get((message.id, part.id), -1)] = part.text
+    found.pop(-1, None)
+    return found
+
+
+def _reminders(event: Event) -> Iterable[Message]:
+    """The messages of an event that no person and no model wrote."""
+    messages: tuple[Message, ...] = ()
+    if isinstance(event, MessageAdded | MessageReplaced):
+        messages = (event.message,)
+    elif isinstance(event, CompactionCommitted):
+        messages = event.added
+    for message in messages:
+        if message.origin == "injected" or message.role == "system":
+            yield message
