@@ -49,7 +49,7 @@ _OURS: Final = ProgramAdvice(
     {
         "server": '`enabled = false` of the server in the setting `mcp`, or `defer_tools = "always"`',
         "tools": 'name only the tools that are wanted in `tools`, or `defer_tools = "always"`',
-        "results": "a lower `protect_tokens`, or `clear_cold_at`: old results are then cleared earlier",
+        "results": "a lower `protect_tokens`: old results are then cleared earlier",
         "reads": "a lower `protect_tokens`: old results are then cleared earlier",
         "outputs": "a lower `result_tokens`: the rest of a long result is stored and can be read",
         "instructions": "shorten the files of `instructions`",
