@@ -35,7 +35,7 @@ from tests.compaction.stage import (
     said,
     script,
 )
-from tests.context.sessions import words
+from tests.context.sessions import explained, view_of, words
 from tests.meter.histories import histories
 from ullage.context.choice import STRATEGIES
 from ullage.context.drop import DropOldest
@@ -54,10 +54,6 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.fold import Fold
-from ullage.meter.window import Limits
-from ullage.reasoning import ReasoningPolicy
-from ullage.tokens.calibration import Calibration
 from ullage_agent.runtime.session import Session
 from ullage_simulators import Server, running
 
@@ -323,7 +319,8 @@ class Told:
 
 async def all_told(session: Session, events: Sequence[Event]) -> dict[str, Whereabouts]:
     """Where every message is, from one reading of the ledger; the session itself tells the same."""
-    told = {name: explain(name, events) for name in every_message(events)}
+    view = [message.id for message in await session.messages()]
+    told = {name: explain(name, events, view) for name in every_message(events)}
     for name in list(told)[::37]:
         assert await session.explain(name) == told[name]
     return told
@@ -400,17 +397,9 @@ def test_whoever_is_told_to_be_in_view_is_and_nobody_else(events: list[Event]) -
         else each
         for each in events
     ]
-    fold = Fold(
-        limits=Limits(),
-        calibration=Calibration(),
-        estimator="pretoken",
-        policy=ReasoningPolicy(),
-    )
-    for event in events:
-        fold.apply(event)
-    view = {entry.message.id for entry in fold.view}
+    view = view_of(events)
     for name in every_message(events):
-        where = explain(name, events)
+        where = explain(name, events, view)
         assert where.status != "unknown"
         assert (where.status in IN_VIEW) == (name in view), where
         assert (where.holder in view) if where.holder else name not in view, where
@@ -426,11 +415,14 @@ def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_i
     None
 ):
     events = [*ADDED, SUMMED_UP]
-    assert (explain("c.summary", events).status, explain("c.summary", events).holder) == (
+    assert (
+        explained("c.summary", events).status,
+        explained("c.summary", events).holder,
+    ) == (
         "in view",
         "c.summary",
     )
-    undone = explain("c.summary", [*events, Uncompacted(compaction="c")])
+    undone = explained("c.summary", [*events, Uncompacted(compaction="c")])
     assert (undone.status, undone.holder) == ("rewound", "")
 
 
@@ -438,11 +430,11 @@ def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_i
     None
 ):
     rewound = [*ADDED, SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c")]
-    assert (explain("r1", rewound).status, explain("r1", rewound).holder) == (
+    assert (explained("r1", rewound).status, explained("r1", rewound).holder) == (
         "rewound",
         "",
     )
-    assert (explain("r0", rewound).status, explain("r0", rewound).holder) == (
+    assert (explained("r0", rewound).status, explained("r0", rewound).holder) == (
         "in view",
         "r0",
     )
@@ -452,11 +444,14 @@ def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_i
         Rewound(to="u1"),
         Uncompacted(compaction="p"),
     ]
-    assert (explain("r1", pruned).status, explain("r1", pruned).holder) == ("rewound", "")
+    assert (explained("r1", pruned).status, explained("r1", pruned).holder) == (
+        "rewound",
+        "",
+    )
 
 
 def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
-    again = explain(
+    again = explained(
         "u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))]
     )
     assert (again.status, again.holder) == ("in view", "u0")
@@ -468,5 +463,5 @@ def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -
             id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)
         )
     )
-    where = explain("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
+    where = explained("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
     assert (where.status, where.holder) == ("rewound", "")

@@ -1,6 +1,5 @@
-from tests.context.sessions import turns
+from tests.context.sessions import explained, turns
 from tests.meter.session import said
-from ullage.context.lineage import explain
 from ullage.events import (
     CompactionCommitted,
     DroppedMessage,
@@ -32,42 +31,42 @@ SECOND = CompactionCommitted(
 def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> (
     None
 ):
-    assert explain("u1", ADDED).status == "in view"
-    assert explain("nobody", ADDED).status == "unknown"
+    assert explained("u1", ADDED).status == "in view"
+    assert explained("nobody", ADDED).status == "unknown"
 
 
 def test_a_message_is_followed_through_a_chain_of_summaries() -> None:
-    where = explain("u0", [*ADDED, FIRST, SECOND])
+    where = explained("u0", [*ADDED, FIRST, SECOND])
     assert (where.status, where.holder) == ("summarised", "c2.summary")
     assert [passage.into for passage in where.passages] == ["c1.summary", "c2.summary"]
     assert "in c2.summary" in str(where)
 
 
 def test_a_dropped_message_has_its_reason() -> None:
-    where = explain("b0", [*ADDED, FIRST])
+    where = explained("b0", [*ADDED, FIRST])
     assert (where.status, where.holder, where.passages[0].why) == ("dropped", "", "old")
 
 
 def test_shortened_cleared_and_rewound_are_said() -> None:
-    assert explain("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
+    assert explained("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
     assert (
-        explain("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status
+        explained("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status
         == "cleared"
     )
-    assert explain("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
+    assert explained("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
 
 
 def test_what_was_undone_did_not_happen() -> None:
     events = [*ADDED, FIRST, SECOND]
-    assert explain("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
-    where = explain("u0", [*events, Uncompacted(compaction="c1")])
+    assert explained("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
+    where = explained("u0", [*events, Uncompacted(compaction="c1")])
     assert (where.status, where.holder, where.passages) == ("in view", "u0", ())
     pruned = [
         *ADDED,
         Pruned(parts=("r1.result",), prune="p"),
         Uncompacted(compaction="p"),
     ]
-    assert explain("r1", pruned).status == "in view"
+    assert explained("r1", pruned).status == "in view"
 
 
 def test_a_pin_holds_until_it_is_let_go() -> None:
@@ -75,14 +74,14 @@ def test_a_pin_holds_until_it_is_let_go() -> None:
         Pinned(messages=("a", "b")),
         Pinned(messages=("a",), pinned=False),
     ]
-    assert explain("b", events).pinned and not explain("a", events).pinned
+    assert explained("b", events).pinned and not explained("a", events).pinned
 
 
 def test_what_a_compaction_adds_is_in_view_until_it_is_undone() -> None:
     added = CompactionCommitted(
         compaction="c1", summarised=("u0",), added=(said("c1.added", "Never move one."),)
     )
-    assert explain("c1.added", [*ADDED, added]).status == "in view"
+    assert explained("c1.added", [*ADDED, added]).status == "in view"
     undone = [*ADDED, added, Uncompacted(compaction="c1")]
-    assert explain("c1.added", undone).status == "rewound"
-    assert explain("u0", undone).status == "in view"
+    assert explained("c1.added", undone).status == "rewound"
+    assert explained("u0", undone).status == "in view"
