@@ -302,29 +302,6 @@ async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(
     assert heard(generated(server)[-1]).count('"type": "image"') == 100
 
 
-@pytest.mark.parametrize(("side", "most"), [(200, 100), (2_001, 20)])
-async def test_what_is_documented_of_a_model_needs_no_refusal(
-    side: int, most: int, tmp_path: Path
-) -> None:
-    """100 images for a Claude model of 200,000 tokens, 20 once one of them is large."""
-    known = ANTHROPIC.model(200_000, 64_000, "claude-haiku-4-5")
-    store = tmp_path / "sessions.db"
-    await pictured(store, 150, 1, 200)
-    with running(script(ANTHROPIC, models=[known])) as server:
-        agent = agent_on(
-            server,
-            store,
-            ANTHROPIC,
-            tries=1,
-            **ANTHROPIC.settings(server, "claude-haiku-4-5"),
-        )
-        async with agent.session(SESSION) as session:
-            await session.send(ASK, png(side))
-            result = await session.wait(check=False)
-        assert_usable(server, result, Extreme(list), calls=MOST_CALLS)
-        assert 1 <= heard(generated(server)[-1]).count('"type": "image"') <= most
-
-
 async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_the_model(
     tmp_path: Path,
 ) -> None:

@@ -100,15 +100,3 @@ def test_too_many_images_set_a_limit_on_images() -> None:
     assert image_limit_of(TooManyImages("too many"), situation) == 15
     assert image_limit_of(TooManyImages("too many", most=100), situation) == 15
     assert image_limit_of(BodyTooLarge("413", most=20), situation) is None
-
-
-def test_a_refusal_without_a_number_is_taken_to_mean_what_is_documented_of_the_model() -> (
-    None
-):
-    """``fold_of`` is of a Claude model with 100 images and 32 MB a request."""
-    small = tuple(ImagePart(id=f"i{n}", width=100, height=100) for n in range(130))
-    many = Situation(fold=fold_of(Message(id="u", role="user", parts=small)))
-    assert image_limit_of(TooManyImages("too many"), many) == 100
-    heavy = ImagePart(id="i", width=100, height=100, size_bytes=30_000_000)
-    large = Situation(fold=fold_of(Message(id="u", role="user", parts=(heavy,))))
-    assert bytes_limit_of(BodyTooLarge("413"), large) == 32_000_000
