@@ -54,7 +54,6 @@ class MeteringSettings(msgspec.Struct, frozen=True, kw_only=True):
     store: str = ""
     is_stored: bool = True
     content: bool = True
-    guard: float | None = None
     keep_days: float = 30.0
     """0 keeps sessions for ever."""
     lines: bool = False
@@ -161,7 +160,6 @@ class _Process:
         learning = self._learning
         self.metering = CallMeter(
             self._store,
-            guard=settings.guard,
             local=settings.local,
             keeps_content=settings.content,
             learnt=LearningHooks(
@@ -182,7 +180,6 @@ class _Process:
     async def begin(self) -> None:
         await self._forget_old()
         await self.metering.restore(time.time())
-        self.give([encoded({"kind": "ready"})])
 
     async def look_after(self) -> None:
         """What is due: the store again, old sessions."""

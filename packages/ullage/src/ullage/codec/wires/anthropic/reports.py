@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.rules import Dialect, Wording
-from ullage.codec.wire import OverflowAnswer, overflow_error
 
 _GH: Final = "https://github.com/"
 
@@ -76,10 +75,3 @@ WORDINGS: Final = (
         most=MANY_IMAGES,
     ),
 )
-
-
-def overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """Sent with the status 400 for a stream too: https://github.com/boldsoftware/exe.dev/issues/62."""
-    message = f"prompt is too long: {count} tokens > {limit} maximum"
-    error = {"type": "invalid_request_error", "message": message}
-    return overflow_error(400, {"type": "error", "error": error})

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from ullage.codec.rules import Dialect, Wording
-from ullage.codec.wire import OverflowAnswer, overflow_error
 
 _GH: Final = "https://github.com/"
 
@@ -65,13 +64,3 @@ WORDINGS: Final = (
         in_bytes=True,
     ),
 )
-
-
-def overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """Google's error, for a stream too: https://github.com/google-gemini/gemini-cli/issues/6678."""
-    message = (
-        f"The input token count ({count}) exceeds the maximum number of tokens allowed "
-        f"({limit})."
-    )
-    error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
-    return overflow_error(400, {"error": error})

@@ -21,7 +21,6 @@ WIRE: Final = Wire(
     reader=read,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
-    overflow=reports.overflow,
     counts=(CountEndpoint("input_tokens", encode.encode_count),),
     compaction=ServerCompaction(request=encode.encode_compaction),
 )
