@@ -9,8 +9,7 @@ from bench.plugins.scenarios import MIXED, SCENARIOS, SEEDS, WINDOWS
 
 NEWEST = Contender("newest", "cask.py", requirements=("cask==2",), is_quick=True)
 LOWEST = Contender("lowest", "cask.py", requirements=("cask==1",), is_lowest=True)
-OWN = Contender("own", "own.py", "own", ("cask==2",))
-CASK = Framework("Cask", (PLAIN_CHAT, LOWEST, NEWEST, OWN))
+CASK = Framework("Cask", (PLAIN_CHAT, LOWEST, NEWEST))
 LID = Framework("Lid", (PLAIN_CHAT, NEWEST))
 EVERY = len(WINDOWS) * (len(SEEDS) + len(SCENARIOS) - 1)
 
@@ -19,7 +18,7 @@ def test_a_plain_sdk_is_run_once_for_all_frameworks_of_its_wire() -> None:
     plans = planned({"cask": CASK, "lid": LID})
     plain = [each for each in plans if each.contender is PLAIN_CHAT]
     assert len(plain) == EVERY
-    assert len(plans) == 4 * EVERY + len(WINDOWS) * len(SEEDS)
+    assert len(plans) == 4 * EVERY
     assert len({each.place for each in plans}) == len(plans)
 
 
@@ -28,9 +27,7 @@ def test_the_newest_versions_and_what_they_are_compared_with_come_first() -> Non
     long = [each for each in plans if each.scenario is LONG]
     assert plans[: len(long)] == long
     titles = [each.contender.title for each in long if each.seed == SEEDS[0]]
-    assert titles[::2] == [PLAIN_CHAT.title, "newest", "own", "lowest"]
-    others = plans[len(long) :]
-    assert OWN not in [each.contender for each in others]
+    assert titles[::2] == [PLAIN_CHAT.title, "newest", "lowest"]
 
 
 def test_a_quick_run_is_one_mixed_session_of_the_newest_version() -> None:

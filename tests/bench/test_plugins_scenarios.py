@@ -15,7 +15,7 @@ from bench.plugins.scenarios import (
 )
 from ullage_simulators.prompt import ScriptContext
 
-FRAMEWORK = Framework("Cask", (PLAIN_CHAT,), summaries=("Sum up the cask",))
+FRAMEWORK = Framework("Cask", (PLAIN_CHAT,))
 BY_NAME = {each.name: each for each in (*SCENARIOS, MIXED)}
 
 
@@ -84,7 +84,7 @@ def test_a_part_tells_its_own_steps_and_where_its_store_is() -> None:
     assert (plan["folder"], plan["window"], len(plan["steps"])) == ("there", 9_000, 15)
 
 
-@pytest.mark.parametrize("marker", [*ASKED_FOR_SUMMARY, *FRAMEWORK.summaries])
+@pytest.mark.parametrize("marker", ASKED_FOR_SUMMARY)
 def test_every_request_for_a_summary_is_answered_by_the_same_text(marker: str) -> None:
     answers = script(played("long session"), FRAMEWORK)
     said = answers.answer(ScriptContext(1, text=f"{marker} …"), MODELS[0], {}).text
