@@ -1,15 +1,24 @@
-from tests.context.sessions import explained, turns
+from collections.abc import Iterable
+
+from hypothesis import given
+from msgspec.structs import replace
+
+from tests.context.sessions import explained, turns, view_of
+from tests.meter.histories import histories
 from tests.meter.session import said
+from ullage.context.lineage import explain
 from ullage.events import (
     CompactionCommitted,
     DroppedMessage,
     Event,
     MessageAdded,
+    MessageReplaced,
     Pinned,
     Pruned,
     Rewound,
     Uncompacted,
 )
+from ullage.messages import Message, TextPart
 
 ADDED: list[Event] = [MessageAdded(message=message) for message in turns(3)]
 FIRST = CompactionCommitted(
@@ -85,3 +94,97 @@ def test_what_a_compaction_adds_is_in_view_until_it_is_undone() -> None:
     undone = [*ADDED, added, Uncompacted(compaction="c1")]
     assert explained("c1.added", undone).status == "rewound"
     assert explained("u0", undone).status == "in view"
+
+
+# -- whatever happened --
+
+IN_VIEW = ("in view", "cleared", "shortened")
+
+
+def every_message(events: Iterable[Event]) -> dict[str, Message]:
+    """Whatever had an id in the ledger: what was said, and the summaries."""
+    found: dict[str, Message] = {}
+    for event in events:
+        if isinstance(event, MessageAdded | MessageReplaced):
+            found[event.message.id] = event.message
+        elif isinstance(event, CompactionCommitted) and event.summary is not None:
+            found[event.summary.id] = event.summary
+    return found
+
+
+@given(histories())
+def test_whoever_is_told_to_be_in_view_is_and_nobody_else(events: list[Event]) -> None:
+    """Whatever happened, in whatever order: edits, rewinds, prunes, compactions, and those undone."""
+    events = [
+        replace(each, prune=f"p{each.seq}")
+        if isinstance(each, Pruned) and each.seq % 2
+        else each
+        for each in events
+    ]
+    view = view_of(events)
+    for name in every_message(events):
+        where = explain(name, events, view)
+        assert where.status != "unknown"
+        assert (where.status in IN_VIEW) == (name in view), where
+        assert (where.holder in view) if where.holder else name not in view, where
+
+
+SUMMED_UP = CompactionCommitted(
+    compaction="c", summary=said("c.summary", "one"), summarised=("u0", "a0", "r0")
+)
+
+
+def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_is_undone() -> (
+    None
+):
+    events = [*ADDED, SUMMED_UP]
+    assert (
+        explained("c.summary", events).status,
+        explained("c.summary", events).holder,
+    ) == (
+        "in view",
+        "c.summary",
+    )
+    undone = explained("c.summary", [*events, Uncompacted(compaction="c")])
+    assert (undone.status, undone.holder) == ("rewound", "")
+
+
+def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_is_undone() -> (
+    None
+):
+    rewound = [*ADDED, SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c")]
+    assert (explained("r1", rewound).status, explained("r1", rewound).holder) == (
+        "rewound",
+        "",
+    )
+    assert (explained("r0", rewound).status, explained("r0", rewound).holder) == (
+        "in view",
+        "r0",
+    )
+    pruned = [
+        *ADDED,
+        Pruned(parts=("r1.result",), prune="p"),
+        Rewound(to="u1"),
+        Uncompacted(compaction="p"),
+    ]
+    assert (explained("r1", pruned).status, explained("r1", pruned).holder) == (
+        "rewound",
+        "",
+    )
+
+
+def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
+    again = explained(
+        "u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))]
+    )
+    assert (again.status, again.holder) == ("in view", "u0")
+
+
+def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -> None:
+    system = MessageAdded(
+        message=Message(
+            id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)
+        )
+    )
+    where = explained("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
+    assert (where.status, where.holder) == ("rewound", "")

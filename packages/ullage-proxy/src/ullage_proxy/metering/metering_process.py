@@ -33,14 +33,11 @@ from ullage_programs.facts import ClientSettings
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
 from ullage_proxy.metering.metering import CallMeter, MeteredCall
-from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame, encoded
+from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame
 
 DAY_S: Final = 86_400.0
 RETRY_S: Final = 2.0
 """Seconds until the store is tried again."""
-
-ALIVE_S: Final = 10.0
-"""Seconds between two signs of life while the store can't be written."""
 
 LAST_TRIES: Final = 3
 
@@ -150,7 +147,6 @@ class _Process:
         self._settings = settings
         self._out = out
         self._kept_at = 0.0
-        self._alive_at = time.monotonic()
         self._path = (
             Path(settings.store) if settings.store else data_directory() / PROXY_FILE
         )
@@ -184,11 +180,7 @@ class _Process:
     async def look_after(self) -> None:
         """What is due: the store again, old sessions."""
         self.give(await self.metering.settle())
-        now = time.monotonic()
-        if self.metering.is_behind and now - self._alive_at > ALIVE_S:
-            self._alive_at = now
-            self.give([encoded({"kind": "waiting"})])
-        if now - self._kept_at > DAY_S:
+        if time.monotonic() - self._kept_at > DAY_S:
             await self._forget_old()
 
     async def end(self) -> None:

@@ -22,7 +22,6 @@ metering to relay
 
 - ``stored`` with ``call``: this call is in the ledger, and the relay forgets it. What is not stored when the child ends
   is sent again to the next one, so a call may come twice.
-- anything else, such as ``waiting``: the child is alive, though it can't store at present.
 """
 
 from __future__ import annotations

@@ -17,9 +17,6 @@ from ullage_proxy.relay.taps import Taps
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
 KILLED_WITHIN_S: Final = 2.0
-HANGS_AFTER_S: Final = 60.0
-"""A process that has something to do and neither reads nor writes for so long is ended."""
-
 READ_AFTER_EXIT_S: Final = 1.0
 """What a process wrote last is read until its pipes end, or for so long."""
 
@@ -38,9 +35,6 @@ class MeteringChild:
         self._settings = settings
         self._taps = taps
         self._process: asyncio.subprocess.Process | None = None
-        self._is_writing = False
-        self._moved_at = 0.0
-        """When the process last read or wrote anything."""
         self._pause_s = FIRST_PAUSE_S
         self._has_work = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -106,11 +100,7 @@ class MeteringChild:
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         self._process = process
-        self._moved()
-        tasks = [
-            asyncio.create_task(work(process))
-            for work in (self._write, self._read, self._watch)
-        ]
+        tasks = [asyncio.create_task(work(process)) for work in (self._write, self._read)]
         try:
             await process.wait()
             await asyncio.wait([tasks[1]], timeout=READ_AFTER_EXIT_S)
@@ -142,12 +132,9 @@ class MeteringChild:
         stdin.close()
 
     async def _write_frame(self, stdin: asyncio.StreamWriter, frame: bytes) -> None:
-        self._is_writing = True
         for at in range(0, len(frame), PIECE):
             stdin.write(frame[at : at + PIECE])
             await stdin.drain()
-            self._moved()
-        self._is_writing = False
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         stdout = process.stdout
@@ -155,7 +142,6 @@ class MeteringChild:
         reader = FrameReader()
         try:
             while data := await stdout.read(PIECE):
-                self._moved()
                 for frame in reader.feed(data):
                     self._frame_came(frame)
         except BadFrame as problem:
@@ -163,18 +149,6 @@ class MeteringChild:
             _kill(process)
         if not self._stopping.is_set():
             _kill(process)
-
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
-        """End a process that has something to do and does nothing."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(HANGS_AFTER_S / 4)
-            is_busy = self._is_writing or self._taps.awaits_storage
-            if is_busy and loop.time() - self._moved_at > HANGS_AFTER_S:
-                _kill(process)
-
-    def _moved(self) -> None:
-        self._moved_at = asyncio.get_running_loop().time()
 
     def _frame_came(self, frame: TapFrame) -> None:
         if frame.kind == "stored":
