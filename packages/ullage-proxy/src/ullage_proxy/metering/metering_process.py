@@ -33,7 +33,7 @@ from ullage_programs.facts import ClientSettings
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
 from ullage_proxy.metering.metering import CallMeter, MeteredCall
-from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame
+from ullage_proxy.relay.frames import BadFrame, FrameReader
 
 DAY_S: Final = 86_400.0
 RETRY_S: Final = 2.0
@@ -83,20 +83,29 @@ def _say(words: str) -> None:
 
 
 async def _run(out: int) -> None:
-    inbox = _Inbox()
+    """Serve the frames of standard input until it ends."""
+    stdin = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
+    reader = FrameReader()
     process: _Process | None = None
     try:
-        while (
-            frames := await inbox.next(process.wait_s if process else None)
-        ) is not None:
-            for frame in frames:
+        while True:
+            try:
+                async with asyncio.timeout(process.wait_s if process else None):
+                    data = await stdin.read(PIECE)
+            except TimeoutError:
+                if process is not None:
+                    await process.look_after()
+                continue
+            if not data:
+                break
+            for frame in reader.feed(data):
                 if frame.kind == "settings" and process is None:
                     process = _Process(_settings(frame.payload), out)
                     await process.begin()
                 elif process is not None:
                     process.give(await process.metering.take(frame))
-            if process is not None and not frames:
-                await process.look_after()
     finally:
         if process is not None:
             await process.end()
@@ -108,32 +117,6 @@ def _settings(payload: bytes) -> MeteringSettings:
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         _say(f"the settings of metering can't be read ({problem}): its own are used.")
         return MeteringSettings()
-
-
-class _Inbox:
-    """Standard input as frames."""
-
-    def __init__(self) -> None:
-        self._reader = FrameReader()
-        self._reading: asyncio.Future[bytes] | None = None
-
-    async def next(self, wait_s: float | None) -> list[TapFrame] | None:
-        """Frames that have come; none after ``wait_s``; ``None`` at the end. Raises ``BadFrame``."""
-        if self._reading is None:
-            loop = asyncio.get_running_loop()
-            self._reading = loop.run_in_executor(
-                None,
-                os.read,
-                0,
-                PIECE,
-            )
-        done, _ = await asyncio.wait([self._reading], timeout=wait_s)
-        if not done:
-            return []
-        data, self._reading = self._reading.result(), None
-        if not data:
-            return None
-        return self._reader.feed(data)
 
 
 class _Process:

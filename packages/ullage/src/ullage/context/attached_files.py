@@ -104,9 +104,9 @@ def _follow(
             files[path] = KnownFile(path, content, 1, asked_in)
         case "edit", {"old": str(old), "new": str(new)} if known is not None:
             is_all = arguments.get("replace_all") is True
-            text = _edited(known.text, old, new, is_all=is_all)
-            if text is not None:
-                files[path] = known._replace(text=text)
+            edited = _edited(known.text, old, new, is_all=is_all)
+            if edited is not None:
+                files[path] = known._replace(text=edited)
 
 
 def _edited(text: str, old: str, new: str, *, is_all: bool) -> str | None:
