@@ -54,6 +54,7 @@ TOOLS = (
         ("read files", "fs__read_file"),
         ("write to a file", "fs__write_file"),
         ("directories", "fs__directory_tree"),
+        ("dir", "fs__directory_tree"),
         ("SQL", "db__query"),
         ("weather", "weather__forecast"),
         ("temperature city days", "weather__forecast"),
