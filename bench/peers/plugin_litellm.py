@@ -1,7 +1,7 @@
 """A loop over litellm's functions with Ullage's callback, on OpenAI's Chat.
 
-The mode is ``acompletion``, ``completion``, ``proxy`` (the callback is in a proxy of litellm's, and the loop calls that
-with OpenAI's SDK), or ``trim``: litellm's own ``trim_messages`` before each request.
+The mode is ``acompletion``, ``completion``, or ``proxy``: the callback is in a proxy of litellm's, and the loop calls
+that with OpenAI's SDK.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def callback() -> str:
 
 
 class LiteLLM(Program):
-    """Keeps the messages itself; ``complete`` makes one call."""
+    """Keeps the messages itself; ``complete`` makes one call. Leaves litellm the time to report it."""
 
     packages: tuple[str, ...] = ("litellm",)
     counts_all = True
@@ -79,6 +79,11 @@ class LiteLLM(Program):
         raise NotImplementedError
 
     async def turn(self, step: Step) -> None:
+        await self.answered(step)
+        if not step.stop_after:
+            await logged()
+
+    async def answered(self, step: Step) -> None:
         self.history.append({"role": "user", "content": step.said})
         while True:
             body: dict[str, Any] = {
@@ -131,16 +136,7 @@ class LiteLLM(Program):
         return self.counts[0], self.counts[1]
 
 
-class Logged(LiteLLM):
-    """Leaves litellm the time to report a call."""
-
-    async def turn(self, step: Step) -> None:
-        await super().turn(step)
-        if not step.stop_after:
-            await logged()
-
-
-class Sdk(Logged):
+class Sdk(LiteLLM):
     """``acompletion`` and ``completion``."""
 
     def __init__(self) -> None:
@@ -165,7 +161,7 @@ class Sdk(Logged):
         await self.logger.aclose()
 
 
-class Proxy(Logged):
+class Proxy(LiteLLM):
     """OpenAI's SDK and litellm's proxy, as a process of its own."""
 
     packages = ("litellm", "openai")
@@ -213,27 +209,6 @@ class Proxy(Logged):
         if self.started is not None:
             self.started.terminate()
             await asyncio.to_thread(self.started.wait)
-
-
-class Trimmed(LiteLLM):
-    """Counts what the answers report."""
-
-    counts_all = False
-
-    async def complete(self, body: dict[str, Any]) -> Any:
-        import litellm
-
-        most = round(TRIGGER * WINDOW)
-        messages = litellm.utils.trim_messages(body["messages"], max_tokens=most)
-        model = f"openai/{body['model']}"
-        answer = await litellm.acompletion(
-            **{**body, **WHERE, "model": model, "messages": messages}
-        )
-        self.add(answer.usage.prompt_tokens, answer.usage.completion_tokens)
-        return answer
-
-    def counted(self) -> tuple[int, int]:
-        return self.counts[0], self.counts[1]
 
 
 def answers(url: str) -> bool:
@@ -301,5 +276,4 @@ def kept(message: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-PROGRAMS: dict[str, Callable[[], Program]] = {"proxy": Proxy, "trim": Trimmed}
-drive(PROGRAMS.get(MODE, Sdk)())
+drive(Proxy() if MODE == "proxy" else Sdk())

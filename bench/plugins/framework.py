@@ -7,7 +7,7 @@ from typing import Literal
 
 from bench.environments import Peer
 
-Kind = Literal["plain", "plug-in", "own"]
+Kind = Literal["plain", "plug-in"]
 
 MODELS = ("nobody-knows-this", "nor-this-one")
 """The model of a session, and the one that it changes to: of no family, so that no table knows them."""
@@ -38,12 +38,11 @@ class Contender:
 
     @property
     def peer(self) -> Peer | None:
-        """Its environment; only that of an own compaction does not hold this checkout."""
+        """Its environment, which holds this checkout too."""
         if not self.requirements:
             return None
         first, *others = self.requirements
-        has_ullage = self.kind != "own"
-        return Peer(self.title, first, tuple(others), has_ullage, self.overrides)
+        return Peer(self.title, first, tuple(others), True, self.overrides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Framework:
     """A framework's rows: ``plain`` first, with which the others are compared.
 
     ``wire`` is the simulator that is called (``openai``, ``gemini``, ``anthropic``), ``like`` the simulated model that
-    ``models`` behave like, ``summaries`` the words by which the last message of a request for a summary is known.
+    ``models`` behave like.
     ``is_brief``: only the long session on the smallest window.
     """
 
@@ -60,7 +59,6 @@ class Framework:
     wire: str = "openai"
     like: str = "gpt-4.1"
     models: tuple[str, str] = MODELS
-    summaries: tuple[str, ...] = ()
     is_brief: bool = False
 
 

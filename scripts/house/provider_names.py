@@ -19,8 +19,6 @@ EXCEPTIONS = {
     # facts that a provider documents or a recording shows, each row with its source, by provider and model
     "ullage/models/genai_prices.py": "which providers of the catalogue are taken, by its names",
     "ullage/meter/limits.py": "corrections of the catalogue, by its names",
-    "ullage/context/request_limits.py": "images and bytes of a request",
-    "ullage/context/cold_cache.py": "how long a cache lives",
     "ullage/tokens/template.py": "framing of a request",
     "ullage/tokens/families.py": "families of models, and constants of a family at one provider",
     "ullage/tokens/media.py": "media",

@@ -5,15 +5,11 @@ from pathlib import Path
 import pytest
 
 from bench.accuracy_first_call import (
-    TITLES,
-    fold_of,
-    group_of,
     learn,
     learnt_anew,
     read,
     table,
 )
-from bench.results import Table, with_table
 
 QUESTIONS = [
     "Hello there!",
@@ -72,11 +68,6 @@ def test_a_calls_own_truth_does_not_teach_it(recordings: Path) -> None:
     assert learnt_anew(calls)[0] == calls[0].bare + learn(others)(calls[0])
 
 
-def test_the_same_source_is_always_in_the_same_fold() -> None:
-    assert fold_of("tests/1.yaml") == fold_of("tests/1.yaml")
-    assert len({fold_of(f"tests/{place}.yaml") for place in range(200)}) == 10
-
-
 def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     image = [{"r": "user", "k": "image", "t": "", "m": 0}]
@@ -95,22 +86,3 @@ def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path)
     assert [cells[0] for cells in found.rows] == ["OpenAI Chat", "all"]
     assert found.columns[-2:] == ("length/4", "gemini-cli")
     assert all(len(cells) == len(found.columns) for cells in found.rows)
-
-
-@pytest.mark.parametrize(
-    ("provider", "wire", "group"),
-    [
-        ("openai", "responses", "OpenAI Responses"),
-        ("vertex", "generateContent", "Vertex"),
-        ("groq", "chat", "others"),
-    ],
-)
-def test_providers_are_grouped(provider: str, wire: str, group: str) -> None:
-    assert group_of(provider, wire) == group
-
-
-@pytest.mark.parametrize("title", TITLES.values())
-def test_the_page_has_a_place_for_each_table(title: str) -> None:
-    page = Path(__file__).parents[2] / "bench" / "RESULTS.md"
-    emptied = with_table(page.read_text("utf-8"), Table(title, ("nothing",), ()))
-    assert f"**{title}**\n\n| nothing |\n|---|\n\n" in emptied

@@ -2,16 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.clients.client import Client, Place, Turn
+from bench.clients.client import Client, Place
 from bench.clients.clients import CLIENTS
 from bench.clients.scenarios import (
     BOTH,
-    DRAWN,
-    LARGE_FILES,
     LIST,
     SCENARIOS,
     SUBTASK,
-    fill,
     reason_against,
     script,
 )
@@ -53,19 +50,6 @@ def test_a_request_for_a_summary_gets_one_though_it_repeats_a_prompt(
 
 
 @EACH
-def test_only_a_sessions_first_turn_starts_a_new_session(client: Client) -> None:
-    first = client.arguments(Turn("Hello.", first=True))
-    later = client.arguments(Turn("Hello."))
-    assert len(later) > len(first)
-    for scenario in SCENARIOS:
-        if scenario.only_by_proxy:
-            continue  # a killed client begins anew
-        assert [turn.first for turn in scenario.turns] == [
-            place == 0 for place in range(len(scenario.turns))
-        ]
-
-
-@EACH
 def test_a_client_is_configured_in_its_own_home_for_the_simulator_alone(
     client: Client, tmp_path: Path
 ) -> None:
@@ -75,16 +59,3 @@ def test_a_client_is_configured_in_its_own_home_for_the_simulator_alone(
     configured = " ".join([*variables.values(), *files])
     assert "http://127.0.0.1:5" in configured
     assert configured.count("http") == configured.count("http://127.0.0.1:5")
-
-
-def test_the_project_has_large_files_that_differ(tmp_path: Path) -> None:
-    fill(tmp_path)
-    texts = {(tmp_path / name).read_text("utf-8") for name in LARGE_FILES.values()}
-    assert len(texts) == len(LARGE_FILES)
-    assert all(len(text) > 25_000 for text in texts)
-
-
-@EACH
-def test_what_a_model_is_charged_by_is_pinned(client: Client) -> None:
-    models = (client.model, client.other_model)
-    assert all(model.rpartition("/")[2] in DRAWN for model in models)

@@ -7,23 +7,17 @@ from typing import Any
 import pytest
 
 from bench.compaction import (
-    CLIENTS,
     ENDS,
-    HERE,
-    KINDS,
     MODEL,
     SUMMARISES,
     TRIGGER,
     Outcome,
-    _tables,
     judged,
     scenario,
     shortened,
     unseen,
 )
-from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
-from bench.results import with_table
-from scripts.house.pages import ROOT
+from bench.long_sessions import TOOL, invented, recorded
 from ullage_simulators.drawn import draw
 from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.server import Exchange
@@ -94,17 +88,6 @@ def test_a_recorded_session_has_the_words_of_its_log_and_an_end_to_each_turn(
     assert session.answers[0]["calls"] == [
         {"name": TOOL, "arguments": {"number": 0, "call": 'read {"path": "pump"}'}}
     ]
-
-
-@pytest.mark.parametrize(
-    ("share", "size"), [*zip(SHARES, SIZES, strict=True), (0.0, 0), (1.0, SIZES[-1])]
-)
-def test_sizes_follow_the_recorded_quantiles(share: float, size: int) -> None:
-    assert _size(share) == size
-
-
-def test_every_client_has_its_script() -> None:
-    assert all((HERE / "peers" / client.script).exists() for client in CLIENTS)
 
 
 @pytest.mark.parametrize("marker", SUMMARISES)
@@ -179,17 +162,3 @@ def test_results_that_were_cut_are_counted_once() -> None:
             {"role": "tool", "tool_call_id": name, "content": text}
         )
     assert shortened([said, said]) == 1
-
-
-def test_outcomes_of_several_sessions_add_up() -> None:
-    total = Outcome()
-    for _ in range(2):
-        total.add(Outcome(calls=3, problems=("once",)))
-    assert (total.calls, total.problems) == (6, ("once", "once"))
-
-
-def test_the_page_has_a_place_for_each_table() -> None:
-    page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
-    for kind in KINDS.values():
-        for table in _tables({"cask": Outcome()}, kind):
-            assert table.markdown() in with_table(page, table)

@@ -11,7 +11,6 @@ from bench.evaluate import (
     Replay,
     evaluate,
     main,
-    percentile,
     plain,
     row_of,
     run,
@@ -20,7 +19,7 @@ from bench.evaluate import (
 from bench.recorded import pair_of, request_of
 from tests.bench.recorded import Row, call, pair
 from tests.places import CLIENT_LOGS
-from ullage.errors import MissingExtra, NotASession, SettingError, UnreadableInput
+from ullage.errors import NotASession, UnreadableInput
 
 LOGS = CLIENT_LOGS
 
@@ -81,20 +80,6 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(
         evaluate(path, "pretoken")
 
 
-def test_predictions_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInput, match="written"):
-        run(
-            write(tmp_path / "pairs.jsonl", pair(0, truth=1)),
-            tmp_path / "no" / "where.jsonl",
-            "pretoken",
-        )
-
-
-def test_an_unknown_estimator_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises((SettingError, MissingExtra)):
-        evaluate(write(tmp_path / "pairs.jsonl", pair(0, truth=1)), "guess")
-
-
 ODD = [
     [1, 2],
     {},
@@ -145,14 +130,6 @@ def test_a_row_that_nothing_understands_gets_the_plain_formula(tmp_path: Path) -
     assert row == {"id": "one-0", "predicted": 1021, "low": 255, "high": 14_084}
 
 
-@pytest.mark.parametrize(
-    "row", [{}, {"usage_a": 3}, {"usage_a": {"input": -4, "output": "x"}, "new": 5}]
-)
-def test_the_plain_formula_takes_anything(row: Row) -> None:
-    made = plain(row)
-    assert made.low <= made.predicted < made.high
-
-
 @pytest.mark.parametrize("content", [b"", b"no JSON\n", b'{"a": 1}\n', b"[1, 2]\n{}\n"])
 def test_a_file_that_is_no_recording_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.jsonl"
@@ -173,11 +150,6 @@ def test_a_session_log_is_replayed_call_by_call(
     shown = capsys.readouterr().out
     assert "first call: 1 rows, |error| as % of input" in shown
     assert f"further calls: {len(further)} rows, |error| as % of growth" in shown
-
-
-def test_predictions_need_not_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(LOGS / "claude_code" / "session.jsonl", None, "pretoken") == 0
-    assert "inside the interval" in capsys.readouterr().out
 
 
 def test_the_table_compares_only_rows_whose_truth_is_known(tmp_path: Path) -> None:
@@ -221,16 +193,6 @@ def test_agents_errors_are_shares_of_the_growth(tmp_path: Path) -> None:
     assert f"{100 * off / 40:.2f}" in shown
 
 
-@pytest.mark.parametrize(
-    ("values", "share", "expected"),
-    [([], 0.5, 0), ([3], 0.9, 3), ([1, 2, 3, 4], 0.5, 2.5), ([0, 10], 0.95, 9.5)],
-)
-def test_percentiles_lie_between_neighbours_by_proportion(
-    values: list[float], share: float, expected: float
-) -> None:
-    assert percentile(values, share) == pytest.approx(expected)
-
-
 @given(st.binary(max_size=40))
 def test_any_line_of_bytes_reads_as_a_row(line: bytes) -> None:
     made = plain(row_of(line))
@@ -271,24 +233,10 @@ def test_earlier_truths_of_the_conversation_move_later_predictions(
     assert made[-1].predicted == 1035
 
 
-def test_without_learning_they_move_none() -> None:
-    made = predict(
-        Replay("pretoken", learns=False), *[pair(n, truth=1035) for n in range(8)]
-    )
-    assert len({each.predicted for each in made}) == 1
-
-
 def test_other_conversations_teach_nothing(replay: Replay) -> None:
     (alone,) = predict(Replay("pretoken"), pair(0, truth=1028, conversation="two"))
     predict(replay, *[pair(n, truth=1050) for n in range(8)])
     assert predict(replay, pair(0, truth=1028, conversation="two")) == [alone]
-
-
-def test_a_conversation_may_be_taken_up_again_after_another(replay: Replay) -> None:
-    predict(replay, *[pair(n, truth=1050) for n in range(8)])
-    predict(replay, pair(0, truth=1028, conversation="two"))
-    (made,) = predict(replay, pair(8, truth=1050))
-    assert made.predicted == pytest.approx(1050, abs=1)
 
 
 def test_reasoning_of_the_turn_leaves_with_the_next_user_message(replay: Replay) -> None:
@@ -339,13 +287,6 @@ def test_without_the_first_calls_input_the_interval_says_how_little_is_known(
 def test_a_whole_request_is_predicted_from_its_content(replay: Replay) -> None:
     used = replay.call(request_of(call(0, truth=14))).reading().used
     assert used.tokens == pytest.approx(14, abs=2)
-
-
-def test_the_command_writes_its_predictions(tmp_path: Path) -> None:
-    rows = write(tmp_path / "calls.jsonl", call(7, truth=14))
-    out = tmp_path / "out.jsonl"
-    assert main([str(rows), "--predictions", str(out)]) == 0
-    assert set(lines(out)[0]) == {"src", "idx", "predicted", "low", "high"}
 
 
 def test_a_file_that_is_not_there_is_named(

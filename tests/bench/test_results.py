@@ -1,6 +1,10 @@
 import pytest
 
+from bench import accuracy_first_call, compaction
+from bench.clients import table as clients
+from bench.plugins.table import summary as plug_ins
 from bench.results import Table, ratio, with_table
+from scripts.house.pages import ROOT
 
 TABLE = Table("Casks", ("cask", "litres"), (("oak", "225"), ("steel", "1,000")))
 
@@ -29,3 +33,13 @@ def test_a_ratio_has_the_digits_that_mean_something(
     value: float, base: float, said: str
 ) -> None:
     assert ratio(value, base) == said
+
+
+def test_the_page_has_a_place_for_each_table_of_a_bench() -> None:
+    page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
+    made = [plug_ins({}, {}), clients.accuracy_table([]), clients.proxy_table([])]
+    for kind in compaction.KINDS.values():
+        made += compaction._tables({}, kind)
+    made += [Table(title, ("", ""), ()) for title in accuracy_first_call.TITLES.values()]
+    for table in made:
+        assert table.markdown() in with_table(page, table)

@@ -379,8 +379,8 @@ class Proxy:
         self.name = "c"
         self.count = 0
 
-    async def ask(self, body: Json) -> tuple[str, bytes]:
-        """The name of a call, and what the relay is told about it."""
+    async def ask(self, body: Json) -> str:
+        """Gives the name of the call."""
         self.count += 1
         call = f"{self.name}-{self.count}"
         sent = dict(body)
@@ -392,18 +392,12 @@ class Proxy:
             path=self.kind.path,
             upstream=UPSTREAMS[self.kind.wire],
             session=self.session,
-            guard=True,
         )
-        return call, b"".join(await self.meter.take(frame))
-
-    async def refuses(self, program: Program) -> bool:
-        """Whether the guard refuses the next request, which then gets no answer."""
-        call, told = await self.ask(program.step(asked(self.kind, "And then?")))
-        await self.meter.take(answer_frame(call, b"", status=0, outcome="failed"))
-        return b'"refuse":true' in told
+        await self.meter.take(frame)
+        return call
 
     async def send(self, provider: Provider, body: Json, text: str) -> Json:
-        call, _ = await self.ask(body)
+        call = await self.ask(body)
         answer = provider.answer(body, text)
         await self.meter.take(answer_frame(call, json.dumps(answer).encode()))
         self.estimates.append(self.shown[-1].estimate)
@@ -440,17 +434,6 @@ async def test_the_proxy_has_one_lane_and_meters_it_as_it_is_billed(
     assert_true(proxy.reading(), provider)
     for estimate, bill in zip(proxy.estimates[1:], provider.bills[1:], strict=True):
         assert abs(estimate.used.tokens - bill[0]) < NEAR
-
-
-@HELD
-async def test_the_guard_of_the_proxy_counts_what_the_provider_holds(name: str) -> None:
-    kind, provider = KINDS[name], Provider(KINDS[name])
-    proxy, program = Proxy(kind, guard=2_000), Program(kind)
-    await talk_through(proxy, provider, program, range(3))
-    assert not await proxy.refuses(Program(kind, last=program.last))
-    await talk_through(proxy, provider, program, range(3, 7))
-    assert provider.next_input > 2_000
-    assert await proxy.refuses(Program(kind, last=program.last))
 
 
 @HELD

@@ -32,7 +32,6 @@ from tests.compaction.stage import (
 from tests.context.sessions import words
 from ullage.events import (
     CompactionCommitted,
-    CompactionRolledBack,
     CompactionStarted,
     Event,
     MessageAdded,
@@ -187,84 +186,6 @@ async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
     assert pruned.rewritten is not None
     body = heard(generated(server)[-1])
     assert all(f"Please look at cask {number}." in body for number in range(20))
-
-
-async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_where_it_did_not(
-    tmp_path: Path,
-) -> None:
-    """The same session twice; in one of them the messages it was made from are rewound before the point is reached."""
-    for held in (True, False):
-        with running(script(ANTHROPIC, window=WINDOW)) as server:
-            agent = agent_on(
-                server,
-                tmp_path / f"{held}.db",
-                ANTHROPIC,
-                window=WINDOW,
-                background_at=0.5,
-            )
-            async with agent.session(SESSION) as session:
-                number = 0
-                while not (await session._look()).compactions.prepared:
-                    await session.ask(f"No. {number:03}: {words(200, number)}")
-                    await asyncio.sleep(0.05)
-                    number += 1
-                    assert number < 60
-                if not held:
-                    await session.rewind((await session.messages())[3].id)
-                while not of_kind(await session.history(), CompactionCommitted):
-                    await session.ask(f"No. {number:03}: {words(200, number)}")
-                    number += 1
-                    assert number < 200
-                events = await session.history()
-            assert not refused(server)
-            (committed,) = of_kind(events, CompactionCommitted)
-            rolled = [
-                (each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)
-            ]
-            if held:
-                assert committed.rung == "prepared"
-            else:
-                assert committed.rung == "summary"
-                assert ("prepared", "changed") in rolled
-
-
-@pytest.mark.parametrize("moment", ["summary is asked for", "summary streams"])
-async def test_cancelling_a_compaction_leaves_the_history_untouched(
-    moment: str, tmp_path: Path
-) -> None:
-    """The simulator takes its time with the summary: a cancel comes before its first byte, or in the middle of it."""
-    fault = {
-        "kind": "hang",
-        "request": 13,
-        "seconds": 30,
-        "at": 0 if moment == "summary is asked for" else 700,
-    }
-    async with scene(
-        tmp_path,
-        ANTHROPIC,
-        scenario=script(ANTHROPIC, window=WINDOW, faults=[fault]),
-        window=WINDOW,
-    ) as (server, session):
-        for number in range(12):
-            await session.ask(f"No. {number:03}: {words(350, number)}")
-        before = await session.messages()
-        await session.compact()
-        async with asyncio.timeout(60):
-            while len(generated(server)) < 13:
-                await asyncio.sleep(0.01)
-        answer = await session.cancel()
-        assert (answer.cancelled, answer.persisted) == (
-            True,
-            "compaction_rolled_back",
-        )
-        await session.wait()
-        assert await session.messages() == before
-        events = await session.history()
-        assert [
-            each.reason for each in of_kind(events, CompactionRolledBack) if not each.rung
-        ] == ["cancelled"]
-        await session.ask("And now?")
-    assert not refused(server)
 
 
 async def test_what_is_said_during_a_compaction_is_delivered_once_after_it(

@@ -809,8 +809,6 @@ ROOMS = [
     (Headroom(high=10**9), True, CallModel()),
     (Headroom(high=1, is_over_request=True), True, Compact("limit")),
     (Headroom(high=1, is_over_request=True), False, CallModel()),
-    (Headroom(high=50, may_clear=True), True, Compact("cold")),
-    (Headroom(high=80, is_due=True, may_clear=True), True, Compact("point")),
     (Headroom(high=70, window=100, max_output=30), False, CallModel()),
     (Headroom(high=70, window=100, max_output=31), False, CallModel(30)),
     (Headroom(high=120, window=100, max_output=31), False, CallModel(1)),
@@ -913,7 +911,6 @@ def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -
         PAUSED,
         FAILED,
         [begun(), CallStarted(call="child:c1", purpose="child")],
-        [begun(), CallStarted(call="p1", purpose="summary", detached=True)],
     ],
 )
 def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(

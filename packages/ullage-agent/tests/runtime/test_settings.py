@@ -57,7 +57,7 @@ WRONG: dict[str, Any] = {
     "session_budget": {"usd": "much"}, "rates": {"calls": 5},
     "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
-    "background_at": 1, "approve": [""], "timeout": 0, "strategy": "hybird",
+    "approve": [""], "timeout": 0, "strategy": "hybird",
 }  # fmt: skip
 
 

@@ -31,21 +31,18 @@ def test_metering_never_loads_modules_of_the_directory_where_it_starts() -> None
     assert given_to_relay()["metering"][1] == "-P"
 
 
-def test_the_relay_gets_its_upstreams_and_whether_there_is_a_guard() -> None:
+def test_the_relay_gets_its_upstreams_and_marks() -> None:
     assert given_to_relay()["upstreams"] == UPSTREAMS
     assert given_to_relay()["port"] == 0
     assert "session-id" in given_to_relay()["marks"]
-    assert not given_to_relay()["guard"]
-    assert given_to_relay(guard=0.8)["guard"]
 
 
 def test_metering_gets_what_the_user_asked_for() -> None:
-    given = options("--no-store", "--no-content", "--keep-days", "7", "--guard", "80%")
+    given = options("--no-store", "--no-content", "--keep-days", "7")
     assert metering_settings(given, UPSTREAMS, lines=True) == {
         "is_stored": False,
         "content": False,
         "keep_days": 7.0,
-        "guard": 0.8,
         "lines": True,
         "local": ["lab"],
     }

@@ -101,7 +101,6 @@ def request(
         "upstream": "anthropic",
         "headers": dict(headers or {}),
         "session": "",
-        "guard": False,
     }
     return TapFrame({**header, **more}, payload)
 

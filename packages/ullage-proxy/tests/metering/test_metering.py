@@ -18,14 +18,12 @@ from tests.metering.tapped_calls import (
     answer_body,
     assistant,
     body_of,
-    read_frames,
     request,
     stored,
     stream_of,
     user,
 )
-from ullage.codec.problems import read_problem
-from ullage.errors import Overflow, SessionNotFound
+from ullage.errors import SessionNotFound
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -342,54 +340,6 @@ async def test_an_answer_that_cant_be_read_has_a_note_in_the_ledger(
     assert "br" in end.error
 
 
-# -- the guard --
-
-
-def judged(written: list[bytes]) -> Any:
-    (frame,) = [each for each in read_frames(written) if each.kind == "verdict"]
-    return frame
-
-
-async def test_the_guard_lets_pass_what_is_within_its_limit(store: SqliteStore) -> None:
-    meter = metering(store, guard=50_000)
-    frame = request("r-1", body_of(user("Hello")), guard=True)
-    assert judged(await meter.take(frame)).header["refuse"] is False
-
-
-@pytest.mark.parametrize("guard", [300, 0.001])
-async def test_the_guard_refuses_with_the_wires_own_overflow(
-    store: SqliteStore, guard: float
-) -> None:
-    meter = metering(store, guard=guard)
-    frame = request("r-1", body_of(user("Hello " * 400)), guard=True)
-    verdict = judged(await meter.take(frame))
-    assert verdict.header["refuse"] is True
-    status = int(verdict.header["status"])
-    problem = read_problem("messages", status, {}, verdict.payload)
-    assert isinstance(problem, Overflow)
-    assert problem.limit == (300 if guard == 300 else 200)
-    refused = answer(
-        "r-1", b"", status=status, outcome="failed", note="refused by the guard"
-    )
-    assert stored(await meter.take(refused)) == ["r-1"]
-    (end,) = of_kind(await store.read("s-1"), CallEnded)
-    assert (end.outcome, end.error_kind, end.counted) == ("failed", "Overflow", None)
-
-
-async def test_the_guard_never_refuses_what_shortens_the_conversation(
-    store: SqliteStore,
-) -> None:
-    meter = metering(store, guard=300)
-    lane = {"x-lane": "summary"}
-    frame = request("r-1", body_of(user("Sum up. " * 400)), guard=True, headers=lane)
-    assert judged(await meter.take(frame)).header["refuse"] is False
-
-
-async def test_a_request_that_cant_be_read_is_not_refused(store: SqliteStore) -> None:
-    frame = request("r-1", b"no JSON", guard=True)
-    assert judged(await metering(store, guard=1).take(frame)).header["refuse"] is False
-
-
 # -- more than once, and after a restart --
 
 
@@ -544,17 +494,6 @@ async def test_a_session_from_long_ago_is_taken_up_with_its_subagents(
         "s-1.child-1",
         "s-1.child-2",
     ]
-
-
-async def test_a_stream_of_responses_is_refused_by_a_stream_that_fails(
-    store: SqliteStore,
-) -> None:
-    meter = metering(store, guard=300)
-    body = {"model": "gpt-5", "input": "Hello " * 900, "stream": True}
-    frame = request("r-1", body, guard=True, path="/v1/responses", upstream="openai")
-    verdict = judged(await meter.take(frame))
-    assert verdict.header["content_type"] == "text/event-stream"
-    assert b"response.failed" in verdict.payload
 
 
 async def test_a_call_that_no_store_takes_is_acknowledged_and_those_after_it_are_stored(

@@ -243,7 +243,7 @@ def test_a_database_that_cant_be_written_is_said_and_the_calls_are_not_acknowled
     assert relay.told.count("Metering goes on in memory") == 1
 
 
-@pytest.mark.parametrize("settings", [b"", b"{", b'{"guard": "x"}', b"[1]", b"\xff"])
+@pytest.mark.parametrize("settings", [b"", b"{", b'{"keep_days": "x"}', b"[1]", b"\xff"])
 def test_settings_that_cant_be_read_are_said_and_calls_are_metered(
     tmp_path: Path, settings: bytes
 ) -> None:

@@ -1,6 +1,6 @@
 """Stands in for the process that meters: writes each frame it gets as a line of a file, and says that it is stored.
 
-Settings: ``out`` (the file), ``verdict`` (what the guard says), ``die_at`` (ends without a word at this frame, once),
+Settings: ``out`` (the file), ``die_at`` (ends without a word at this frame, once),
 ``silent`` (says nothing), ``digests`` (writes digests of the payloads).
 """
 
@@ -22,7 +22,6 @@ def main() -> None:
             if frame.kind == "settings":
                 settings = json.loads(frame.payload)
                 note(settings, {"kind": "settings", "pid": os.getpid()})
-                say({"kind": "ready"})
             else:
                 take(settings, frame)
     note(settings, {"kind": "end", "pid": os.getpid()})
@@ -42,12 +41,6 @@ def take(settings: dict[str, object], frame: TapFrame) -> None:
         return
     if frame.kind == "answer":
         say({"kind": "stored", "call": frame.text("call")})
-    verdict = settings.get("verdict")
-    if frame.header.get("guard") and isinstance(verdict, dict):
-        say(
-            {"kind": "verdict", "call": frame.text("call"), **verdict},
-            b'{"error":"full"}',
-        )
 
 
 def say(header: dict[str, object], payload: bytes = b"") -> None:

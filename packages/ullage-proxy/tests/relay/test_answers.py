@@ -94,10 +94,3 @@ def test_a_damaged_chunk_is_passed_on_and_so_is_all_that_follows(body: bytes) ->
     assert reader.feed(b"more") == b"more"
     assert not reader.is_complete
     assert not reader.end()
-
-
-def test_a_change_of_protocol_passes_with_the_bytes_that_follow_it() -> None:
-    reader = answer_reader("GET")
-    data = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x00"
-    assert reader.feed(data) == data
-    assert reader.is_switched

@@ -9,10 +9,8 @@ from tests.relay.relays import (
     FAKE_METERING,
     Frames,
     Reader,
-    RunningRelay,
     Writer,
     answer,
-    post,
     read_message,
     relay,
     upstream,
@@ -231,25 +229,6 @@ async def test_an_upstream_that_reads_slowly_holds_the_client_back() -> None:
         writer.close()
 
 
-async def test_two_clients_with_bodies_of_two_megabytes_get_each_their_own_answer() -> (
-    None
-):
-    async def echo(reader: Reader, writer: Writer) -> None:
-        while True:
-            message = await read_message(reader)
-            writer.write(answer(message.partition(b"\r\n\r\n")[2]))
-
-    async def client(running: RunningRelay, mark: bytes) -> None:
-        reader, writer = await running.connect()
-        for _ in range(5):
-            writer.write(post("/a/v1/messages", mark * 2_000_000))
-            assert await read_message(reader) == answer(mark * 2_000_000)
-        writer.close()
-
-    async with upstream(echo) as base, relay(f"a={base}") as running:
-        await asyncio.gather(client(running, b"1"), client(running, b"2"))
-
-
 async def test_an_upstream_that_closes_an_idle_connection_closes_the_clients() -> None:
     async def once(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
@@ -334,41 +313,20 @@ async def test_another_upstream_on_the_same_connection_gets_a_connection_of_its_
         writer.close()
 
 
-async def test_a_websocket_of_responses_is_refused_at_once_and_another_is_a_tunnel() -> (
-    None
-):
-    async def socket(reader: Reader, writer: Writer) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert b"\r\nUpgrade: websocket" in head
-        writer.write(
-            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nhello"
-        )
-        while data := await reader.read(100):
-            writer.write(data.upper())
+async def test_a_websocket_is_refused_at_once() -> None:
+    async def never(reader: Reader, writer: Writer) -> None:
+        raise AssertionError("the call went on")
 
-    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-    start = (
-        b"GET /t/secret-of-the-tests/a/v1/%b?key=secret HTTP/1.1\r\nHost: localhost\r\n"
-    )
-    async with (
-        upstream(socket) as base,
-        relay(f"a={base}", environment={"ULLAGE_PROXY_TOKEN": SECRET}) as running,
-    ):
-        reader, writer = await running.connect()
-        writer.write(start % b"responses" + upgrade)
-        refused = await read_message(reader)
-        assert refused.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
-        writer.close()
-        reader, writer = await running.connect()
-        writer.write(start % b"realtime" + upgrade)
-        assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 101 ")
-        writer.write(b"any bytes")
-        assert await reader.readexactly(9) == b"ANY BYTES"
-        writer.close()
-        assert running.process.stderr is not None
-        said = await running.process.stderr.readline()
-        assert b"'/v1/realtime' is passed on and not metered" in said
-        assert b"secret" not in said
+    async with upstream(never) as base, relay(f"a={base}") as running:
+        for path in (b"responses", b"realtime"):
+            reader, writer = await running.connect()
+            writer.write(
+                b"GET /a/v1/%b HTTP/1.1\r\nHost: localhost\r\n" % path
+                + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+            )
+            refused = await read_message(reader)
+            assert refused.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
+            writer.close()
 
 
 @pytest.mark.parametrize(
@@ -429,15 +387,3 @@ async def test_a_refusal_closes_the_connection_and_requests_behind_it_get_no_ans
         assert raw.startswith(b"HTTP/1.1 4")
         assert raw.count(b"HTTP/1.1 ") == 1
         assert b"\r\nconnection: close\r\n" in raw
-
-
-async def test_a_path_that_leads_out_of_its_upstream_is_refused_and_reaches_nothing() -> (
-    None
-):
-    noting = Noting(b"\r\n\r\n")
-    async with upstream(noting) as base, relay(f"a={base}/v1") as running:
-        for path in (b"/a/../x", b"/a/%2e%2e/x", b"/a/..%2fx", b"/a/%252e%252e/x"):
-            raw = await running.ask(GET.replace(b"/a/x", path))
-            assert raw.startswith(b"HTTP/1.1 400 ")
-            assert b"as an element" in raw
-        assert noting.data == b""

@@ -54,13 +54,12 @@ def frames(tmp_path: Path) -> Frames:
 
 @asynccontextmanager
 async def metered(
-    frames: Frames, handler: object, *, guard: bool = False, **settings: object
+    frames: Frames, handler: object, **settings: object
 ) -> AsyncIterator[RunningRelay]:
     async with (
         upstream(handler) as base,  # type: ignore[arg-type]
         relay(
             f"a={base}",
-            guard=guard,
             metering=FAKE_METERING,
             settings={**frames.settings, **settings},
         ) as running,
@@ -192,56 +191,6 @@ async def test_without_a_command_nothing_is_metered_and_the_health_says_so() -> 
         }
 
 
-async def test_a_call_that_the_guard_refuses_never_reaches_the_upstream(
-    frames: Frames,
-) -> None:
-    async def never(reader: Reader, writer: Writer) -> None:
-        await reader.readexactly(1)
-        raise AssertionError("the call went on")
-
-    verdict = {"refuse": True, "status": 413, "content_type": "text/event-stream"}
-    async with metered(frames, never, guard=True, verdict=verdict) as running:
-        await frames.until("settings")
-        reader, writer = await running.connect()
-        for _ in range(2):
-            writer.write(post("/a/v1/messages", b"large", "Expect: 100-continue"))
-            assert await read_message(reader) == b"HTTP/1.1 100 Continue\r\n\r\n"
-            raw = await read_message(reader)
-            assert raw.startswith(b"HTTP/1.1 413 ")
-            assert b"\r\ncontent-type: text/event-stream\r\n" in raw
-            assert raw.endswith(b'{"error":"full"}')
-        came = (await frames.until("answer", 2))[0]
-        assert (came["outcome"], came["status"]) == ("failed", 0)
-        assert came["note"] == "refused by the guard"
-        writer.close()
-
-
-@pytest.mark.parametrize("settings", [{"verdict": {"refuse": False}}, {"silent": True}])
-async def test_a_call_that_the_guard_lets_through_or_says_nothing_of_goes_on(
-    frames: Frames, settings: dict[str, object]
-) -> None:
-    seen = []
-
-    async def keep(reader: Reader, writer: Writer) -> None:
-        seen.append(await read_message(reader))
-        writer.write(answer(b"fine"))
-
-    async with metered(frames, keep, guard=True, **settings) as running:
-        await frames.until("settings")
-        request = post("/a/v1/messages", b"x" * 300_000, "Connection: close")
-        assert await running.ask(request) == answer(b"fine")
-        assert seen[0].endswith(b"\r\n\r\n" + b"x" * 300_000)
-        assert frames.of("request")[0]["guard"] is True
-
-
-async def test_a_guard_that_dies_while_it_is_asked_lets_the_call_through(
-    frames: Frames,
-) -> None:
-    async with metered(frames, fine, guard=True, die_at="request") as running:
-        request = post("/a/v1/messages", b"1", "Connection: close")
-        assert await running.ask(request) == answer(b"fine")
-
-
 async def test_what_was_tapped_is_stored_before_the_relay_ends(frames: Frames) -> None:
     async with metered(frames, fine) as running:
         assert await running.ask(post("/a/v1/messages", b"1", "Connection: close"))
@@ -296,10 +245,3 @@ async def test_what_metering_reads_late_is_whole_at_the_end_and_no_traceback_is_
     assert said.splitlines() == [f"ullage proxy: {ASKED_TO_END}".encode()]
     assert len(frames.of("request")) == len(frames.of("answer")) == 1
     assert len(frames.of("end")) == len(frames.of("settings")) == 1
-
-
-async def test_with_a_guard_the_relay_says_where_it_listens_once_calls_can_be_judged(
-    frames: Frames,
-) -> None:
-    async with metered(frames, fine, guard=True):
-        assert frames.of("settings")

@@ -10,7 +10,7 @@ OPEN = RelayOptions({}, host="0.0.0.0")
 
 def test_what_is_not_named_has_its_default() -> None:
     options = read_options(json.dumps({"upstreams": {"a": "http://h"}, "port": 0}))
-    assert (options.host, options.port, options.guard) == ("127.0.0.1", 0, False)
+    assert (options.host, options.port) == ("127.0.0.1", 0)
     assert token_of(options) == b""
 
 

@@ -324,8 +324,6 @@ class CallStarted(
     snapshot: str = ""
     """The id of the reading that was taken for this call."""
     stream: bool = False
-    detached: bool = False
-    """It runs beside the session, which continues without waiting for it."""
     is_held: bool = False
     """The provider holds earlier content of this conversation, which the request does not repeat."""
     mark: str = ""
@@ -669,11 +667,8 @@ class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
 
 
-CompactionTrigger = Literal[
-    "point", "limit", "overflow", "asked", "model_changed", "cold"
-]
-"""Why a compaction began: the threshold or the input limit was reached, the provider refused, a person asked.
-``cold``: the provider's cache has expired, so that clearing costs nothing."""
+CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_changed"]
+"""Why a compaction began: the threshold or the input limit was reached, the provider refused, a person asked."""
 
 
 class CompactionStarted(

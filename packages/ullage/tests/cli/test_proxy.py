@@ -64,7 +64,6 @@ def test_quiet_it_prints_one_line_for_programs(tmp_path: Path) -> None:
         (("--upstream", "lab"), "Give one such as https"),
         (("--port", "70000"), "give one from 1 to 65535"),
         (("--keep-days", "-1"), "give one like 30"),
-        (("--guard", "much"), "give a share like 0.8"),
         (("--store", "a", "--no-store"), "not allowed with"),
     ],
 )

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.cases import case, filled
 from tests.codec.error_bodies import LOOKALIKES, OVERFLOWS, Real
-from ullage.codec.decode import decoder_for
 from ullage.codec.foreign import parse_object
 from ullage.codec.overflow import DENIALS, WORDINGS, Measures, overflowed, recognise
 from ullage.codec.problems import problem_in_stream, read_problem
 from ullage.codec.stream import Answer
-from ullage.codec.wires import WIRES
 from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
-from ullage.messages import Message, Request, TextPart
+from ullage.messages import Message, TextPart
 from ullage.usage import Usage
-from ullage.wire.sse import EventReader
 
 
 def problem(real: Real) -> ProviderError:
@@ -203,30 +198,3 @@ def test_a_limit_of_the_window_is_the_window(name: str) -> None:
     found = problem(OVERFLOWS[name])
     assert isinstance(found, Overflow)
     assert not found.input_alone
-
-
-@given(count=st.integers(1, 10**9), limit=st.integers(1, 10**9), stream=st.booleans())
-@pytest.mark.parametrize("wire", WIRES)
-def test_an_overflow_that_is_written_here_is_recognised_here(
-    wire: str, count: int, limit: int, stream: bool
-) -> None:
-    written = WIRES[wire].overflow(count, limit, stream)
-    if written.status >= 400:
-        found: object = read_problem(wire, written.status, {}, written.body)
-    else:
-        data = written.body.split(b"data: ")[1].strip()
-        found = problem_in_stream(wire, parse_object(data))
-    assert isinstance(found, Overflow)
-    assert not isinstance(found, BodyTooLarge)
-    assert (found.count, found.limit) in ((count, limit), (None, None))
-
-
-def test_a_client_of_responses_is_told_of_an_overflow_as_its_stream_would() -> None:
-    written = WIRES["responses"].overflow(210_000, 200_000, True)
-    request = Request(wire="responses", model="gpt-5", stream=True)
-    decoder = decoder_for(request, message_id="m")
-    for event in EventReader().feed(written.body):
-        decoder.feed(event)
-    answer = decoder.finish(True)
-    assert answer.outcome == "failed"
-    assert isinstance(answer.error, Overflow)

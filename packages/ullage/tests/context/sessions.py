@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from tests.meter.session import answer, result, said, usage
+from ullage.context.lineage import Whereabouts, explain
 from ullage.context.situation import Situation
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, SummaryAnswer
@@ -147,3 +148,21 @@ def attempted(
                 for event in events:
                     situation.fold.apply(event)
                 return Outcome(step, tuple(events), situation.fold)
+
+
+def view_of(events: Iterable[Event]) -> set[str]:
+    """Ids of the messages in view after these events."""
+    fold = Fold(
+        limits=Limits(),
+        calibration=Calibration(),
+        estimator="pretoken",
+        policy=ReasoningPolicy(),
+    )
+    for event in events:
+        fold.apply(event)
+    return {entry.message.id for entry in fold.view}
+
+
+def explained(name: str, events: Sequence[Event]) -> Whereabouts:
+    """Where a message is after these events."""
+    return explain(name, events, view_of(events))

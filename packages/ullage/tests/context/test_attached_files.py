@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,33 +95,24 @@ def test_an_edit_is_followed_and_makes_the_file_the_newest() -> None:
         edit("e1", "a.py", "y = 1", "y = 2"),
     )
     assert list(files) == ["b.py", "a.py"]
-    assert files["a.py"].text == "x = 1\ny = 2" and not files["a.py"].is_stale
+    assert files["a.py"].text == "x = 1\ny = 2"
 
 
-@pytest.mark.parametrize(
-    ("old", "more", "text", "is_stale"),
-    [
-        ("not shown", {}, "one one", True),
-        ("one", {}, "one one", True),
-        ("one", {"replace_all": True}, "1 1", False),
-    ],
-)
-def test_an_edit_that_cant_be_followed_is_said(
-    old: str, more: dict[str, object], text: str, is_stale: bool
-) -> None:
-    files = files_of(read("x1", "a.py", "one one"), edit("e1", "a.py", old, "1", **more))
-    assert (files["a.py"].text, files["a.py"].is_stale) == (text, is_stale)
-
-
-def test_edits_don_t_make_a_text_without_bound() -> None:
+def test_a_file_with_an_edit_that_cant_be_followed_is_known_no_more() -> None:
     """What was edited may have been another text by then, so its tool's limit does not hold here."""
-    text = "a" * 100_000
+    long = "a" * 100_000
+    for text, old, new, more in (
+        ("one one", "not shown", "1", {}),
+        ("one one", "one", "1", {}),
+        (long, "a", long, {"replace_all": True}),
+    ):
+        history = [*read("x1", "a.py", text), *edit("e1", "a.py", old, new, **more)]
+        assert files_of(history) == {}
     history = [
-        *read("1", "a.txt", text),
-        *edit("2", "a.txt", "a", text, replace_all=True),
+        *read("x1", "a.py", "one one"),
+        *edit("e1", "a.py", "one", "1", replace_all=True),
     ]
-    file = files_of(history)["a.txt"]
-    assert (len(file.text), file.is_stale) == (len(text), True)
+    assert files_of(history)["a.py"].text == "1 1"
 
 
 def test_what_was_written_is_the_file() -> None:

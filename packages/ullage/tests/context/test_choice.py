@@ -3,7 +3,6 @@ import pytest
 from ullage.context.choice import (
     BUILT_IN,
     FOR_THINKING,
-    NAMED_LISTS,
     STRATEGIES,
     ordered,
 )
@@ -82,11 +81,6 @@ def test_an_empty_list_and_noop_beside_others_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="noop"):
         ordered(chosen)
-
-
-def test_the_lists_name_built_in_strategies_alone() -> None:
-    for listed in NAMED_LISTS.values():
-        assert BUILT_IN.keys() >= set(listed)
 
 
 def test_an_unknown_name_is_shown_in_part() -> None:

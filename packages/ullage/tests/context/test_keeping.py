@@ -152,11 +152,3 @@ def test_an_earlier_summary_is_never_part_of_the_tail() -> None:
     text = (TextPart(id="s.1", text="earlier"),)
     of = situation(Message(id="s", role="user", origin="summary", parts=text), *turns(1))
     assert "s" not in keep(of, room=10_000, tail=10_000).why
-
-
-def test_what_leaves_is_what_does_not_stay() -> None:
-    of = situation(*turns(3))
-    kept = keep(of, room=0, tail=0)
-    assert kept.gone(of.messages) == tuple(
-        each.id for each in of.messages if each.id != "u2"
-    )

@@ -1,4 +1,10 @@
-from tests.context.sessions import turns
+from collections.abc import Iterable
+
+from hypothesis import given
+from msgspec.structs import replace
+
+from tests.context.sessions import explained, turns, view_of
+from tests.meter.histories import histories
 from tests.meter.session import said
 from ullage.context.lineage import explain
 from ullage.events import (
@@ -6,11 +12,13 @@ from ullage.events import (
     DroppedMessage,
     Event,
     MessageAdded,
+    MessageReplaced,
     Pinned,
     Pruned,
     Rewound,
     Uncompacted,
 )
+from ullage.messages import Message, TextPart
 
 ADDED: list[Event] = [MessageAdded(message=message) for message in turns(3)]
 FIRST = CompactionCommitted(
@@ -32,42 +40,42 @@ SECOND = CompactionCommitted(
 def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> (
     None
 ):
-    assert explain("u1", ADDED).status == "in view"
-    assert explain("nobody", ADDED).status == "unknown"
+    assert explained("u1", ADDED).status == "in view"
+    assert explained("nobody", ADDED).status == "unknown"
 
 
 def test_a_message_is_followed_through_a_chain_of_summaries() -> None:
-    where = explain("u0", [*ADDED, FIRST, SECOND])
+    where = explained("u0", [*ADDED, FIRST, SECOND])
     assert (where.status, where.holder) == ("summarised", "c2.summary")
     assert [passage.into for passage in where.passages] == ["c1.summary", "c2.summary"]
     assert "in c2.summary" in str(where)
 
 
 def test_a_dropped_message_has_its_reason() -> None:
-    where = explain("b0", [*ADDED, FIRST])
+    where = explained("b0", [*ADDED, FIRST])
     assert (where.status, where.holder, where.passages[0].why) == ("dropped", "", "old")
 
 
 def test_shortened_cleared_and_rewound_are_said() -> None:
-    assert explain("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
+    assert explained("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
     assert (
-        explain("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status
+        explained("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status
         == "cleared"
     )
-    assert explain("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
+    assert explained("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
 
 
 def test_what_was_undone_did_not_happen() -> None:
     events = [*ADDED, FIRST, SECOND]
-    assert explain("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
-    where = explain("u0", [*events, Uncompacted(compaction="c1")])
+    assert explained("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
+    where = explained("u0", [*events, Uncompacted(compaction="c1")])
     assert (where.status, where.holder, where.passages) == ("in view", "u0", ())
     pruned = [
         *ADDED,
         Pruned(parts=("r1.result",), prune="p"),
         Uncompacted(compaction="p"),
     ]
-    assert explain("r1", pruned).status == "in view"
+    assert explained("r1", pruned).status == "in view"
 
 
 def test_a_pin_holds_until_it_is_let_go() -> None:
@@ -75,14 +83,108 @@ def test_a_pin_holds_until_it_is_let_go() -> None:
         Pinned(messages=("a", "b")),
         Pinned(messages=("a",), pinned=False),
     ]
-    assert explain("b", events).pinned and not explain("a", events).pinned
+    assert explained("b", events).pinned and not explained("a", events).pinned
 
 
 def test_what_a_compaction_adds_is_in_view_until_it_is_undone() -> None:
     added = CompactionCommitted(
         compaction="c1", summarised=("u0",), added=(said("c1.added", "Never move one."),)
     )
-    assert explain("c1.added", [*ADDED, added]).status == "in view"
+    assert explained("c1.added", [*ADDED, added]).status == "in view"
     undone = [*ADDED, added, Uncompacted(compaction="c1")]
-    assert explain("c1.added", undone).status == "rewound"
-    assert explain("u0", undone).status == "in view"
+    assert explained("c1.added", undone).status == "rewound"
+    assert explained("u0", undone).status == "in view"
+
+
+# -- whatever happened --
+
+IN_VIEW = ("in view", "cleared", "shortened")
+
+
+def every_message(events: Iterable[Event]) -> dict[str, Message]:
+    """Whatever had an id in the ledger: what was said, and the summaries."""
+    found: dict[str, Message] = {}
+    for event in events:
+        if isinstance(event, MessageAdded | MessageReplaced):
+            found[event.message.id] = event.message
+        elif isinstance(event, CompactionCommitted) and event.summary is not None:
+            found[event.summary.id] = event.summary
+    return found
+
+
+@given(histories())
+def test_whoever_is_told_to_be_in_view_is_and_nobody_else(events: list[Event]) -> None:
+    """Whatever happened, in whatever order: edits, rewinds, prunes, compactions, and those undone."""
+    events = [
+        replace(each, prune=f"p{each.seq}")
+        if isinstance(each, Pruned) and each.seq % 2
+        else each
+        for each in events
+    ]
+    view = view_of(events)
+    for name in every_message(events):
+        where = explain(name, events, view)
+        assert where.status != "unknown"
+        assert (where.status in IN_VIEW) == (name in view), where
+        assert (where.holder in view) if where.holder else name not in view, where
+
+
+SUMMED_UP = CompactionCommitted(
+    compaction="c", summary=said("c.summary", "one"), summarised=("u0", "a0", "r0")
+)
+
+
+def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_is_undone() -> (
+    None
+):
+    events = [*ADDED, SUMMED_UP]
+    assert (
+        explained("c.summary", events).status,
+        explained("c.summary", events).holder,
+    ) == (
+        "in view",
+        "c.summary",
+    )
+    undone = explained("c.summary", [*events, Uncompacted(compaction="c")])
+    assert (undone.status, undone.holder) == ("rewound", "")
+
+
+def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_is_undone() -> (
+    None
+):
+    rewound = [*ADDED, SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c")]
+    assert (explained("r1", rewound).status, explained("r1", rewound).holder) == (
+        "rewound",
+        "",
+    )
+    assert (explained("r0", rewound).status, explained("r0", rewound).holder) == (
+        "in view",
+        "r0",
+    )
+    pruned = [
+        *ADDED,
+        Pruned(parts=("r1.result",), prune="p"),
+        Rewound(to="u1"),
+        Uncompacted(compaction="p"),
+    ]
+    assert (explained("r1", pruned).status, explained("r1", pruned).holder) == (
+        "rewound",
+        "",
+    )
+
+
+def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
+    again = explained(
+        "u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))]
+    )
+    assert (again.status, again.holder) == ("in view", "u0")
+
+
+def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -> None:
+    system = MessageAdded(
+        message=Message(
+            id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)
+        )
+    )
+    where = explained("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
+    assert (where.status, where.holder) == ("rewound", "")

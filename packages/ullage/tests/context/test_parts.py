@@ -131,7 +131,7 @@ def test_the_lineage_of_every_message_agrees_with_the_view(seed: int) -> None:
         events.append(event)
     holders = {each.id for each in outcome.fold.view}
     for name in ids:
-        where = explain(name, events)
+        where = explain(name, events, holders)
         assert (name in holders) == (where.holder == name), (name, where)
         assert where.holder in holders | {""}
 

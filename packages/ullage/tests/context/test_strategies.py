@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 
 from tests.context.sessions import FakeModel, attempted, fold_of, reported, turns, words
-from tests.meter.session import answer, result, said
+from tests.meter.session import said
 from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
@@ -23,7 +23,7 @@ from ullage.events import (
     CompactionTrigger,
     MessageAdded,
 )
-from ullage.messages import ImagePart, Message, TextPart
+from ullage.messages import Message, TextPart
 
 
 def end(situation: Situation, model: FakeModel | None = None) -> Commit | Stuck:
@@ -79,49 +79,7 @@ def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_call
 
 
 @pytest.mark.slow
-def test_one_message_of_five_million_characters_is_cut_to_head_and_tail() -> None:
-    assert committed_by(
-        Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")
-    ) in ("trim", "drop")
-
-
 @pytest.mark.slow
-def test_one_result_of_three_million_characters_is_cut_to_head_and_tail() -> None:
-    messages = (
-        said("u", "go"),
-        answer("a", calls=1),
-        result("r", "a-0", "some text " * 300_000),
-    )
-    assert committed_by(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
-
-
-def test_five_hundred_images_become_few_enough() -> None:
-    images = [
-        Message(
-            id=f"i{n}",
-            role="user",
-            parts=(ImagePart(id=f"i{n}.1", width=900, height=900),),
-        )
-        for n in range(500)
-    ]
-    committed_by(
-        Situation(
-            fold=fold_of(*images, said("u", "what is it?")),
-            trigger="limit",
-            image_limit=100,
-        )
-    )
-
-
-def test_two_hundred_pinned_messages_stay_and_the_rest_gets_smaller() -> None:
-    pins = [said(f"p{n}", words(8, n)) for n in range(200)]
-    situation = Situation(
-        fold=fold_of(*pins, *turns(40, size=100)), pins=frozenset(pin.id for pin in pins)
-    )
-    committed_by(situation)
-    assert all(situation.fold.view.entries[pin.id].message == pin for pin in pins)
-
-
 def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_largest() -> (
     None
 ):

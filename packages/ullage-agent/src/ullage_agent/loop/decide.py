@@ -99,8 +99,6 @@ class Headroom:
     """The output limit that the settings ask for."""
     is_over_request: bool = False
     """Whether the request exceeds a known limit of images or bytes."""
-    may_clear: bool = False
-    """Whether the provider's cache has expired and old tool results may be cleared for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,8 +375,6 @@ def _call(situation: LoopSituation) -> NextStep:
         return Compact("point")
     if room.is_over_request and situation.may_compact:
         return Compact("limit")
-    if room.may_clear:
-        return Compact("cold")
     if room.input_limit is None or room.high <= room.input_limit:
         return CallModel(_max_output(room, room.high))
     if situation.may_compact:

@@ -76,9 +76,7 @@ from ullage_agent.runtime.calling import (
 from ullage_agent.runtime.compacting import (
     compact,
     is_over_request,
-    may_clear_cold,
     may_compact,
-    stop_preparing,
 )
 from ullage_agent.runtime.counting import count_input, needs_count
 from ullage_agent.runtime.counting_pieces import (
@@ -239,7 +237,6 @@ class Driver:
                         pass
             finally:
                 await to_completion(stop_counting(runtime))
-                await to_completion(stop_preparing(runtime))
         except EXPECTED:
             raise
         except Exception as problem:
@@ -434,7 +431,6 @@ class Driver:
                 is_due=reading.should_compact(),
                 max_output=asked_output(runtime),
                 is_over_request=is_over_request(runtime),
-                may_clear=may_clear_cold(runtime),
             ),
             needs_approval=frozenset(
                 call.call_id for call in waiting if is_to_ask(runtime, call)

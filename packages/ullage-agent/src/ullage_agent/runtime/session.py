@@ -829,7 +829,9 @@ class Session(Generic[OutputT]):
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why."""
-        return explain(message_id, await self.history())
+        meter = await self.meter()
+        events = [event for event in await self.history() if event.seq <= meter.state.seq]
+        return explain(message_id, events, [message.id for message in meter.messages])
 
     async def rename(self, title: str) -> None:
         """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""

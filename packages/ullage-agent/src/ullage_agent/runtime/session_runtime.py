@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.context.costs import after as fold_after
 from ullage.context.known_limits import KnownLimits
-from ullage.context.prepared import Prefix
-from ullage.context.strategy import SummaryAnswer
 from ullage.display.text import quoted
 from ullage.errors import ContextUnfixable, SettingError
 from ullage.events import (
@@ -214,23 +212,12 @@ class AgentRuntime:
                 raise unknown_tool(resolved, key, name, tools, missing)
 
 
-class ReadySummary(NamedTuple):
-    """A summary that was prepared in advance, and the messages that it summarises."""
-
-    prefix: Prefix
-    answer: SummaryAnswer
-
-
 @dataclass(slots=True)
 class Compactions:
-    """State of a session's compactions that no event records: a prepared summary, and limits known from refusals."""
+    """State of a session's compactions that no event records."""
 
-    prepared: ReadySummary | None = None
-    preparing: asyncio.Task[None] | None = None
     limits: KnownLimits = field(default_factory=KnownLimits)
     """Limits on images and bytes."""
-    looked_cold: str = ""
-    """The call behind which nothing could be cleared, although the cache had expired."""
 
 
 class NextToAnswer(NamedTuple):

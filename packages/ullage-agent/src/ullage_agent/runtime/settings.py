@@ -253,16 +253,6 @@ class Settings:
     summary_instructions: str = _setting(
         "", "further instructions for summaries", values.text
     )
-    background_at: float | None = _setting(
-        None, "from which share on a summary is prepared while the model answers",
-        values.optional(values.real(0, 1, above=True, below=True)),
-        unit="share of the compaction threshold", default_text="never",
-    )  # fmt: skip
-    clear_cold_at: float | None = _setting(
-        None, "from which share on old tool results are cleared once the provider's cache has expired",
-        values.optional(values.real(0, 1, above=True)),
-        unit="share of the compaction threshold", default_text="never",
-    )  # fmt: skip
 
     # -- the loop --
     max_steps: int = _setting(

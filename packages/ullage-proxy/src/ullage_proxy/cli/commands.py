@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.cli.client_names import CLIENTS, program_name
-from ullage.cli.option_values import days, trigger
+from ullage.cli.option_values import days
 from ullage.cli.options import (
     Alternatives,
     OptionGroup,
@@ -33,11 +33,6 @@ METERING = (
             "delete sessions N days after their last call (default 30; 0: never)",
             30.0,
         ),
-    ),
-    value(
-        "--guard X",
-        trigger,
-        "refuse a request above X tokens, or above this share of the window, as its provider would",
     ),
 )
 

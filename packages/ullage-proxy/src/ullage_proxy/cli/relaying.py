@@ -45,8 +45,6 @@ def metering_settings(
         "lines": lines,
         "local": local,
     }
-    if options.guard is not None:
-        settings["guard"] = options.guard
     if options.store:
         if is_database_url(options.store):
             raise StoreUnavailable(
@@ -66,7 +64,6 @@ def relay_command(
         "metering": METERING,
         "marks": [each for each in sorted(mark_headers()) if each != NAMED_SESSION],
         "metering_settings": dict(metering),
-        "guard": "guard" in metering,
         **more,
     }
     return [*RELAY, json.dumps(options)]

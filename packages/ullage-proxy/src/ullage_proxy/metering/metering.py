@@ -15,6 +15,7 @@ import msgspec
 from ullage.codec.held import continued_as
 from ullage.codec.parts import as_text
 from ullage.codec.routes import ApiRoute, route_of
+from ullage.codec.wires import wire_named
 from ullage.compactor.call_events import ended, failed
 from ullage.errors import (
     InvalidRequest,
@@ -33,18 +34,10 @@ from ullage.meter.without_content import ContentRemover
 from ullage.metering.lane_shelf import MOST_OPEN, LaneShelf, LearningHooks, Notices
 from ullage.metering.metered_lane import MeteredLane
 from ullage.metering.tapped import TappedAnswer, UnreadableTap, read_answer, read_request
+from ullage.models.providers import canonical, is_listed
 from ullage.store.store import Store
 from ullage_programs.facts import NO_SETTINGS, ClientSettings
-from ullage_proxy.metering.metered_frames import (
-    REFUSED_NOTE,
-    AboveLimit,
-    at_of,
-    headers_of,
-    provider_of,
-    stored_frame,
-    verdict_frame,
-)
-from ullage_proxy.relay.frames import TapFrame
+from ullage_proxy.relay.frames import TapFrame, encoded
 
 
 class MeteredCall(NamedTuple):
@@ -67,7 +60,6 @@ class _CallUnderWay:
     lane: MeteredLane
     request: Request
     estimate: Reading
-    is_stream: bool = False
     learns: bool = True
 
 
@@ -82,8 +74,8 @@ class CallMeter:
     """Meters calls, one frame at a time. Not for sharing between tasks.
 
     ``say`` tells the person who runs the proxy what they have to know, once each; ``show`` is given each call that has
-    ended. ``guard`` is a limit in tokens, or a share of the window up to 1. Without a ``store`` nothing is kept.
-    ``local`` names upstreams that may be simulators: nothing is learnt from them for other sessions.
+    ended. Without a ``store`` nothing is kept. ``local`` names upstreams that may be simulators: nothing is learnt from
+    them for other sessions.
     """
 
     def __init__(
@@ -91,7 +83,6 @@ class CallMeter:
         store: Store | None,
         *,
         lanes: Lanes | None = None,
-        guard: float | None = None,
         local: Collection[str] = (),
         keeps_content: bool = True,
         learnt: LearningHooks | None = None,
@@ -101,7 +92,6 @@ class CallMeter:
         most_open: int = MOST_OPEN,
     ) -> None:
         self._lanes = lanes or Lanes()
-        self._guard = guard
         self._local = frozenset(local)
         self._keeps_content = keeps_content
         self._learnt = learnt or LearningHooks()
@@ -124,16 +114,15 @@ class CallMeter:
 
     async def take(self, frame: TapFrame) -> list[bytes]:
         """Meter one frame; gives the frames for the relay. Raises nothing for what a client or a server may send."""
+        replies: list[bytes] = []
         if frame.kind == "request":
-            replies = await self._request(frame)
+            await self._request(frame)
         elif frame.kind == "answer":
             replies = await self._answer(frame)
-        else:
-            replies = []
-            if frame.kind == "lost":
-                self._notices.say_once(
-                    "Some calls were not metered: more came than could be metered in time."
-                )
+        elif frame.kind == "lost":
+            self._notices.say_once(
+                "Some calls were not metered: more came than could be metered in time."
+            )
         return replies + await self.settle()
 
     async def settle(self) -> list[bytes]:
@@ -165,42 +154,18 @@ class CallMeter:
 
     # -- a request --
 
-    async def _request(self, frame: TapFrame) -> list[bytes]:
+    async def _request(self, frame: TapFrame) -> None:
         call = frame.text("call")
-        verdict: AboveLimit | None = None
-        route = route_of(
-            frame.text("method") or "POST",
-            frame.text("path"),
-        )
         try:
-            opened = await self._opened(frame, call, route)
+            self._open[call] = await self._opened(frame, call)
         except (UnreadableTap, InvalidRequest) as why:
             self._notices.say_once(
                 f"A request was not metered: {why}. It was sent on unchanged."
             )
-            opened = None
-        if opened is not None:
-            self._open[call] = opened
-            verdict = self._judge(opened)
-        if frame.header.get("guard") is not True:
-            return []
-        is_stream = opened is not None and opened.is_stream
-        return [
-            verdict_frame(
-                call,
-                route,
-                verdict,
-                is_stream=is_stream,
-            )
-        ]
 
-    async def _opened(
-        self,
-        frame: TapFrame,
-        call: str,
-        route: ApiRoute,
-    ) -> _CallUnderWay:
+    async def _opened(self, frame: TapFrame, call: str) -> _CallUnderWay:
         """The call as begun in its lane. Raises ``UnreadableTap`` and ``InvalidRequest``."""
+        route = route_of(frame.text("method") or "POST", frame.text("path"))
         headers = headers_of(frame)
         body = read_request(frame.payload, headers)
         name = frame.text("session")
@@ -262,7 +227,6 @@ class CallMeter:
             lane=lane,
             request=msgspec.structs.replace(request, messages=()),
             estimate=estimate,
-            is_stream=request.stream or seen.path.endswith(":streamGenerateContent"),
             learns=seen.upstream not in self._local,
         )
 
@@ -279,26 +243,6 @@ class CallMeter:
             return
         parent.at(at)
         parent.begin_beside(call, "child", estimate, stream=stream)
-
-    def _judge(self, opened: _CallUnderWay) -> AboveLimit | None:
-        """The guard's verdict; ``None`` where the call may pass. What shortens a history may always pass."""
-        if self._guard is None or opened.placed.purpose not in ("main", "child"):
-            return None
-        limit = self._guard
-        window = opened.estimate.window.tokens
-        if limit <= 1:
-            if window is None:
-                return None
-            limit *= window
-        used = opened.estimate.used
-        return (
-            AboveLimit(
-                used.tokens,
-                round(limit),
-            )
-            if used.low > limit
-            else None
-        )
 
     # -- an answer --
 
@@ -332,7 +276,6 @@ class CallMeter:
         lane, placed, request = opened.lane, opened.placed, opened.request
         lane.at(at_of(frame))
         status = frame.header.get("status")
-        note = frame.text("note")
         tapped = read_answer(
             request,
             call,
@@ -340,19 +283,9 @@ class CallMeter:
             headers=headers_of(frame),
             payload=frame.payload,
             outcome=frame.text("outcome"),
-            note=note,
+            note=frame.text("note"),
         )
         events = events_of(call, tapped, request)
-        if note == REFUSED_NOTE:
-            words = "Refused by the guard of the proxy: the request is above its limit."
-            events = [
-                CallEnded(
-                    call=call,
-                    outcome="failed",
-                    error=words,
-                    error_kind="Overflow",
-                )
-            ]
         answer = tapped.answer
         is_step = placed.purpose in ("main", "child")
         for event in events:
@@ -376,6 +309,36 @@ class CallMeter:
             lane.reading() if is_step else None,
         )
         self._show(shown)
+
+
+def headers_of(frame: TapFrame) -> dict[str, str]:
+    """The headers of a frame that are text."""
+    found: dict[str, str] = {}
+    headers = frame.header.get("headers")
+    if isinstance(headers, dict):
+        for name, value in headers.items():
+            if isinstance(value, str):
+                found[str(name).lower()] = value
+    return found
+
+
+def at_of(frame: TapFrame) -> float:
+    """When it happened, in seconds since 1970; 0 where the frame does not say."""
+    at = frame.header.get("at")
+    is_time = isinstance(at, int | float) and 0 <= at < 1e11
+    return float(at) if is_time else 0.0  # type: ignore[arg-type]
+
+
+def provider_of(upstream: str, route: ApiRoute) -> str:
+    """Who serves a call, by the upstream's name; the maker of its wire where the name says nothing."""
+    if is_listed(upstream):
+        return canonical(upstream)
+    return wire_named(route.wire).maker
+
+
+def stored_frame(call: str) -> bytes:
+    """Tells the relay that a call is in the store."""
+    return encoded({"kind": "stored", "call": call})
 
 
 def events_of(

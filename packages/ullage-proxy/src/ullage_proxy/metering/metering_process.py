@@ -33,14 +33,11 @@ from ullage_programs.facts import ClientSettings
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
 from ullage_proxy.metering.metering import CallMeter, MeteredCall
-from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame, encoded
+from ullage_proxy.relay.frames import BadFrame, FrameReader
 
 DAY_S: Final = 86_400.0
 RETRY_S: Final = 2.0
 """Seconds until the store is tried again."""
-
-ALIVE_S: Final = 10.0
-"""Seconds between two signs of life while the store can't be written."""
 
 LAST_TRIES: Final = 3
 
@@ -54,7 +51,6 @@ class MeteringSettings(msgspec.Struct, frozen=True, kw_only=True):
     store: str = ""
     is_stored: bool = True
     content: bool = True
-    guard: float | None = None
     keep_days: float = 30.0
     """0 keeps sessions for ever."""
     lines: bool = False
@@ -87,20 +83,29 @@ def _say(words: str) -> None:
 
 
 async def _run(out: int) -> None:
-    inbox = _Inbox()
+    """Serve the frames of standard input until it ends."""
+    stdin = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
+    reader = FrameReader()
     process: _Process | None = None
     try:
-        while (
-            frames := await inbox.next(process.wait_s if process else None)
-        ) is not None:
-            for frame in frames:
+        while True:
+            try:
+                async with asyncio.timeout(process.wait_s if process else None):
+                    data = await stdin.read(PIECE)
+            except TimeoutError:
+                if process is not None:
+                    await process.look_after()
+                continue
+            if not data:
+                break
+            for frame in reader.feed(data):
                 if frame.kind == "settings" and process is None:
                     process = _Process(_settings(frame.payload), out)
                     await process.begin()
                 elif process is not None:
                     process.give(await process.metering.take(frame))
-            if process is not None and not frames:
-                await process.look_after()
     finally:
         if process is not None:
             await process.end()
@@ -114,32 +119,6 @@ def _settings(payload: bytes) -> MeteringSettings:
         return MeteringSettings()
 
 
-class _Inbox:
-    """Standard input as frames."""
-
-    def __init__(self) -> None:
-        self._reader = FrameReader()
-        self._reading: asyncio.Future[bytes] | None = None
-
-    async def next(self, wait_s: float | None) -> list[TapFrame] | None:
-        """Frames that have come; none after ``wait_s``; ``None`` at the end. Raises ``BadFrame``."""
-        if self._reading is None:
-            loop = asyncio.get_running_loop()
-            self._reading = loop.run_in_executor(
-                None,
-                os.read,
-                0,
-                PIECE,
-            )
-        done, _ = await asyncio.wait([self._reading], timeout=wait_s)
-        if not done:
-            return []
-        data, self._reading = self._reading.result(), None
-        if not data:
-            return None
-        return self._reader.feed(data)
-
-
 class _Process:
     """Metering with its store, and what is done from time to time."""
 
@@ -151,7 +130,6 @@ class _Process:
         self._settings = settings
         self._out = out
         self._kept_at = 0.0
-        self._alive_at = time.monotonic()
         self._path = (
             Path(settings.store) if settings.store else data_directory() / PROXY_FILE
         )
@@ -161,7 +139,6 @@ class _Process:
         learning = self._learning
         self.metering = CallMeter(
             self._store,
-            guard=settings.guard,
             local=settings.local,
             keeps_content=settings.content,
             learnt=LearningHooks(
@@ -182,16 +159,11 @@ class _Process:
     async def begin(self) -> None:
         await self._forget_old()
         await self.metering.restore(time.time())
-        self.give([encoded({"kind": "ready"})])
 
     async def look_after(self) -> None:
         """What is due: the store again, old sessions."""
         self.give(await self.metering.settle())
-        now = time.monotonic()
-        if self.metering.is_behind and now - self._alive_at > ALIVE_S:
-            self._alive_at = now
-            self.give([encoded({"kind": "waiting"})])
-        if now - self._kept_at > DAY_S:
+        if time.monotonic() - self._kept_at > DAY_S:
             await self._forget_old()
 
     async def end(self) -> None:

@@ -27,8 +27,6 @@ class AnswerReader:
         """The head of the final response, once it has come."""
         self.problem = ""
         """Why the end of the answer can't be told. All that comes is passed on until the connection ends."""
-        self.is_switched = False
-        """Whether the upstream has changed to another protocol (101)."""
         self.has_passed = False
         """Whether the client has been given anything of this answer."""
         self.is_complete = False
@@ -37,7 +35,7 @@ class AnswerReader:
     def is_over(self) -> bool:
         """Whether nothing more of it is awaited."""
         is_unreadable = bool(self.problem) and not self.has_passed
-        return self.is_complete or self.is_switched or is_unreadable
+        return self.is_complete or is_unreadable
 
     @property
     def is_reusable(self) -> bool:
@@ -56,8 +54,7 @@ class AnswerReader:
             self.has_passed = self.has_passed or self.response is not None
             return data if self.has_passed else b""
         rest = 0
-        is_head = self.response is None and not self.is_switched
-        if is_head or self.is_complete:
+        if self.response is None or self.is_complete:
             rest = len(self._http.trailing_data[0])
         end = len(data) - rest
         self._head = data[end:]
@@ -82,8 +79,6 @@ class AnswerReader:
                     break
                 elif isinstance(event, h11.Response):
                     self.response = event
-                elif isinstance(event, h11.InformationalResponse):
-                    self.is_switched = event.status_code == 101
                 elif isinstance(event, h11.EndOfMessage):
                     self.is_complete = True
         except h11.RemoteProtocolError as problem:

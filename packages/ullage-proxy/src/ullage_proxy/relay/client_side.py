@@ -16,7 +16,6 @@ from ullage.upstreams import RelayedPath, is_loopback, relayed_path
 from ullage_proxy.relay.access import objection
 from ullage_proxy.relay.connections import ClientConnections, has_left
 from ullage_proxy.relay.heads import HttpRequest, Malformed, RequestReader
-from ullage_proxy.relay.metering import PASSES, GuardVerdict
 from ullage_proxy.relay.own_answers import JSON, error_body, own_answer
 from ullage_proxy.relay.passing import PassedRequest, RelayState
 from ullage_proxy.relay.upstream_side import CannotConnect, UpstreamConnection
@@ -35,8 +34,6 @@ BODY_S: Final = 20.0
 BODY_BYTES_PER_S: Final = 10_000
 """How long the relay waits for a body that does not come; each ten kilobytes that come give back one second of it.
 ``ullage_server.connections`` has the same figures."""
-
-CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 TOO_MANY: Final = (
     "Too many calls run at the same time, and this one was not sent on."
@@ -60,7 +57,6 @@ class ClientConnection(asyncio.Protocol):
         self._passed: PassedRequest | None = None
         self._upstream: UpstreamConnection | None = None
         self._changed = asyncio.Event()
-        self._is_tunnel = False
         self._is_refusing = False
         """Whether the last answer was given, and what still comes is thrown away."""
         self._is_stopping = False
@@ -142,9 +138,7 @@ class ClientConnection(asyncio.Protocol):
 
     def upstream_came(self, data: bytes) -> None:
         passed = self._passed
-        if self._is_tunnel:
-            self._transport.write(data)
-        elif passed is None or not passed.is_sent:
+        if passed is None or not passed.is_sent:
             self._leave_upstream()
             self._transport.close()
         else:
@@ -208,7 +202,7 @@ class ClientConnection(asyncio.Protocol):
                 f" The address has to go on with one of {known}."
                 " More are named when the proxy is started: --upstream NAME=URL.",
             )
-        if request.upgrade == b"websocket" and request.path.endswith("/responses"):
+        if request.upgrade == b"websocket":
             return await self._refuse(
                 request,
                 name,
@@ -253,30 +247,14 @@ class ClientConnection(asyncio.Protocol):
     async def _pass_on(self, passed: PassedRequest, reader: RequestReader) -> bool:
         """Send the request on, and wait for the end of its answer. Gives whether another request may follow."""
         self._patience_s = BODY_S
-        if passed.upgrade:
-            self._state.say_once(
-                f"a WebSocket of {passed.where[:80]!r} is passed on and not metered."
-            )
-        held = [passed.head()]
-        if passed.is_guarded:
-            if passed.request.has(b"expect"):
-                self._transport.write(CONTINUE)
-            await self._take_body(passed, reader, held.append)
-            verdict = await self._judge(passed)
-            if verdict.refuses:
-                self._end(passed, "failed", "refused by the guard")
-                self._give_back(reader)
-                return await self._give(
-                    passed.request, verdict.status, verdict.body, verdict.content_type
-                )
+        head = passed.head()
         used = self._upstream
         try:
             upstream = await self._reach(passed)
         except CannotConnect as problem:
             return await self._fail(passed, reader, str(problem))
         passed.is_sent = True
-        upstream.write(b"".join(held))
-        held.clear()
+        upstream.write(head)
         await self._take_body(passed, reader, upstream.write)
         while not passed.is_over and not upstream.is_ended:
             await self._change()
@@ -290,7 +268,7 @@ class ClientConnection(asyncio.Protocol):
     ) -> None:
         """Give the body on as it comes. Raises ``Malformed``, and ``TimeoutError`` when it does not come.
 
-        It ends early when the answer is over, and when a body that the guard waits for is too large to be kept.
+        It ends early when the answer is over.
         """
         while passed.is_open and not passed.is_over:
             upstream = self._upstream
@@ -300,8 +278,6 @@ class ClientConnection(asyncio.Protocol):
             event = reader.next_piece()
             if event is not None:
                 give(passed.piece(event))
-            elif passed.is_guarded and not passed.is_sent and passed.is_dropped:
-                break
             else:
                 await self._more_of_body(passed, reader)
 
@@ -317,12 +293,6 @@ class ClientConnection(asyncio.Protocol):
         self._patience_s = min(BODY_S, self._patience_s + given_back_s)
         if data:
             reader.feed_body(data)
-
-    async def _judge(self, passed: PassedRequest) -> GuardVerdict:
-        """Wait for the guard's word."""
-        if passed.call is None or passed.is_dropped:
-            return PASSES
-        return await self._state.metering.verdict(passed.call.name)
 
     async def _reach(self, passed: PassedRequest) -> UpstreamConnection:
         """The connection that there is, or a new one. Raises ``CannotConnect``."""
@@ -340,8 +310,6 @@ class ClientConnection(asyncio.Protocol):
     ) -> bool:
         """No more comes of the answer: gives whether another request may follow."""
         answer = passed.answer
-        if answer.is_switched:
-            return await self._tunnel(reader)
         if answer.is_complete:
             self._passed = None
             is_last = passed.request.is_last or passed.is_open or self._is_stopping
@@ -360,16 +328,6 @@ class ClientConnection(asyncio.Protocol):
         if answer.problem:
             message = f"The upstream's answer is not HTTP/1.1: {answer.problem}."
         return await self._fail(passed, reader, message)
-
-    async def _tunnel(self, reader: RequestReader) -> bool:
-        """Pass all bytes on in both directions until one side closes."""
-        self._is_tunnel = True
-        self._give_back(reader)
-        while self._upstream is not None:
-            if self._input and not self._upstream.is_full:
-                self._upstream.write(self._taken())
-            await self._change()
-        return False
 
     # answers of the relay's own
 

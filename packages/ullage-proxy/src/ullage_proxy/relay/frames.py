@@ -12,19 +12,16 @@ relay to metering
 - ``settings``; payload: the settings.
 - ``request`` with ``call``, ``at`` (when its head came, in seconds since 1970), ``connection``, ``method``, ``path``
   (without its query), ``upstream``, ``headers``, ``session`` (the name that the user gave with ``/s/NAME/`` or
-  ``x-ullage-session``, or empty), ``guard``; payload: the body, still encoded.
+  ``x-ullage-session``, or empty); payload: the body, still encoded.
 - ``answer`` with ``call``, ``at`` (its end), ``begun`` (its first byte; ``null`` for none), ``status`` (0 for none),
   ``headers``, ``outcome``, ``note``; payload: the body of the response without its transfer coding. It is cut at
-  ``ANSWER_AT_MOST``; then ``cut`` is true. A call that the guard refused has the outcome ``failed`` and the status 0.
+  ``ANSWER_AT_MOST``; then ``cut`` is true.
 - ``lost`` with ``calls``: so many calls were dropped, because too much waited for metering.
 
 metering to relay
 
 - ``stored`` with ``call``: this call is in the ledger, and the relay forgets it. What is not stored when the child ends
   is sent again to the next one, so a call may come twice.
-- ``verdict`` with ``call``, ``refuse``, ``status``, ``content_type``; payload: the body of the refusal.
-- ``ready``: the child has its settings and can judge calls. With a guard the relay says where it listens only then.
-- anything else, such as ``waiting``: the child is alive, though it can't store at present.
 """
 
 from __future__ import annotations

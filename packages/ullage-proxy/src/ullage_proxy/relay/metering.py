@@ -9,22 +9,14 @@ import asyncio
 import os
 import sys
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame, encoded
-from ullage_proxy.relay.own_answers import JSON
 from ullage_proxy.relay.taps import Taps
 
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
-VERDICT_WITHIN_S: Final = 2.0
-READY_WITHIN_S: Final = 20.0
-"""How long the first process may take until it can judge calls."""
-
 KILLED_WITHIN_S: Final = 2.0
-HANGS_AFTER_S: Final = 60.0
-"""A process that has something to do and neither reads nor writes for so long is ended."""
-
 READ_AFTER_EXIT_S: Final = 1.0
 """What a process wrote last is read until its pipes end, or for so long."""
 
@@ -35,18 +27,6 @@ PIECE: Final = 256 * 1024
 """Bytes that are given to the pipe at once."""
 
 
-class GuardVerdict(NamedTuple):
-    """Whether the guard refuses a call, and the answer that the client gets then."""
-
-    refuses: bool
-    status: int = 400
-    content_type: str = JSON
-    body: bytes = b""
-
-
-PASSES: Final = GuardVerdict(False)
-
-
 class MeteringChild:
     """The process that meters, whichever runs at present."""
 
@@ -55,15 +35,9 @@ class MeteringChild:
         self._settings = settings
         self._taps = taps
         self._process: asyncio.subprocess.Process | None = None
-        self._is_writing = False
-        self._moved_at = 0.0
-        """When the process last read or wrote anything."""
         self._pause_s = FIRST_PAUSE_S
-        self._verdicts: dict[str, asyncio.Future[GuardVerdict]] = {}
         self._has_work = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._is_ready = asyncio.Event()
-        self._is_waited_for = False
         self._task: asyncio.Task[None] | None = None
         self._last_said = ""
 
@@ -78,19 +52,10 @@ class MeteringChild:
         """Something was added to the taps."""
         self._has_work.set()
 
-    async def start(self, *, is_waited_for: bool = False) -> None:
-        """Keep a process running until ``stop``. Returns once the first one was started, or could not be.
-
-        ``is_waited_for``: returns once the first one can judge calls, or has ended.
-        """
-        if not self._command:
-            return
-        self._is_waited_for = is_waited_for
-        self._task = asyncio.create_task(self._run())
-        try:
-            await asyncio.wait_for(self._is_ready.wait(), READY_WITHIN_S)
-        except TimeoutError:
-            say("metering is not ready yet; the guard lets calls pass until it is.")
+    def start(self) -> None:
+        """Keep a process running until ``stop``."""
+        if self._command:
+            self._task = asyncio.create_task(self._run())
 
     async def stop(self, within_s: float) -> None:
         """The process stores what it was given and ends; after ``within_s`` it is killed."""
@@ -106,20 +71,6 @@ class MeteringChild:
         if missing:
             calls = "1 call was" if missing == 1 else f"{missing} calls were"
             say(f"{calls} not stored before the end, and may be missing.")
-
-    async def verdict(self, call: str) -> GuardVerdict:
-        """What the guard says of a call. It passes when there is no word within two seconds."""
-        if self._process is None:
-            return PASSES
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[GuardVerdict] = loop.create_future()
-        self._verdicts[call] = waiting
-        try:
-            return await asyncio.wait_for(waiting, VERDICT_WITHIN_S)
-        except TimeoutError:
-            return PASSES
-        finally:
-            del self._verdicts[call]
 
     async def _run(self) -> None:
         while not (self._stopping.is_set() and self._taps.is_empty):
@@ -142,7 +93,6 @@ class MeteringChild:
                 start_new_session=True,  # Ctrl-C ends the relay, and the relay this process
             )
         except OSError as error:
-            self._is_ready.set()
             self._say_once(
                 f"metering can't be started: {error}. Traffic goes on unmetered."
             )
@@ -150,13 +100,7 @@ class MeteringChild:
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         self._process = process
-        self._moved()
-        if not self._is_waited_for:
-            self._is_ready.set()
-        tasks = [
-            asyncio.create_task(work(process))
-            for work in (self._write, self._read, self._watch)
-        ]
+        tasks = [asyncio.create_task(work(process)) for work in (self._write, self._read)]
         try:
             await process.wait()
             await asyncio.wait([tasks[1]], timeout=READ_AFTER_EXIT_S)
@@ -166,11 +110,7 @@ class MeteringChild:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-            self._is_ready.set()
             self._taps.process_died()
-            for waiting in self._verdicts.values():
-                if not waiting.done():
-                    waiting.set_result(PASSES)
         if not self._stopping.is_set():
             self._say_once("metering ended and is started again. Traffic goes on.")
 
@@ -192,12 +132,9 @@ class MeteringChild:
         stdin.close()
 
     async def _write_frame(self, stdin: asyncio.StreamWriter, frame: bytes) -> None:
-        self._is_writing = True
         for at in range(0, len(frame), PIECE):
             stdin.write(frame[at : at + PIECE])
             await stdin.drain()
-            self._moved()
-        self._is_writing = False
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         stdout = process.stdout
@@ -205,7 +142,6 @@ class MeteringChild:
         reader = FrameReader()
         try:
             while data := await stdout.read(PIECE):
-                self._moved()
                 for frame in reader.feed(data):
                     self._frame_came(frame)
         except BadFrame as problem:
@@ -214,29 +150,11 @@ class MeteringChild:
         if not self._stopping.is_set():
             _kill(process)
 
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
-        """End a process that has something to do and does nothing."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(HANGS_AFTER_S / 4)
-            is_busy = self._is_writing or self._taps.awaits_storage
-            if is_busy and loop.time() - self._moved_at > HANGS_AFTER_S:
-                _kill(process)
-
-    def _moved(self) -> None:
-        self._moved_at = asyncio.get_running_loop().time()
-
     def _frame_came(self, frame: TapFrame) -> None:
-        self._is_ready.set()
-        call = frame.text("call")
         if frame.kind == "stored":
             self._pause_s = FIRST_PAUSE_S
             self._last_said = ""
-            self._taps.stored(call)
-        elif frame.kind == "verdict" and call in self._verdicts:
-            waiting = self._verdicts[call]
-            if not waiting.done():
-                waiting.set_result(_verdict(frame))
+            self._taps.stored(frame.text("call"))
 
     def _say_once(self, text: str) -> None:
         if text != self._last_said:
@@ -247,14 +165,6 @@ class MeteringChild:
 def _kill(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
-
-
-def _verdict(frame: TapFrame) -> GuardVerdict:
-    status = frame.header.get("status")
-    if frame.header.get("refuse") is not True:
-        return PASSES
-    status = status if isinstance(status, int) else 400
-    return GuardVerdict(True, status, frame.text("content_type"), frame.payload)
 
 
 def say(text: str) -> None:

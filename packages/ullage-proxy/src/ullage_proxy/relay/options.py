@@ -32,8 +32,6 @@ class RelayOptions(NamedTuple):
     metering_settings: dict[str, Any] | None = None
     marks: tuple[str, ...] = ()
     """Headers that tell conversations apart, which metering gets."""
-    guard: bool = False
-    """Whether metering is asked before a call goes on."""
     version: str = ""
     """Shown by ``/ullage/health``."""
     ready_message: str = ""

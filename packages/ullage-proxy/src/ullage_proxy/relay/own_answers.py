@@ -41,12 +41,12 @@ def error_body(
     path = request.path.rstrip("/") if request is not None else ""
     if path.endswith("/messages") or upstream == "anthropic":
         kind = TYPES_OF_ANTHROPIC.get(status, "api_error")
-        return _json({"type": "error", "error": {"type": kind, "message": text}})
+        return json_body({"type": "error", "error": {"type": kind, "message": text}})
     if path.endswith("enerateContent") or upstream == "gemini":
         name = STATUSES_OF_GEMINI.get(status, "UNKNOWN")
-        return _json({"error": {"code": status, "message": text, "status": name}})
+        return json_body({"error": {"code": status, "message": text, "status": name}})
     error = {"message": text, "type": "ullage_proxy", "param": None, "code": None}
-    return _json({"error": error})
+    return json_body({"error": error})
 
 
 def own_answer(
@@ -75,8 +75,4 @@ def own_answer(
 
 def json_body(value: dict[str, object]) -> bytes:
     """An object as the body of an answer."""
-    return _json(value)
-
-
-def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"

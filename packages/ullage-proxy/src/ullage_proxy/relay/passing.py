@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
 
 import h11
 
@@ -25,9 +24,6 @@ from ullage_proxy.relay.requests import (
 from ullage_proxy.relay.taps import TappedCall, Taps
 from ullage_proxy.relay.upstream_side import Connector
 
-WITHOUT_METER: Final = (b"websocket",)
-"""Protocols that a client may change to. Others (``h2c``) are offers that a server may leave out."""
-
 
 class RelayState:
     """What the connections of one relay share."""
@@ -39,7 +35,6 @@ class RelayState:
         metering: MeteringChild,
         *,
         token: bytes = b"",
-        guard: bool = False,
         version: str = "",
         marks: Sequence[str] = (),
     ) -> None:
@@ -49,7 +44,6 @@ class RelayState:
         self.connector = Connector()
         self.token = token
         self.wrong = WrongTokens()
-        self.guard = guard
         self.version = version
         self.shown = frozenset((*SHOWN_HEADERS, *marks))
         self.connections = 0
@@ -87,10 +81,8 @@ class PassedRequest:
         self.path = path
         self.upstream = state.upstreams[path.upstream]
         self.call: TappedCall | None = None
-        self.upgrade = request.upgrade if request.upgrade in WITHOUT_METER else b""
-        if is_metered(request) and not self.upgrade and state.metering.state != "off":
+        if is_metered(request) and state.metering.state != "off":
             self.call = state.taps.begin()
-        self.is_guarded = self.call is not None and state.guard
         self.is_open = True
         """Whether more of the request is to come."""
         self.is_sent = False
@@ -111,11 +103,6 @@ class PassedRequest:
         """Whether nothing more can come of the answer."""
         return self.is_cut_off or self.answer.is_over
 
-    @property
-    def is_dropped(self) -> bool:
-        """Whether metering does not get the call, since too much waits for it."""
-        return self.call is not None and self.call.is_dropped
-
     def head(self) -> bytes:
         """The head as the upstream gets it."""
         request = request_for_upstream(
@@ -123,8 +110,6 @@ class PassedRequest:
             self.path,
             self.upstream,
             metered=self.call is not None,
-            upgrade=self.upgrade,
-            without=b"expect" if self.is_guarded else b"",
         )
         head = self._http.send(request)
         if self.request.head.http_version == b"1.0":  # its client reads no chunks
@@ -191,7 +176,6 @@ class PassedRequest:
             "upstream": self.path.upstream,
             "headers": shown_headers(self.request.head.headers, self._state.shown),
             "session": self.path.session or session_name(self.request.get(SESSION)),
-            "guard": self.is_guarded,
         }
         self._state.taps.request_came(self.call, header)
         self._state.metering.pump()

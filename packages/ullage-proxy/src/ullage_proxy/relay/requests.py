@@ -72,10 +72,8 @@ def request_for_upstream(
     upstream: Upstream,
     *,
     metered: bool,
-    upgrade: bytes = b"",
-    without: bytes = b"",
 ) -> h11.Request:
-    """The head that the upstream gets. ``without`` names one more header that it does not get."""
+    """The head that the upstream gets."""
     rest = path.rest
     if not rest.startswith(b"/") and not upstream.path:
         rest = b"/" + rest
@@ -83,14 +81,12 @@ def request_for_upstream(
     nominated = set(request.tokens(b"connection")) - FRAMING
     for raw_name, value in request.head.headers.raw_items():
         name = raw_name.lower()
-        if name in NOT_PASSED or name in nominated or name == without:
+        if name in NOT_PASSED or name in nominated:
             continue
         if metered and name == b"accept-encoding":
             headers.append((raw_name, readable_codings(value)))
         else:
             headers.append((raw_name, value))
-    if upgrade:
-        headers += [(b"Connection", b"Upgrade"), (b"Upgrade", upgrade)]
     target = upstream.path.encode() + rest
     return h11.Request(method=request.method, target=target, headers=headers)
 

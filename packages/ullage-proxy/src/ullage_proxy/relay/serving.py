@@ -79,7 +79,6 @@ async def serve(options: RelayOptions, upstreams: list[Upstream], token: bytes) 
         taps,
         metering,
         token=token,
-        guard=options.guard,
         version=options.version,
         marks=options.marks,
     )
@@ -95,7 +94,7 @@ async def serve(options: RelayOptions, upstreams: list[Upstream], token: bytes) 
         return 2
     ending = Ending()
     await _watch(ending, options)
-    await metering.start(is_waited_for=options.guard)
+    metering.start()
     looking = asyncio.create_task(connections.look_after())
     _announce(options, server.sockets[0].getsockname()[1], name)
     await ending.begun.wait()

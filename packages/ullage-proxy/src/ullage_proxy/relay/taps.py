@@ -60,11 +60,6 @@ class Taps:
         """Calls that metering has not stored."""
         return len(self._calls)
 
-    @property
-    def awaits_storage(self) -> bool:
-        """Whether metering was given a whole call that it has not stored."""
-        return any(call.sent == 2 for call in self._calls.values())
-
     def begin(self) -> TappedCall:
         """A call whose request begins to come."""
         self.begun += 1

@@ -144,9 +144,8 @@ function compacted(event, acts) {
 
 function pruned(event, acts) {
   const freed = event.saved == null ? "" : ` · ${number(event.saved)} tokens freed`;
-  const saved = event.reason?.startsWith("cold") ? `${freed} · the provider's cache had expired` : freed;
   const actions = event.prune ? [button("Undo", () => acts.uncompact(event.prune), { kind: "small", "data-needs": "write", hint: "Bring the results back into view" })] : [];
-  return { kind: "compaction", text: `Pruned ${counted(event.parts.length, "old tool result")}${saved}${fromTo(event)}`, actions };
+  return { kind: "compaction", text: `Pruned ${counted(event.parts.length, "old tool result")}${freed}${fromTo(event)}`, actions };
 }
 
 function paused(event, acts) {

@@ -100,7 +100,6 @@ _TRIGGERS: Final = {
     "overflow": "the provider refused the request as too large",
     "asked": "requested",
     "model_changed": "the new model's window is smaller",
-    "cold": "the provider's cache has expired",
 }
 _STRATEGIES: Final = {
     "summary": "a summary",
@@ -292,8 +291,6 @@ def window_notice(event: Event) -> Notice | None:
                 if event.rewritten
                 else ""
             )
-            if event.reason.startswith("cold"):
-                rewritten = ", for the provider's cache had expired"
             return _notice(
                 "mark", pruned + _sizes(event.before, event.after) + rewritten, _UNDO
             )

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from ullage.codec.blocks import Encoded, MessageWriter, Options, Sending
 from ullage.codec.draft import Draft
 from ullage.codec.parts import PartMaker
@@ -93,34 +91,6 @@ class CountEndpoint(NamedTuple):
     tokenize: Callable[[str, Encoded], Encoded] | None = None
 
 
-class OverflowAnswer(NamedTuple):
-    """How a server says that a request does not fit: the status, the content type and the body."""
-
-    status: int
-    content_type: str
-    body: bytes
-
-
-def overflow_error(status: int, fields: Mapping[str, Any]) -> OverflowAnswer:
-    """These fields as an error of JSON."""
-    return OverflowAnswer(status, "application/json", msgspec.json.encode(fields))
-
-
-def generic_overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """The error of a server that takes over OpenAI's code and sentence."""
-    message = (
-        f"This model's maximum context length is {limit} tokens. However, your messages "
-        f"resulted in {count} tokens. Please reduce the length of the messages."
-    )
-    error = {
-        "message": message,
-        "type": "invalid_request_error",
-        "param": "messages",
-        "code": "context_length_exceeded",
-    }
-    return overflow_error(400, {"error": error})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCompaction:
     """How a wire's own compaction of a conversation is asked for.
@@ -143,8 +113,7 @@ class Wire:
     a body holds the messages; ``head`` writes all but them, ``writer`` them.
     ``target`` gives the rules of a request by wire, provider, model and mode of thinking.
     ``dialects`` are the ways in which its servers report usage, the first that of a server of which nothing else is
-    known; ``overflows`` their wordings for a request that is too long. ``overflow`` makes such an answer, from the
-    tokens of the request, the limit, and whether a stream was asked for.
+    known; ``overflows`` their wordings for a request that is too long.
     ``counts`` are the ways in which its servers count a request, the most usual first; ``compaction`` is how they
     compact a conversation themselves.
     ``settle`` puts those options among a request's parameters that the validator has to see before it is encoded.
@@ -169,7 +138,6 @@ class Wire:
     reader: WireReader
     dialects: tuple[Dialect, ...]
     overflows: tuple[Wording, ...]
-    overflow: Callable[[int, int, bool], OverflowAnswer] = generic_overflow
     counts: tuple[CountEndpoint, ...] = ()
     compaction: ServerCompaction | None = None
     settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled

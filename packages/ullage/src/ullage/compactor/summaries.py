@@ -8,7 +8,7 @@ from typing import Any
 
 from ullage.codec.decode import decoder_for
 from ullage.codec.foreign import as_wire_json, to_raw
-from ullage.codec.stream import Answer, Stop
+from ullage.codec.stream import Answer
 from ullage.compactor.summary_calls import (
     bounded_answer,
     known_output,
@@ -16,7 +16,7 @@ from ullage.compactor.summary_calls import (
     request_for,
 )
 from ullage.context.compactor import CallerConversation
-from ullage.context.strategy import Ask, SummaryAnswer
+from ullage.context.strategy import Ask
 from ullage.context.summary_body import output_beside_thinking, summary_request
 from ullage.errors import DamagedAnswer, SettingError
 from ullage.messages import Message, Request, TextPart, clean_text
@@ -153,21 +153,17 @@ class SummaryCaller:
 
 
 def read_answer(request: Request, given: object, call: str) -> Answer:
-    """The answer that a caller's function gave: a provider's answer, a ``SummaryAnswer``, a ``Message`` or a text.
+    """The answer that a caller's function gave: a provider's answer, ours, or a text.
 
     Raises ``DamagedAnswer`` for what is none.
     """
     name = f"{call}.answer"
     if isinstance(given, Answer):
         return given
-    if isinstance(given, SummaryAnswer) and given.message is not None:
-        stop: Stop = "stop" if given.stop == "stop" else "other"
-        return Answer(given.message, given.usage or Usage(), stop, "finished")
     if isinstance(given, str):
         part = TextPart(id=f"{name}.0", text=clean_text(given).text)
-        given = Message(id=name, role="assistant", parts=(part,))
-    if isinstance(given, Message):
-        return Answer(given, Usage(), "stop", "finished")
+        message = Message(id=name, role="assistant", parts=(part,))
+        return Answer(message, Usage(), "stop", "finished")
     plain = as_wire_json(given)
     if not isinstance(plain, dict):
         raise DamagedAnswer(

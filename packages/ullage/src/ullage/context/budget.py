@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ullage.context.keeping import must_stay
-from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
-from ullage.meter.reading import Reading
 from ullage.meter.window import DEFAULT_TRIGGER
 
 LEAST_SHARE: Final = 0.1
@@ -140,43 +138,23 @@ def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
 def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """The most bytes of a body after this refusal; ``None`` if bytes were not the reason.
 
-    If the provider's limit is unknown, or above our own count, it is half of the sent bytes.
+    If the refusal names no limit, or one above our own count, it is half of the sent bytes.
     """
     if not isinstance(refusal, BodyTooLarge):
         return None
     sent = situation.fixed_bytes + sum(situation.bytes.values())
-    known = (
-        refusal.most if refusal.most is not None else _documented(situation).most_bytes
-    )
-    return known if known is not None and known < sent else sent // 2
+    return _limit_below(sent, refusal.most)
 
 
 def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """The most images and files of a request after this refusal; ``None`` if they were not the reason.
 
-    If the provider's limit is unknown, or above our own count, it is half of the sent images.
+    If the refusal names no limit, or one above our own count, it is half of the sent images.
     """
     if not isinstance(refusal, TooManyImages):
         return None
-    known = (
-        refusal.most if refusal.most is not None else _documented(situation).most_images
-    )
-    return (
-        known if known is not None and known < situation.images else situation.images // 2
-    )
+    return _limit_below(situation.images, refusal.most)
 
 
-def _documented(situation: Situation) -> RequestLimits:
-    return request_limits(
-        situation.fold.provider, situation.fold.model, situation.messages
-    )
-
-
-def should_prepare(reading: Reading, soft: float | None) -> bool:
-    """Whether to prepare a summary while the model answers: from ``soft`` of the compaction threshold on, up to it."""
-    point = reading.compaction_point
-    return (
-        soft is not None
-        and point is not None
-        and soft * point <= reading.proven_high < point
-    )
+def _limit_below(sent: int, named: int | None) -> int:
+    return named if named is not None and named < sent else sent // 2

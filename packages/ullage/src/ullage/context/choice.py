@@ -31,18 +31,15 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
 FOR_THINKING: Final = CompactOnServer(for_thinking=True)
 """Comes first in ``hybrid``: what the others change would make the thinking behind it invalid."""
 
-ALONE: Final[tuple[Strategy, ...]] = (CompactOnServer(),)
-"""Strategies that run everywhere only where they are chosen by name."""
-
 BUILT_IN: Final[Mapping[str, Strategy]] = {
-    each.name: each for each in (*STRATEGIES, *ALONE)
+    each.name: each for each in (*STRATEGIES, CompactOnServer())
 }
 """Every strategy that can be chosen by its own name."""
 
-NAMED_LISTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "hybrid": (FOR_THINKING.name, *(each.name for each in STRATEGIES)),
-    "llm": ("summary", "pieces"),
-    "prune": ("clear", "trim"),
+NAMED_LISTS: Final[Mapping[str, tuple[Strategy, ...]]] = {
+    "hybrid": (FOR_THINKING, *STRATEGIES),
+    "llm": (BUILT_IN["summary"], BUILT_IN["pieces"]),
+    "prune": (BUILT_IN["clear"], BUILT_IN["trim"]),
     "noop": (),
 }
 """Names for usual lists of strategies."""
@@ -74,17 +71,13 @@ def ordered(chosen: Sequence[str | Strategy]) -> tuple[Strategy, ...]:
     return tuple(found.values())
 
 
-def _meant_by(one: str | Strategy) -> list[Strategy]:
+def _meant_by(one: str | Strategy) -> tuple[Strategy, ...]:
     """The strategies that a name stands for, or the strategy itself."""
     if not isinstance(one, str):
-        return [one]
-    if one == "hybrid":
-        return [FOR_THINKING, *STRATEGIES]
-    if one in NAMED_LISTS:
-        return [BUILT_IN[name] for name in NAMED_LISTS[one]]
-    if one in BUILT_IN:
-        return [BUILT_IN[one]]
-    known = (*NAMED_LISTS, *BUILT_IN)
+        return (one,)
+    known = {**NAMED_LISTS} | {name: (strategy,) for name, strategy in BUILT_IN.items()}
+    if one in known:
+        return known[one]
     one = one[:MOST_NAMED]
     meant = similar(one, known, cutoff=0.5)
     hint = f" (did you mean {meant!r}?)" if meant else ""

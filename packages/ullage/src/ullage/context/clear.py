@@ -64,8 +64,7 @@ class ClearToolResults:
     Declines when it would not bring the request down to the goal and to half its size, or when the provider's cache of
     what follows the first cleared result costs more to write anew than the smaller requests save: a strategy that
     follows does better then, so both are left to the proof where only clearing is chosen. Declines when a person asked
-    for a summary. With an expired cache (``cold``) neither size nor price is asked: nothing has to be written anew that
-    would not be anyway.
+    for a summary.
     """
 
     name: str = "clear"
@@ -91,8 +90,7 @@ class ClearToolResults:
         rewritten = _behind(situation, {result.message for result in chosen}) - saved
         enough = min(aim.goal, MOST_LEFT * situation.sizes.used)
         has_better = not situation.rules.only_clears
-        is_free = situation.trigger == "cold"
-        if after > enough and has_better and not is_free:
+        if after > enough and has_better:
             return Declined(
                 "above_point",
                 f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.",
@@ -101,7 +99,7 @@ class ClearToolResults:
             situation, aim, saved=saved, rewritten=max(0, rewritten), after=after
         )
         is_dear = price.saving <= price.cost
-        may_wait = has_better and not (is_free or situation.is_urgent)
+        may_wait = has_better and not situation.is_urgent
         if is_dear and may_wait:
             note = f"Rewriting {rewritten:,} tokens of cache costs {price.cost:,.0f}, and {price.reads} calls save "
             return Declined(
@@ -112,7 +110,7 @@ class ClearToolResults:
             before=situation.sizes.used,
             after=after,
             saved=saved,
-            rewritten=0 if is_free else max(0, rewritten),
+            rewritten=max(0, rewritten),
         )
         return Candidate(counted)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Final, NamedTuple, TypeVar, cast
 
@@ -172,15 +172,10 @@ def _attached(data: ProviderData | None) -> int:
     return len(bytes(data.data)) if data is not None else 0
 
 
-def media_of(message: Message) -> Iterator[ImagePart | FilePart]:
-    """Images and files of a message, those in tool results too."""
-    for part in message.parts:
-        parts = part.content if isinstance(part, ToolResultPart) else (part,)
-        for inner in parts:
-            if isinstance(inner, ImagePart | FilePart):
-                yield inner
-
-
 def count_images(message: Message) -> int:
-    """How many images and files a message has, which providers count together."""
-    return sum(1 for _ in media_of(message))
+    """How many images and files a message has, those in tool results too: providers count them together."""
+    count = 0
+    for part in message.parts:
+        held = part.content if isinstance(part, ToolResultPart) else (part,)
+        count += sum(isinstance(one, ImagePart | FilePart) for one in held)
+    return count

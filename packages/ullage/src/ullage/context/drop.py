@@ -53,18 +53,15 @@ class DropOldest:
             best = Candidate(event)
             if prove(situation, event).is_proved:
                 return best
-        bare = _dropping(situation, aim, least(situation), with_note=False)
-        if bare is None:
-            return best or Declined(
-                "nothing_to_do", "Every message has to stay as it is."
-            )
-        noted = _dropping(situation, aim, least(situation), with_note=True)
-        if (
-            noted is not None
-            and prove(situation, noted, must_fit_only=situation.is_urgent).is_proved
-        ):
-            return Candidate(noted)
-        return Candidate(bare)
+        fits_only = situation.is_urgent
+        for with_note in (True, False):
+            event = _dropping(situation, aim, least(situation), with_note=with_note)
+            if event is None:
+                break
+            best = Candidate(event)
+            if prove(situation, event, must_fit_only=fits_only).is_proved:
+                break
+        return best or Declined("nothing_to_do", "Every message has to stay as it is.")
 
 
 def least(situation: Situation) -> KeptMessages:

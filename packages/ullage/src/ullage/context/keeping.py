@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ullage.context.costs import count_images
 from ullage.context.exchanges import HistoryExchange, is_request
-from ullage.context.shorten import shortened, with_newest_media
+from ullage.context.shorten import common_cap, shortened, with_newest_media
 from ullage.context.situation import Situation
 from ullage.messages import Message, ToolCallPart
 
@@ -24,10 +24,6 @@ class KeptMessages(NamedTuple):
     why: Mapping[str, str]
     replaced: tuple[Message, ...]
     tokens: float
-
-    def gone(self, messages: Iterable[Message]) -> tuple[str, ...]:
-        """Ids of the messages that leave, in order."""
-        return tuple(message.id for message in messages if message.id not in self.why)
 
 
 def must_stay(situation: Situation) -> dict[str, str]:
@@ -171,8 +167,8 @@ class _Choice:
         before = self.tokens, dict(self.replaced)
         self.take(dict.fromkeys(last.ids, "results not seen yet"))
         if self.tokens > self.room:
-            sizes = sorted(self.situation.weigh((message.id,)) for message in results)
-            cap = _level(sizes, left - others)
+            sizes = [self.situation.weigh((message.id,)) for message in results]
+            cap = common_cap(sizes, left - others)
             if not all(self.shorten(message, cap) for message in results):
                 self.tokens, self.replaced = before
                 for name in last.ids:
@@ -214,14 +210,3 @@ class _Choice:
             )
             if request is not None and request.id in exchange.ids:
                 in_turn = False
-
-
-def _level(sizes: list[float], room: float) -> float:
-    """The cap under which sizes, smallest first, sum to the room."""
-    left = room
-    for index, size in enumerate(sizes):
-        share = left / (len(sizes) - index)
-        if size > share:
-            return share
-        left -= size
-    return sizes[-1] if sizes else room

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import takewhile
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from ullage.events import (
@@ -13,10 +12,9 @@ from ullage.events import (
     MessageReplaced,
     Pinned,
     Pruned,
-    Rewound,
     Uncompacted,
 )
-from ullage.messages import Message, ToolResultPart
+from ullage.messages import ToolResultPart
 
 MessageStatus = Literal[
     "in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"
@@ -60,8 +58,13 @@ class Whereabouts(NamedTuple):
         return f"{text} ({'; '.join(changes)})" if changes else text
 
 
-def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
-    """Where the message with this id went. ``unknown`` for an id that was never in the session."""
+def explain(
+    message_id: str, events: Iterable[Event], view: Collection[str]
+) -> Whereabouts:
+    """Where the message with this id went. ``unknown`` for an id that was never in the session.
+
+    ``events`` are all of the session, and ``view`` the ids of the messages that are in view after them.
+    """
     trace = _Trace(message_id)
     pins: set[str] = set()
     for event in events:
@@ -69,164 +72,75 @@ def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
         if isinstance(event, Pinned):
             named = set(event.messages)
             pins = pins | named if event.pinned else pins - named
-    holder = trace.holder if trace.holder in trace.view else ""
+    status: MessageStatus = "unknown"
+    holder = trace.holder if trace.holder in view else ""
+    if trace.is_known:
+        status = trace.passages[-1].status if trace.passages else "in view"
+        if not holder and status != "dropped":
+            status = "rewound"
     return Whereabouts(
-        message_id, trace.status, holder, tuple(trace.passages), message_id in pins
+        message_id, status, holder, tuple(trace.passages), message_id in pins
     )
 
 
-class _UndoPoint(NamedTuple):
-    """The state before a compaction or prune."""
-
-    name: str
-    view: tuple[str, ...]
-    gone: frozenset[str]
-    summary: str
-    status: MessageStatus
-    holder: str
-    passages: int
-    behind: str
-    added: tuple[str, ...]
-
-
 class _Trace:
-    """One message followed through a session."""
+    """What compactions and prunes did to one message, and to the summaries that contain it."""
 
     def __init__(self, message_id: str) -> None:
         self.id = message_id
-        self.holder = message_id
-        self.status: MessageStatus = "unknown"
+        self.is_known = False
         self.passages: list[Passage] = []
-        self.view: dict[str, None] = {}
-        self.system: set[str] = set()
+        self.changes: list[str] = []
+        """Ids of the compactions and prunes that may be undone, oldest first."""
         self.results: set[str] = set()
-        self.before: list[_UndoPoint] = []
+
+    @property
+    def holder(self) -> str:
+        """Id of the message that contains it: the newest summary, or itself."""
+        for passage in reversed(self.passages):
+            if passage.into:
+                return passage.into
+        return self.id
 
     def apply(self, event: Event) -> None:
         match event:
-            case MessageAdded() | MessageReplaced():
-                self._added(event.message)
-            case Rewound():
-                self._rewound(event.to)
+            case MessageAdded() | MessageReplaced() if event.message.id == self.id:
+                results = event.message.of_type(ToolResultPart)
+                self.results = {part.id for part in results}
+                self.is_known, self.passages = True, []
             case Pruned():
-                self._pruned(event)
+                self.changes.append(event.prune)
+                if self.results & set(event.parts) and self.holder == self.id:
+                    self._note("cleared", event.prune, why=event.reason)
             case CompactionCommitted():
+                self.changes.append(event.compaction)
                 self._compacted(event)
-            case Uncompacted():
-                self._uncompacted(event.compaction)
+            case Uncompacted() if event.compaction in self.changes:
+                place = self.changes.index(event.compaction)
+                undone = set(self.changes[place:])
+                del self.changes[place:]
+                self.passages = [
+                    passage
+                    for passage in self.passages
+                    if passage.compaction not in undone
+                ]
             case _:
                 pass
 
-    def _added(self, message: Message) -> None:
-        self.view.setdefault(message.id)
-        if message.role == "system":
-            self.system.add(message.id)
-        if message.id == self.id:
-            self.status, self.holder = "in view", message.id
-            self.results = {part.id for part in message.of_type(ToolResultPart)}
-
-    def _rewound(self, to: str) -> None:
-        ids = list(self.view)
-        gone = ids if to not in self.view else ids[ids.index(to) + 1 :]
-        for name in gone:
-            del self.view[name]
-        if self.holder in gone:
-            self.status = "rewound"
-
-    def _remember(
-        self,
-        name: str,
-        gone: frozenset[str],
-        summary: str,
-        behind: str = "",
-        added: tuple[str, ...] = (),
-    ) -> None:
-        if name:
-            held = _UndoPoint(
-                name,
-                tuple(self.view),
-                gone,
-                summary,
-                self.status,
-                self.holder,
-                len(self.passages),
-                behind,
-                added,
-            )
-            self.before.append(held)
-
-    def _pruned(self, event: Pruned) -> None:
-        self._remember(event.prune, frozenset(), "")
-        if (
-            self.results & set(event.parts)
-            and self.holder == self.id
-            and self.id in self.view
-        ):
-            self.status = "cleared"
-            self.passages.append(Passage("cleared", event.prune, why=event.reason))
-
     def _compacted(self, event: CompactionCommitted) -> None:
-        summary = event.summary.id if event.summary is not None else ""
-        gone = self.view.keys() & {
-            *event.summarised,
-            *(dropped.id for dropped in event.dropped),
-        }
-        added = tuple(message.id for message in event.added)
-        self._remember(event.compaction, frozenset(gone), summary, event.behind, added)
-        if self.holder in self.view:
-            self._follow(event, summary)
-        for name in gone:
-            del self.view[name]
-        if summary:
-            ids = list(self.view)
-            front = list(takewhile(self.system.__contains__, ids))
-            if event.behind in self.view:
-                front = ids[: ids.index(event.behind) + 1]
-            self.view = {**dict.fromkeys(front), summary: None, **self.view}
-        self.view |= dict.fromkeys(added)
-        if self.id in (summary, *added):
-            self.status, self.holder = "in view", self.id
-
-    def _follow(self, event: CompactionCommitted, summary: str) -> None:
+        summary = "" if event.summary is None else event.summary.id
+        holder = self.holder
         for dropped in event.dropped:
-            if dropped.id == self.holder:
-                self.status = "dropped"
-                self.passages.append(
-                    Passage("dropped", event.compaction, why=dropped.reason)
-                )
-        if self.holder in event.summarised:
-            self.status = "summarised"
-            self.passages.append(
-                Passage("summarised", event.compaction, into=summary, why=event.rung)
-            )
-            self.holder = summary
-        if any(message.id == self.holder == self.id for message in event.replaced):
-            self.status = "shortened"
-            self.passages.append(Passage("shortened", event.compaction, why=event.rung))
+            if dropped.id == holder:
+                self._note("dropped", event.compaction, why=dropped.reason)
+        if holder in event.summarised:
+            self._note("summarised", event.compaction, into=summary, why=event.rung)
+        if holder == self.id and any(each.id == holder for each in event.replaced):
+            self._note("shortened", event.compaction, why=event.rung)
+        if self.id in (summary, *(message.id for message in event.added)):
+            self.is_known = True
 
-    def _uncompacted(self, name: str) -> None:
-        if all(held.name != name for held in self.before):
-            return
-        while self.before:
-            held = self.before.pop()
-            self._undo(held)
-            if held.name == name:
-                return
-
-    def _undo(self, held: _UndoPoint) -> None:
-        if held.behind and held.behind not in self.view:
-            return
-        made = (held.summary, *held.added)
-        there = [each for each in held.view if each in held.gone or each in self.view]
-        self.view = dict.fromkeys(
-            (*there, *(each for each in self.view if each not in made))
-        )
-        if self.id in made:
-            self.status = "rewound"
-        left = [passage for passage in self.passages if passage.compaction != held.name]
-        if len(left) == len(self.passages):
-            return
-        self.passages = left
-        if len(left) == held.passages:
-            self.holder = held.holder
-            self.status = held.status if held.holder in self.view else "rewound"
+    def _note(
+        self, status: MessageStatus, compaction: str, *, into: str = "", why: str
+    ) -> None:
+        self.passages.append(Passage(status, compaction, into, why))

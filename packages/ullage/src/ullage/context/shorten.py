@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec.structs import replace
@@ -149,3 +149,14 @@ def _notice(part: ImagePart | FilePart) -> TextPart:
     return TextPart(
         id=part.id, text=f"[{kind}{named} was here; it was removed to make room.]"
     )
+
+
+def common_cap(sizes: Iterable[float], room: float) -> float:
+    """The largest size to cut to so that all together take at most the room."""
+    ordered = sorted(sizes)
+    for index, size in enumerate(ordered):
+        share = room / (len(ordered) - index)
+        if size > share:
+            return max(0.0, share)
+        room -= size
+    return ordered[-1] if ordered else 0.0

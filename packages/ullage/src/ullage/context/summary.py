@@ -12,6 +12,7 @@ from ullage.context.digest import digest
 from ullage.context.plan import Plan, committed, plan_for
 from ullage.context.prompt import ALONE, asking, task
 from ullage.context.rendering import line_of, rendered, text_length
+from ullage.context.shorten import common_cap
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary_message import earlier_text
@@ -354,7 +355,7 @@ def _packed(
     lengths = [text_length(message) for message in messages]
     # A message may leave the rest of a piece empty, so the pieces together hold less than their sum.
     total = characters * most if most == 1 else int(0.8 * characters * most)
-    cap = _length_limit(lengths, min(total, 10**15) - FRAME * len(lengths))
+    cap = int(common_cap(lengths, total - FRAME * len(lengths)))
     cap = min(cap, max(200, characters - FRAME))
     pieces: list[HistoryPiece] = []
     texts: list[str] = []
@@ -369,18 +370,6 @@ def _packed(
         ids.append(message.id)
         size += len(text) + 1
     return (*pieces, HistoryPiece("\n".join(texts), tuple(ids)))
-
-
-def _length_limit(lengths: Sequence[int], total: int) -> int:
-    """The largest length to cut to so that all together are at most ``total``."""
-    left = total
-    ordered = sorted(lengths)
-    for index, length in enumerate(ordered):
-        share = left // (len(ordered) - index)
-        if length > share:
-            return max(0, share)
-        left -= length
-    return ordered[-1] if ordered else 0
 
 
 def _lines(

@@ -10,8 +10,8 @@ https://developers.openai.com/api/docs/guides/tools-tool-search).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import log1p
 from typing import Final, NamedTuple
@@ -29,19 +29,13 @@ MOST_CHARACTERS: Final = 4_000
 MOST_PARAMETERS: Final = 100
 """What is searched of one description, and of one tool's parameters: both are a server's, and it may send megabytes."""
 
-MOST_MISSPELT: Final = 5
-MOST_COMPARED: Final = 10_000
-"""Words of a query that match nothing and are compared with so many known words: each comparison is slow."""
-
 IN_NAME: Final = 4.0
 IN_PARAMETER: Final = 1.5
 IN_DESCRIPTION: Final = 1.0
 """The weight of a word by its place. Chosen on the table of ``packages/ullage/tests/context/test_tool_search.py``."""
 
 PREFIX: Final = 0.7
-TYPO: Final = 0.6
-CLOSE: Final = 0.8
-"""How much a match counts that is only a beginning, or only close by this ratio of ``difflib``."""
+"""How much a match counts where one word is only the beginning of the other."""
 
 LEAST_OF_BEST: Final = 0.3
 """A tool with less than this share of the best one's score is left out."""
@@ -55,13 +49,6 @@ _EMPTY_WORDS: Final = frozenset(
 )
 
 
-class _Indexed(NamedTuple):
-    """A tool, and the weight of each of its words."""
-
-    tool: Tool
-    weights: Mapping[str, float]
-
-
 class _Scored(NamedTuple):
     """A tool and how well it matches."""
 
@@ -72,18 +59,18 @@ class _Scored(NamedTuple):
 def find(query: str, tools: Sequence[Tool], *, most: int = MOST_FOUND) -> list[Tool]:
     """The tools that match the query, best first, at most ``most``; none if nothing matches.
 
-    A query that consists of names of tools finds exactly these. Plurals, beginnings and small typing errors match too.
+    A query that consists of names of tools finds exactly these. Plurals and beginnings match too.
     """
     if named := _named(query, tools):
         return named[:most]
-    indexed = [_indexed(tool) for tool in tools]
-    spread = _spread(indexed)
-    wanted = _wanted(_content_words(query), spread)
+    asked = _content_words(query)
+    indexed = [_weights(tool) for tool in tools]
+    spread = Counter(word for weights in indexed for word in weights)
     scored: list[_Scored] = []
-    for one in indexed:
-        score = _score(wanted, one, spread, len(indexed))
+    for tool, weights in zip(tools, indexed, strict=True):
+        score = _score(asked, weights, spread, len(tools))
         if score > 0:
-            scored.append(_Scored(one.tool, score))
+            scored.append(_Scored(tool, score))
     scored.sort(key=lambda one: -one.score)
     found: list[Tool] = []
     for good in scored[:most]:
@@ -122,73 +109,42 @@ def _singular(word: str) -> str:
     return word
 
 
-def _indexed(tool: Tool) -> _Indexed:
+def _weights(tool: Tool) -> dict[str, float]:
+    """The words of a tool, each with its weight."""
     declared = schemas.declared(tool)
     properties = declared.schema.get("properties")
+    named = islice(properties, MOST_PARAMETERS) if isinstance(properties, dict) else ()
+    parameters = " ".join(map(str, named))
     weights: dict[str, float] = {}
-    description = declared.description[:MOST_CHARACTERS]
-    _weigh(weights, words(description), IN_DESCRIPTION)
-    if isinstance(properties, dict):
-        parameters = " ".join(map(str, islice(properties, MOST_PARAMETERS)))
-        _weigh(weights, words(parameters[:MOST_CHARACTERS]), IN_PARAMETER)
-    _weigh(weights, words(declared.name), IN_NAME)
-    return _Indexed(tool, weights)
-
-
-def _weigh(weights: dict[str, float], found: Iterable[str], weight: float) -> None:
-    for word in found:
-        weights[word] = max(weight, weights.get(word, 0.0))
-
-
-def _spread(indexed: Sequence[_Indexed]) -> dict[str, int]:
-    """In how many tools each word occurs."""
-    spread: dict[str, int] = {}
-    for one in indexed:
-        for word in one.weights:
-            spread[word] = spread.get(word, 0) + 1
-    return spread
-
-
-def _wanted(asked: Iterable[str], known: Mapping[str, int]) -> list[dict[str, float]]:
-    """The known words that each word of a query may mean; for a misspelt one, those that are close to it."""
-    compared = list(islice(known, MOST_COMPARED))
-    left = MOST_MISSPELT
-    wanted: list[dict[str, float]] = []
-    for word in asked:
-        near = _near(word, known)
-        if not near and left:
-            left -= 1
-            close = get_close_matches(word, compared, n=3, cutoff=CLOSE)
-            near = dict.fromkeys(close, TYPO)
-        wanted.append(near)
-    return wanted
-
-
-def _near(word: str, known: Mapping[str, int]) -> dict[str, float]:
-    """The known words that a word may mean, each with how much a match of it counts."""
-    near: dict[str, float] = {}
-    if len(word) >= 3:
-        for other in known:
-            if len(other) >= 3 and (other.startswith(word) or word.startswith(other)):
-                near[other] = PREFIX
-    if word in known:
-        near[word] = 1.0
-    return near
+    for text, weight in (
+        (declared.description[:MOST_CHARACTERS], IN_DESCRIPTION),
+        (parameters[:MOST_CHARACTERS], IN_PARAMETER),
+        (declared.name, IN_NAME),
+    ):
+        weights |= dict.fromkeys(words(text), weight)
+    return weights
 
 
 def _score(
-    wanted: Sequence[Mapping[str, float]],
-    one: _Indexed,
+    asked: Sequence[str],
+    weights: Mapping[str, float],
     spread: Mapping[str, int],
     count: int,
 ) -> float:
     """A tool's score: a word that few tools have says more, and so does a tool that has more of the words."""
     total, matched = 0.0, 0
-    for near in wanted:
+    for word in asked:
         best = 0.0
-        for word, factor in near.items():
-            weight = one.weights.get(word, 0.0)
-            best = max(best, factor * weight * log1p(count / spread[word]))
+        for other, weight in weights.items():
+            factor = _likeness(word, other)
+            best = max(best, factor * weight * log1p(count / spread[other]))
         total += best
         matched += best > 0
-    return total * matched / max(1, len(wanted))
+    return total * matched / max(1, len(asked))
+
+
+def _likeness(word: str, other: str) -> float:
+    if word == other:
+        return 1.0
+    shorter, longer = sorted((word, other), key=len)
+    return PREFIX if len(shorter) >= 3 and longer.startswith(shorter) else 0.0

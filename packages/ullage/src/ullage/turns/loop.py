@@ -340,7 +340,7 @@ def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
 
 def _call_started(loop: Loop, event: CallStarted) -> Loop:
     if event.purpose != "main":
-        if event.purpose == "child" or event.detached:
+        if event.purpose == "child":
             return loop
         return replace(loop, side_call=event.call, side_purpose=event.purpose)
     return replace(

@@ -20,7 +20,6 @@ WIRE: Final = Wire(
     reader=read,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
-    overflow=reports.overflow,
     default_output=encode.MAX_OUTPUT,
     adds_version=True,
     models_path="/models?limit=1000",

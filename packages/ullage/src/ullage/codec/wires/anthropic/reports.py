@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.rules import Dialect, Wording, wordings
-from ullage.codec.wire import OverflowAnswer, overflow_error
 
 MANY_IMAGES: Final = 20
 """The most images of which one may be large, for Claude: https://platform.claude.com/docs/en/build-with-claude/vision."""
@@ -62,10 +61,3 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         },
     ),
 )
-
-
-def overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """Sent with the status 400 for a stream too: https://github.com/boldsoftware/exe.dev/issues/62."""
-    message = f"prompt is too long: {count} tokens > {limit} maximum"
-    error = {"type": "invalid_request_error", "message": message}
-    return overflow_error(400, {"type": "error", "error": error})

@@ -21,7 +21,6 @@ WIRE: Final = Wire(
     reader=read,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
-    overflow=reports.overflow,
     version="v1beta",
     adds_version=True,
     models_path="/models?pageSize=1000",

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from ullage.codec.rules import Dialect, Wording, wordings
-from ullage.codec.wire import OverflowAnswer, overflow_error
 
 # promptTokenCount "is still the total effective prompt size" with cached content; thoughts and tool-use prompt stand
 # beside it, and the total is the sum of all four. Tool-use tokens (results of Google's own tools) are billed with the
@@ -55,13 +54,3 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         in_bytes=True,
     ),
 )
-
-
-def overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """Google's error, for a stream too: https://github.com/google-gemini/gemini-cli/issues/6678."""
-    message = (
-        f"The input token count ({count}) exceeds the maximum number of tokens allowed "
-        f"({limit})."
-    )
-    error = {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}
-    return overflow_error(400, {"error": error})

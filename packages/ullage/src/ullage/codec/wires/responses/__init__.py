@@ -23,7 +23,6 @@ WIRE: Final = Wire(
     role_of=read.role_of,
     dialects=reports.DIALECTS,
     overflows=reports.WORDINGS,
-    overflow=reports.overflow,
     counts=(CountEndpoint("input_tokens", encode.encode_count),),
     compaction=ServerCompaction(request=encode.encode_compaction),
 )

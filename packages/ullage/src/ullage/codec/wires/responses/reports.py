@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-import msgspec
-
 from ullage.codec.rules import Dialect, Wording, wordings
-from ullage.codec.wire import OverflowAnswer, overflow_error
 
 # https://platform.openai.com/docs/api-reference/responses/object ; reasoning of o-series and gpt-5 is floored to a
 # multiple of 64, which this table can't see: the hidden part is then output minus what is visible.
@@ -44,39 +41,3 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         },
     ),
 )
-
-_TOO_LONG: Final = (
-    "Your input exceeds the context window of this model. "
-    "Please adjust your input and try again."
-)
-
-
-def overflow(count: int, limit: int, stream: bool) -> OverflowAnswer:
-    """A stream begins well and then fails; it is what Codex recovers from.
-
-    https://github.com/openai/codex (``codex-rs/codex-api/src/sse/responses.rs``); as an error:
-    https://github.com/anomalyco/opencode/issues/6071. The wording names no numbers.
-    """
-    code = "context_length_exceeded"
-    if not stream:
-        error = {
-            "message": _TOO_LONG,
-            "type": "invalid_request_error",
-            "param": "input",
-            "code": code,
-        }
-        return overflow_error(400, {"error": error})
-    failed = {
-        "type": "response.failed",
-        "sequence_number": 0,
-        "response": {
-            "id": "resp_refused",
-            "object": "response",
-            "status": "failed",
-            "error": {"code": code, "message": _TOO_LONG},
-        },
-    }
-    data = msgspec.json.encode(failed)
-    return OverflowAnswer(
-        200, "text/event-stream", b"event: response.failed\ndata: " + data + b"\n\n"
-    )
