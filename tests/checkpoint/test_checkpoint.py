@@ -341,7 +341,6 @@ MADE_AGAIN = {
     "known",
     "forecaster",
     "shares",
-    "share_widths",
     "loadable",
     "declarations",
     "head",

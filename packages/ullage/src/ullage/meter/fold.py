@@ -82,9 +82,8 @@ from ullage.meter.plausible import (
     judge,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.shares import estimates_of, learn_first, learn_rows
 from ullage.meter.spend import BESIDE, SpendCategory
-from ullage.meter.state import State, StepRatios
+from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -227,7 +226,7 @@ class Fold(State):
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
         self.step_ratios = StepRatios()
-        self.attribution = None
+        self.fixed_ratio = 1.0
         self.reasoning = ReasoningInView()
         for entry in entries:
             self._enter(entry.message, entry.facts.origin)
@@ -281,10 +280,6 @@ class Fold(State):
         )
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
-            self.attribution = None if self.anchor is None else self.attribution
-        elif self.anchor is None:
-            messages = estimate.tokens - sum(estimates_of(self).values())
-            self.attribution = learn_first(self, messages, tokens)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -886,9 +881,8 @@ class Fold(State):
             self._note_first_call(anchor, pending)
         if pending is not None:
             self._measure(pending, context)
-        self.attribution = learn_rows(self, anchor, pending)
         self.anchor = anchor
-        self.counted = None
+        self.counted = self.shares = None
         self.output = None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
@@ -924,16 +918,17 @@ class Fold(State):
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
-        if self.partly_unlogged:
-            self.attribution = None
         beyond = anchor.unexplained
         if self.partly_unlogged:
             self.unlogged = max(0.0, beyond)
         elif self.anchor is None:
-            # With hardly a message in it, what the estimate missed is in what every request carries.
-            self.unlogged = (
-                max(-anchor.fixed / 2, beyond) if anchor.messages <= LITTLE else None
-            )
+            self.unlogged = None
+            if anchor.messages <= LITTLE:
+                # With hardly a message in it, what the estimate missed is in what every request carries.
+                self.unlogged = max(-anchor.fixed / 2, beyond)
+                self.fixed_ratio = plausible_ratio(
+                    1 + self.unlogged / max(1.0, anchor.fixed)
+                )
             self.first_messages = anchor.messages
         self.partial = self.partial and self.anchor is None
 

@@ -73,10 +73,6 @@ log = logging.getLogger("ullage.meter")
 UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
 
-CUT_ROWS = (
-    "The rows are cut to fit: what they hold must cost {0:,} tokens more than the total."
-)
-
 
 class Meter:
     """What is in the window of one session, from its events or from the requests and usages of an agent's loop.
@@ -412,9 +408,6 @@ class Meter:
             )
         if self._unmeasured and fold.anchor_call != self._unmeasured:
             notes.append(UNMEASURED)
-        breakdown = rows.rows_of(fold, forecast)
-        if breakdown.excess:
-            notes.append(CUT_ROWS.format(breakdown.excess))
         reading = Reading(
             snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,
@@ -426,7 +419,7 @@ class Meter:
             used=Used(tokens=tokens, low=low, high=high),
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - tokens,
-            rows=breakdown.rows,
+            rows=rows.rows_of(fold, forecast),
             basis=forecast.basis(fold.anchor_call),
             accuracy=fold.track.accuracy,
             spend=fold.spend,
