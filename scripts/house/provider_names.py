@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from scripts.house.source import Source, unneeded
-from ullage.models.providers import TABLE
+from ullage.models.providers import known_providers
 
-NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {
-    "opencode"
-}
+NAMES = frozenset(
+    name for row in known_providers() for name in (row.name, *row.aliases)
+) - {"opencode"}
 """All but the one that is also the name of a format of logs."""
 
 EXCEPTIONS = {

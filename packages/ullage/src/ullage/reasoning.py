@@ -172,10 +172,13 @@ class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.provider or '*'}/{self.wire or '*'}/{self.model or '*'}{stream}"
 
 
+_rows: Final = msgspec.json.Decoder(list[ReasoningRule])
+
+
 @lru_cache(maxsize=1)
 def reasoning_rules() -> list[ReasoningRule]:
     """The rows of ``models/reasoning.json``; the last one fits everything."""
-    return facts("reasoning", ReasoningRule)
+    return facts("reasoning", _rows)
 
 
 @lru_cache(maxsize=512)

@@ -310,7 +310,7 @@ class Forecaster:
 
     def supposed(self, learnt: Learnt) -> Learnt:
         """What is known of the model; before its first call, what is supposed where its family was not measured."""
-        is_new = not learnt.suppositions and not self.family.is_known
+        is_new = not learnt.fits and not self.family.is_known
         return NEVER_MEASURED if is_new else learnt
 
     def opening(

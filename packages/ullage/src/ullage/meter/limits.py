@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -69,10 +69,13 @@ class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+_rows: Final = msgspec.json.Decoder(list[Correction])
+
+
 @lru_cache(maxsize=1)
 def corrections() -> list[Correction]:
     """The rows of ``models/limits.json``."""
-    return facts("limits", Correction)
+    return facts("limits", _rows)
 
 
 _AWS = "aws"

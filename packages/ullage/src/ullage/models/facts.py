@@ -1,7 +1,7 @@
-"""What is known of single models, as tables beside this file: limits, framings and templates, each row with its source.
+"""What is known of providers and single models, as tables beside this file, each row with its source.
 
-A row is an object of one line, which names the models that it holds for by a regular expression. The first that fits is
-taken. ``n`` is the number of recorded requests or pairs of calls that a row was measured on.
+A row is an object on a line. In tables of models it names those that it holds for by a regular expression, and the
+first that fits is taken; ``n`` is the number of recorded requests or pairs of calls that it was measured on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import msgspec
 T = TypeVar("T")
 
 
-def facts(name: str, kind: type[T]) -> list[T]:
-    """The rows of the table ``name.json``. A field that ``kind`` does not have is an error, but for ``note``."""
-    path = Path(__file__).with_name(f"{name}.json")
-    return msgspec.json.decode(path.read_bytes(), type=list[kind])  # type: ignore[valid-type]
+def facts(name: str, rows: msgspec.json.Decoder[list[T]]) -> list[T]:
+    """The rows of the table ``name.json``. Its decoder is made at import (docs/why/index.md#types-and-events)."""
+    return rows.decode(Path(__file__).with_name(f"{name}.json").read_bytes())

@@ -68,10 +68,13 @@ class FamilyRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+_rows: Final = msgspec.json.Decoder(list[FamilyRow])
+
+
 @lru_cache(maxsize=1)
 def family_rows() -> list[FamilyRow]:
     """The rows of ``models/families.json``."""
-    return facts("families", FamilyRow)
+    return facts("families", _rows)
 
 
 @lru_cache(maxsize=512)

@@ -151,10 +151,13 @@ class MediaRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+_rows: Final = msgspec.json.Decoder(list[MediaRow])
+
+
 @lru_cache(maxsize=1)
 def media_rows() -> list[MediaRow]:
     """The rows of ``models/media.json``."""
-    return facts("media", MediaRow)
+    return facts("media", _rows)
 
 
 @lru_cache(maxsize=512)

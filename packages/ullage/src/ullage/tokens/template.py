@@ -89,10 +89,13 @@ class TemplateRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+_rows: Final = msgspec.json.Decoder(list[TemplateRow])
+
+
 @lru_cache(maxsize=1)
 def template_rows() -> list[TemplateRow]:
     """The rows of ``models/templates.json``."""
-    return facts("templates", TemplateRow)
+    return facts("templates", _rows)
 
 
 UNKNOWN: Final = Template(
