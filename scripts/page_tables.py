@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from litestar.handlers import HTTPRouteHandler
 
-from ullage.models.providers import TABLE, Provider
+from ullage.models.providers import Provider, known_providers
 from ullage_server.app import HANDLERS
 
 SESSION = "/v1/sessions/{session}"
@@ -76,7 +76,7 @@ def _body(handler: HTTPRouteHandler) -> str:
 def providers_table() -> str:
     """The providers that Ullage sends requests to, as Markdown."""
     rows = ["| name | API | address | key |", "|---|---|---|---|"]
-    for row in TABLE:
+    for row in known_providers():
         if row.base_url or row.url_env:
             names = ", ".join(f"`{name}`" for name in (row.name, *row.aliases))
             addresses = [f"`{each}`" for each in (row.base_url, *row.url_env) if each]

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from scripts.house.source import Source, unneeded
-from ullage.models.providers import TABLE
+from ullage.models.providers import known_providers
 
-NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {
-    "opencode"
-}
+NAMES = frozenset(
+    name for row in known_providers() for name in (row.name, *row.aliases)
+) - {"opencode"}
 """All but the one that is also the name of a format of logs."""
 
 EXCEPTIONS = {
@@ -19,9 +19,6 @@ EXCEPTIONS = {
     # facts that a provider documents or a recording shows, each row with its source, by provider and model
     "ullage/models/genai_prices.py": "which providers of the catalogue are taken, by its names",
     "ullage/meter/limits.py": "corrections of the catalogue, by its names",
-    "ullage/tokens/template.py": "framing of a request",
-    "ullage/tokens/families.py": "families of models, and constants of a family at one provider",
-    "ullage/tokens/media.py": "media",
     "ullage/reasoning.py": "which reasoning is counted, and families of models",
     "ullage/meter/opening.py": "groups of models",
     "ullage/codec/dialects.py": "names of dialects, which often are those of the first who spoke them",

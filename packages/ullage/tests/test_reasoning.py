@@ -17,7 +17,6 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.reasoning import (
-    RULES,
     Maker,
     ReasoningPolicy,
     SentBack,
@@ -30,6 +29,7 @@ from ullage.reasoning import (
     is_foreign,
     is_native,
     need_for,
+    reasoning_rules,
     rule_for,
 )
 
@@ -249,9 +249,10 @@ def test_a_user_message_beside_tool_results_begins_a_turn_for_gpt_but_not_for_cl
 
 
 def test_every_rule_but_the_last_says_from_how_much_it_was_read() -> None:
-    assert all(rule.n > 0 and rule.seen for rule in RULES[:-1])
-    assert RULES[-1].n == 0
-    names = [rule.name for rule in RULES]
+    rules = reasoning_rules()
+    assert all(rule.n > 0 and rule.seen for rule in rules[:-1])
+    assert rules[-1].n == 0
+    names = [rule.name for rule in rules]
     assert len(names) == len(set(names))
 
 
@@ -500,5 +501,5 @@ def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
 def test_of_a_simulated_model_a_rule_is_a_guess_whatever_its_name() -> None:
     named = rule_for("messages", "anthropic", "claude-sonnet-4-5")
     simulated = rule_for("messages", "anthropic", "claude-simulated")
-    assert simulated == named._replace(n=0)
+    assert simulated == replace(named, n=0)
     assert named.n > 0

@@ -14,13 +14,13 @@ from tests.wire.local_server import Reply, chat, serving
 from ullage.errors import SettingError
 from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
-from ullage.models.providers import TABLE
+from ullage.models.providers import known_providers
 from ullage.user_file import user_endpoints
 from ullage_agent.runtime.agent import Agent, first_events
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.precedence import resolve
 
-NAMES = [name for row in TABLE for name in (row.name, *row.aliases)]
+NAMES = [name for row in known_providers() for name in (row.name, *row.aliases)]
 MODELS = [
     "claude-haiku-4-5",
     "gemini-2.5-pro",

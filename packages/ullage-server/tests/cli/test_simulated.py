@@ -13,7 +13,7 @@ from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.cli.command import Ended, perform
 from tests.server.served import Process
 from ullage.errors import SettingError, UllageError
-from ullage.models.providers import TABLE
+from ullage.models.providers import known_providers
 from ullage.store.calibration import CalibrationStore
 from ullage.store.sqlite.store import SqliteStore
 from ullage_agent.cli.simulated import MODEL, WINDOW, simulated
@@ -181,7 +181,7 @@ def test_of_a_named_root_nothing_is_read_unasked(tmp_path: Path, data: Path) -> 
 def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
     users = {
         name: f"https://real.example/{name}"
-        for one in TABLE
+        for one in known_providers()
         for name in (*one.key_env, *one.url_env)
     }
     others = {
@@ -195,7 +195,7 @@ def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
             "real.example" in value or value == "real" for value in held.values()
         )
         assert held["HOME"] == "/h"
-        for provider in TABLE:
+        for provider in known_providers():
             for name in provider.url_env:
                 assert held[name].startswith("http://127.0.0.1:")
 

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
 
+import msgspec
+
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
 from ullage.models.binding import reads_thinking
+from ullage.models.facts import facts
 from ullage.models.providers import SIMULATED, canonical, provider_named
 
 Strip = Literal["none", "all", "all_but_last"]
@@ -141,7 +144,7 @@ def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
     return not reads_thinking(bare_model(data.model), bare_model(asked.model))
 
 
-class ReasoningRule(NamedTuple):
+class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether a provider counts reasoning that is sent back: inside a tool loop, and after a user message.
 
     ``model``, ``wire`` and ``provider`` are regular expressions; ``stream`` is ``None`` where it makes no difference.
@@ -160,6 +163,7 @@ class ReasoningRule(NamedTuple):
     beside: bool = True
     n: int = 0
     seen: str = ""
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -168,153 +172,33 @@ class ReasoningRule(NamedTuple):
         return f"{self.provider or '*'}/{self.wire or '*'}/{self.model or '*'}{stream}"
 
 
-_CLAUDE_KEEPS: Final = (
-    r"opus-4[-.][5-9]|sonnet-4[-.][6-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos"
-)
-_GPT_REASONING: Final = r"gpt-[5-9]|codex|(^|/)o[1-9](-|$)"
+_rows: Final = msgspec.json.Decoder(list[ReasoningRule])
 
-RULES: Final[tuple[ReasoningRule, ...]] = (
-    # https://docs.claude.com/en/docs/build-with-claude/extended-thinking: thinking of earlier turns is stripped, and
-    # kept from Opus 4.5 on.
-    ReasoningRule(
-        True,
-        True,
-        _CLAUDE_KEEPS,
-        beside=False,
-        n=1966,
-        seen="tool 1.00 (1859), user 0.99-1.04 (107)",
-    ),
-    ReasoningRule(
-        True,
-        False,
-        "claude",
-        beside=False,
-        n=176,
-        seen="tool 0.94-1.03 (160), user 0.00 (16)",
-    ),
-    ReasoningRule(
-        True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"
-    ),
-    ReasoningRule(
-        False,
-        False,
-        _GPT_REASONING,
-        "chat",
-        "vercel",
-        stream=True,
-        n=3,
-        seen="tool -0.28",
-    ),
-    # https://platform.openai.com/docs/guides/reasoning: reasoning items are used until the next user message.
-    ReasoningRule(
-        True,
-        False,
-        _GPT_REASONING,
-        "responses",
-        n=117,
-        seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)",
-    ),
-    ReasoningRule(
-        False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"
-    ),
-    ReasoningRule(False, False, "gpt-oss", provider="groq|mantle", n=3, seen="tool 0.00"),
-    ReasoningRule(False, False, "", provider="cerebras", n=2, seen="user -0.23 to 0.00"),
-    ReasoningRule(True, False, "gpt-oss", n=13, seen="tool 0.98-1.00 (9), user 0.01 (4)"),
-    ReasoningRule(
-        False,
-        False,
-        "gemini",
-        provider="vercel",
-        n=10,
-        seen="tool 0.07-0.25, inconsistent",
-    ),
-    ReasoningRule(
-        False,
-        False,
-        "gemini-3.*flash",
-        provider="vertex",
-        n=39,
-        seen="tool 0.00 (38), user 0.02 (1)",
-    ),
-    ReasoningRule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
-    ReasoningRule(
-        True,
-        False,
-        "gemini",
-        provider="vertex",
-        beside=False,
-        n=24,
-        seen="tool 0.85-1.08 (20), user unsent 0.00 (4)",
-    ),
-    ReasoningRule(
-        True,
-        False,
-        r"gemini-(3|flash-latest)",
-        n=66,
-        seen="tool 0.96-1.09 (64), user inconsistent (2)",
-    ),
-    ReasoningRule(
-        True,
-        False,
-        r"gemini-2\.5",
-        stream=True,
-        n=10,
-        seen="tool 1.07 flash (7), 0.99 pro (3)",
-    ),
-    ReasoningRule(
-        False,
-        False,
-        r"gemini-2\.5",
-        stream=False,
-        n=38,
-        seen="tool 0.00-0.01 (31), user 0.00 (7)",
-    ),
-    ReasoningRule(True, True, "gemini-2.0", n=1, seen="tool 1.23"),
-    ReasoningRule(False, False, "grok-3", n=2, seen="tool 0.01"),
-    ReasoningRule(False, False, "grok", provider="openrouter", n=4, seen="tool 0.00"),
-    ReasoningRule(
-        True,
-        True,
-        "grok",
-        even_unsent=True,
-        n=29,
-        seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too",
-    ),
-    ReasoningRule(False, False, "kimi", provider="openrouter", n=4, seen="tool 0.00"),
-    ReasoningRule(True, False, "kimi", n=3, seen="tool 1.01-1.04"),
-    ReasoningRule(True, True, "glm", n=10, seen="tool 0.98-1.01 (9), user 0.99 (1)"),
-    ReasoningRule(
-        False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"
-    ),
-    ReasoningRule(
-        True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"
-    ),
-    ReasoningRule(True, True, "mistral|magistral", n=1, seen="user 1.01"),
-    ReasoningRule(
-        True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"
-    ),
-    ReasoningRule(True, False, n=0, seen="the most frequent behaviour above"),
-)
+
+@lru_cache(maxsize=1)
+def reasoning_rules() -> list[ReasoningRule]:
+    """The rows of ``models/reasoning.json``; the last one fits everything."""
+    return facts("reasoning", _rows)
 
 
 @lru_cache(maxsize=512)
 def rule_for(
     wire: str, provider: str, model: str, *, stream: bool = False
 ) -> ReasoningRule:
-    """The first row of ``RULES`` that fits; the last one fits everything.
+    """The first of the rules that fits.
 
     Of a simulated model a rule is no more than a guess (``n`` is 0), whichever name it bears.
     """
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     found = next(
         rule
-        for rule in RULES
+        for rule in reasoning_rules()
         if re.search(rule.model, model)
         and re.search(rule.wire, wire)
         and re.search(rule.provider, provider)
         and rule.stream in {None, stream}
     )
-    return found._replace(n=0) if re.search(SIMULATED, model) else found
+    return msgspec.structs.replace(found, n=0) if re.search(SIMULATED, model) else found
 
 
 def begins_turn(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool) -> bool:

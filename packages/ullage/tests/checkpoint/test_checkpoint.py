@@ -13,6 +13,7 @@ from ullage.checkpoint.checkpoint import (
     FEWEST_EVENTS,
     MOST_EVENTS,
     Checkpoints,
+    estimator_fingerprint,
     form_digest,
     parts_of,
     should_checkpoint,
@@ -37,6 +38,7 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.meter.bound_reasoning import BoundReasoning
+from ullage.meter.forecast import Forecaster
 from ullage.meter.state import State
 from ullage.meter.track import Track
 from ullage.meter.view import Entry, View
@@ -243,6 +245,17 @@ def test_what_did_not_change_is_not_packed_again() -> None:
     ]
 
 
+def test_what_counts_otherwise_has_another_fingerprint() -> None:
+    names: set[str] = set()
+    for model in (
+        ("messages", "anthropic", "claude-haiku-4-5"),
+        ("chat", "openai", "gpt-4o"),
+    ):
+        for estimator in ("pretoken", "quarter", len, lambda text: len(text) / 3):
+            names.add(estimator_fingerprint(Forecaster(*model, estimator)))
+    assert len(names) == 8
+
+
 def test_bytes_of_other_code_or_another_estimator_are_refused() -> None:
     data = saved(folded(long_history(2)))
     with pytest.raises(UnreadableInput, match="counts otherwise"):
@@ -341,7 +354,6 @@ MADE_AGAIN = {
     "known",
     "forecaster",
     "shares",
-    "share_widths",
     "loadable",
     "declarations",
     "head",

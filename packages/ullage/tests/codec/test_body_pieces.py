@@ -125,4 +125,4 @@ def test_contents_inside_each_other_without_end_are_cut() -> None:
     for _ in range(2_000):
         inner = [{"content": inner}]
     result = {"type": "tool_result", "content": inner}
-    assert said({"role": "user", "content": [result]}) == []
+    assert len("".join(said({"role": "user", "content": [result]}))) < 100

@@ -26,7 +26,6 @@ from ullage.meter.growth import (
 )
 from ullage.meter.plausible import LEAST_CONTENT
 from ullage.reasoning import Maker, begins_turn, rule_for
-from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.regression import Observation
@@ -87,11 +86,10 @@ def test_a_tool_result_costs_its_text_and_its_wrapping() -> None:
     gpt = family(GPT4O)
     added = added_by(result("r", "c", "one two three", name="get_weather"), gpt, WORDS)
     # 3 words, 1 word of the tool's name, 2 for the first result; 4 for closing the answer stand outside.
-    assert added.tokens(gpt) == 3 + 1 + constants.OPENAI_CHAT.result
+    assert added.tokens(gpt) == 3 + 1 + gpt.framing.result
     anchor = LastCall(input=100, output=10)
     assert (
-        next_input(anchor, added, tools(GPT4O), gpt).exact
-        == 110 + 6 + constants.OPENAI_CHAT.step
+        next_input(anchor, added, tools(GPT4O), gpt).exact == 110 + 6 + gpt.framing.step
     )
 
 
@@ -101,8 +99,8 @@ def test_parallel_results_are_wrapped_as_a_batch() -> None:
         added_by(result("b", "2", "x"), claude, WORDS)
     )
     three = two.plus(added_by(result("c", "3", "x"), claude, WORDS))
-    assert two.wrapping(claude) == constants.CLAUDE.pair
-    assert three.wrapping(claude) == constants.CLAUDE.pair + constants.CLAUDE.further
+    assert two.wrapping(claude) == claude.framing.pair
+    assert three.wrapping(claude) == claude.framing.pair + claude.framing.further
 
 
 def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> None:

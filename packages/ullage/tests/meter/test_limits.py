@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cases import case
-from ullage.meter.limits import CORRECTIONS, ModelLimits, Prices, Rate, lookup
+from ullage.meter.limits import ModelLimits, Prices, Rate, corrections, lookup
 
 K = 1_000
 ARN = "arn:aws:bedrock:us-east-1:012345678901:"
@@ -121,7 +121,7 @@ def test_a_model_without_corrections_names_the_catalogue() -> None:
 
 
 def test_every_correction_has_a_page_and_fits_some_id() -> None:
-    for one in CORRECTIONS:
+    for one in corrections():
         assert one.source.startswith("https://")
         assert one.input_cap is None or one.window is None or one.input_cap <= one.window
         assert (one.window or 1) > 0

@@ -2,7 +2,6 @@
 
 import logging
 
-import msgspec
 import pytest
 
 from tests.meter.session import answer, request, result, said, tool, usage
@@ -90,29 +89,17 @@ def test_rows_above_the_reported_total_are_corrected_by_it() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(5)), system=words(500)))
     meter.after(first.call, usage(200, 10), answer("a", words(10)))
-    assert [row.tokens for row in meter.reading().rows] == [196, 14]
-    assert not any("cut to fit" in note for note in meter.reading().notes)
-
-
-def test_what_can_t_fit_into_the_reported_total_is_told_in_the_notes() -> None:
-    meter = Meter("claude-haiku-4-5", estimator=per_word)
-    cleared: dict[str, object] = {"context_management": {}}
-    asked = request(said("q", words(5)), system=words(5000))
-    first = meter.before(msgspec.structs.replace(asked, params=cleared))
-    meter.after(first.call, usage(100, 10), answer("a", words(10)))
-    reading = meter.reading()
-    assert sum(row.tokens for row in reading.rows) == reading.used.tokens
-    assert any("The rows are cut to fit" in note for note in reading.notes)
+    assert [row.tokens for row in meter.reading().rows] == [202, 8]
 
 
 def test_the_ratio_of_the_messages_is_logged_where_system_prompt_and_tools_are_known(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
-    first = meter.before(request(said("q", words(100)), system=words(500)))
+    first = meter.before(request(said("q", words(1_100)), system=words(500)))
     with caplog.at_level(logging.INFO, logger="ullage.meter"):
-        meter.after(first.call, usage(640, 10), answer("a", words(10)))
-    assert "Context calibration: actual=102, estimate=100, ratio=1.02" in caplog.text
+        meter.after(first.call, usage(1_622, 10), answer("a", words(10)))
+    assert "actual=1122, estimate=1100, ratio=1.02" in caplog.text
 
 
 def test_a_changed_system_prompt_moves_the_number_at_once_by_difference() -> None:

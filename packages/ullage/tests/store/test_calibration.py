@@ -3,7 +3,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from ullage.store.calibration import KIND, CalibrationStore
 from ullage.store.private_file import UnwritableStore
@@ -57,14 +56,22 @@ def test_a_damaged_record_is_learnt_again(tmp_path: Path, content: bytes) -> Non
     assert store.read() == Calibration(models=HAIKU.models | GPT.models)
 
 
-def test_what_several_learnt_of_a_model_at_once_is_joined(tmp_path: Path) -> None:
-    learnt = [
-        Calibration().learn("openai", "gpt-5", replace(SEEN, content=content))
-        for content in (700, 800, 900, 1_000)
-    ]
+def test_of_several_that_learnt_of_a_model_at_once_the_one_that_saw_most_is_kept(
+    tmp_path: Path,
+) -> None:
+    learnt = [Calibration()]
+    for _ in range(4):
+        learnt.append(learnt[-1].learn("openai", "gpt-5", SEEN))
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda one: CalibrationStore(tmp_path).add(one), learnt))
-    assert CalibrationStore(tmp_path).read().models["openai/gpt-5"].n == 4
+    assert CalibrationStore(tmp_path).read() == learnt[-1]
+
+
+def test_that_a_model_binds_reasoning_is_not_forgotten(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    store.add(Calibration().bound("openai", "gpt-5"))
+    store.add(GPT)
+    assert store.read().models["openai/gpt-5"].binds
 
 
 def test_fields_of_a_later_release_are_no_damage(tmp_path: Path) -> None:

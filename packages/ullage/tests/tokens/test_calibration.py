@@ -289,40 +289,6 @@ def test_a_calibration_that_is_damaged_says_so() -> None:
             calibration_from_json(data)
 
 
-def test_a_store_of_an_earlier_version_is_read_and_goes_on_learning() -> None:
-    residuals = b'[[900,280,false,1.5,"read"],[30,22,false,2.0,"read"],[50,3,true,0.1]]'
-    older = b'{"models":{"x/m":{"n":5,"residuals":%b}}}' % residuals
-    learnt = calibration_from_json(older).of("x", "m")
-    assert learnt.ratio > 1.1
-    more = learn(learnt, seen(600, 190))
-    assert (more.n, len(more.seen), more.residuals) == (6, 4, ())
-    assert more.ratio > 1.2
-
-
-BEFORE_KINDS = b"""{"models":{"x/m":{"n":2,"seen":[[900.0,280.0,false,"read",1,0,10.0,10.0,72.0,0.0,""],
-[30.0,22.0,false,"read",1,0,10.0,10.0,2.4,0.0,""]],"fits":[[-6.5,[1.2,0.01,0.3,0.0,0.0,0.0],
-[[5.0,0.0,0.0,0.0,0.0,0.0],[0.0,0.0003,0.0,0.0,0.0,0.0],[0.0,0.0,1.6,0.0,0.0,0.0],[0.0,0.0,0.0,2.5,0.0,0.0],
-[0.0,0.0,0.0,0.0,0.25,0.0],[0.0,0.0,0.0,0.0,0.0,1.6]]],[-3.5,[9.0,0.3,5.0,0.0,0.0,0.0],
-[[90.0,0.0,-60.0,0.0,0.0,0.0],[0.0,0.001,0.0,0.0,0.0,0.0],[-60.0,0.0,90.0,0.0,0.0,0.0],[0.0,0.0,0.0,144.0,0.0,0.0],
-[0.0,0.0,0.0,0.0,144.0,0.0],[0.0,0.0,0.0,0.0,0.0,144.0]]]]}}}"""
-"""What was stored before tokens were told apart by the kind of their text: six terms."""
-
-
-def test_a_state_without_kinds_of_text_is_read_and_learns_them() -> None:
-    learnt = calibration_from_json(BEFORE_KINDS).of("x", "m")
-    assert learnt.ratio > 1.2
-    arabic = terms(
-        400.0, results=1, is_user=False, calls=0, text_kinds=(0, 0, 0, 0, 400.0)
-    )
-    before = learnt.correction(arabic).tokens
-    for _ in range(4):
-        learnt = learn(learnt, seen(400, 700, text_kinds=(0.0, 0.0, 0.0, 0.0, 400.0)))
-    assert learnt.correction(arabic).tokens > before + 200
-    assert learnt.correction(result(400.0)).tokens < 300
-    stored = Calibration(models={"x/m": learnt}).as_json()
-    assert calibration_from_json(stored).of("x", "m") == learnt
-
-
 SIX_KINDS = ("digits", "marks", "Cyrillic", "Han", "Arabic", "other scripts")
 
 
@@ -460,7 +426,7 @@ def test_text_that_nobody_shows_now_and_then_is_no_reason_to_begin_anew() -> Non
     for number in range(60):
         added = 400.0 if number % 3 == 0 else 5.0
         learnt = learn(learnt, counted(chance.uniform(30, 900), 0.1, added, chance))
-        assert len(learnt.known) == MEMORY, "it has begun anew"
+        assert len(learnt.seen) == MEMORY, "it has begun anew"
     assert abs(learnt.ratio - 1.1) < 0.05
 
 

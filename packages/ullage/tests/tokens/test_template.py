@@ -77,7 +77,7 @@ def test_a_model_nobody_knows_gets_the_generic_framing() -> None:
 
 
 def test_every_row_can_be_reached_and_says_what_it_rests_on() -> None:
-    for row in template._ROWS:
+    for row in template.template_rows():
         assert row.template.stratum in {"openai", "claude", "gemini", "open", "other"}
         assert row.template.n >= 0
 

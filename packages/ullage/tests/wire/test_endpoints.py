@@ -9,11 +9,11 @@ import pytest
 from ullage.codec.wires import WIRES
 from ullage.errors import BadKey, SettingError
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import TABLE, Provider
+from ullage.models.providers import Provider, known_providers
 from ullage.wire.endpoints import Endpoint, Key, endpoint_for, full_address, origin_of
 
 SECRET = "sk-very-secret-0123456789"
-CALLABLE = [row for row in TABLE if row.base_url]
+CALLABLE = [row for row in known_providers() if row.base_url]
 OWN = read_endpoints(
     {
         "lab": {"base_url": "https://lab.example/llm/v1", "key_env": "LAB_API_KEY"},
@@ -24,7 +24,7 @@ OWN = read_endpoints(
 
 
 def keys() -> dict[str, str]:
-    return {name: SECRET for one in TABLE for name in one.key_env}
+    return {name: SECRET for one in known_providers() for name in one.key_env}
 
 
 @pytest.mark.parametrize("provider", CALLABLE, ids=lambda one: one.name)
@@ -114,7 +114,7 @@ def test_a_wire_can_be_chosen() -> None:
     ],
 )
 def test_addresses_as_people_write_them(name: str, written: str, full: str) -> None:
-    provider = next(one for one in TABLE if one.name == name)
+    provider = next(one for one in known_providers() if one.name == name)
     assert full_address(written, provider) == full
 
 

@@ -18,7 +18,7 @@ from ullage.context.prompt import TASK
 from ullage.directories import data_directory
 from ullage.display.text import counted
 from ullage.errors import SettingError
-from ullage.models.providers import TABLE, canonical
+from ullage.models.providers import canonical, known_providers
 from ullage_agent.cli.demo_script import log_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class Simulated(NamedTuple):
     def within(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment in which no real provider and nothing of the user's data can be reached."""
         own = {
-            name for provider in TABLE for name in (*provider.key_env, *provider.url_env)
+            name
+            for provider in known_providers()
+            for name in (*provider.key_env, *provider.url_env)
         }
         kept = {
             name: value
@@ -103,7 +105,7 @@ def simulated(
             "ULLAGE_ROOT": str(files.resolve()),
             **_SETTINGS,
         }
-        for provider in TABLE:
+        for provider in known_providers():
             doubles = [
                 name for name in (provider.name, *provider.aliases) if name in server.urls
             ]

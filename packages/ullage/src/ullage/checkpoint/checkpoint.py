@@ -16,16 +16,18 @@ from typing import Any, Final, get_type_hints
 import msgspec
 
 from ullage.checkpoint.entries import BlockPacker, pack_entries, stored_entries
-from ullage.checkpoint.estimator_fingerprint import estimator_fingerprint
 from ullage.errors import UnreadableInput
 from ullage.meter import fingerprint
 from ullage.meter.fold import Fold
+from ullage.meter.forecast import Forecaster
 from ullage.meter.state import State
 from ullage.meter.view import Entry, Facts, View
 
 VERSION: Final = "checkpoint-1"
 """Raised when the layout of the bytes changes, or what the fold makes of events. A change of the state's fields changes
-``made_by`` by itself, and that the numbers are alike is compared when a checkpoint is loaded."""
+``made_by`` by itself, and another tokenizer or other constants of the model ``estimator_fingerprint``."""
+
+_TEXT: Final = "Rack 12,500 l from the third cask; `pump.open(rate=0.75)` fails:\n\tvalve_7 is stuck. Wie üblich. 満杯"
 
 FEWEST_EVENTS: Final = 1_000
 MOST_EVENTS: Final = 2_000
@@ -47,7 +49,7 @@ class Stored(msgspec.Struct, frozen=True, array_like=True):
     """The parts of a checkpoint. Entries that are not in view are those that an undo may bring back."""
 
     estimator: str
-    """How this code counts a history that is always the same, for the session's model."""
+    """``estimator_fingerprint`` of the session's model."""
     state: bytes
     count: int
     """How many entries are in view."""
@@ -89,9 +91,7 @@ class Checkpoints:
         state = msgspec.json.encode(_stored_form(State, fold), enc_hook=place_of)
         entries = [*in_view, *others]
         stored = Stored(
-            estimator=estimator_fingerprint(
-                fold.wire, fold.provider, fold.model, fold.estimator
-            ),
+            estimator=estimator_fingerprint(fold.forecaster),
             state=state,
             count=len(in_view),
             ids=[entry.id for entry in entries],
@@ -126,9 +126,7 @@ class Checkpoints:
 
         form = msgspec.json.decode(stored.state, type=_FORM, dec_hook=entry_at)
         fold = Fold(**_values(State, form), estimator=estimator)
-        if stored.estimator != estimator_fingerprint(
-            fold.wire, fold.provider, fold.model, estimator
-        ):
+        if stored.estimator != estimator_fingerprint(fold.forecaster):
             raise UnreadableInput(
                 "The checkpoint was written by code that counts otherwise: fold the ledger instead."
             )
@@ -154,6 +152,16 @@ def parts_of(data: bytes) -> Stored:
     if zlib.crc32(body) != checksum:
         raise UnreadableInput("The checkpoint is damaged: fold the ledger instead.")
     return _parts.decode(body)
+
+
+def estimator_fingerprint(forecaster: Forecaster) -> str:
+    """Names how text is counted for a model and its constants: another name, other numbers."""
+    family = forecaster.family
+    return fingerprint.digest(
+        forecaster.counter.name,
+        repr(forecaster.counter.count(_TEXT, family.vocabulary)),
+        repr((family, forecaster.template, forecaster.media_rule, forecaster.rules)),
+    )
 
 
 # -- the state by its fields --

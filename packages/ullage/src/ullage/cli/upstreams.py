@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ullage.errors import SettingError
-from ullage.models.providers import TABLE, Provider, provider_at
+from ullage.models.providers import Provider, known_providers, provider_at
 from ullage.upstreams import NAME, RESERVED, BadUpstream, parse_upstream
 
 PORT: Final = 4141
@@ -32,7 +32,7 @@ def default_upstreams(endpoints: Mapping[str, Provider]) -> dict[str, str]:
     usual port would be one too.
     """
     found = {}
-    for row in TABLE:
+    for row in known_providers():
         if row.name in BARE:
             name = BARE[row.name] or row.name
             found[name] = _VERSION.sub("", row.base_url)

@@ -8,44 +8,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+import msgspec
+
+from ullage.codec.bodies import read_body
 from ullage.codec.held import continued_in
-from ullage.messages import Message, TextPart, ToolCallPart
+from ullage.codec.wires import WIRES
+from ullage.errors import UllageError
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 Speaker = Literal["user", "assistant", "call", "result"]
-
-SYSTEM_ROLES: Final = ("system", "developer")
 
 _REMINDERS: Final = re.compile("<system-reminder>.*?</system-reminder>", re.DOTALL)
 """Claude Code and qwen-code put them into user messages, and leave some out in a later process (2.1.330, 0.24.4)."""
 
 _BILLING: Final = "x-anthropic-billing-header:"
 """How the first block of Claude Code's system prompt begins. It differs between the requests of a session."""
-
-_DEEPEST: Final = 16
-"""Contents of a result inside each other; deeper ones are left out."""
-
-
-_FIELDS: Final = {"generateContent": "contents", "responses": "input"}
-"""Where a wire has its history; the others have it in ``messages``."""
-
-_SYSTEM_FIELDS: Final = ("system", "instructions", "systemInstruction")
-
-_MEDIA: Final = (
-    "image",
-    "document",
-    "file",
-    "audio",
-    "video",
-)
-"""Words in the kinds of such blocks."""
-
-JsonFields = dict[str, Any]
 
 
 class BodyPiece(NamedTuple):
@@ -86,245 +76,64 @@ class BodyPieces:
         texts.reverse()
         return "\n".join(texts)
 
-    def add(
-        self,
-        speaker: Speaker,
-        text: str,
-        id: str = "",
-    ) -> None:
-        """Add a piece, unless its text is empty."""
-        text = text.strip()
-        if text:
-            self.pieces.append(BodyPiece(speaker, text, id))
-
-    def add_call(
-        self,
-        name: object,
-        given: object,
-        id: object,
-    ) -> None:
-        """Add a call, whether the wire has its arguments as text or as an object."""
-        if isinstance(given, str):
-            with suppress(ValueError, RecursionError):
-                given = json.loads(given)
-        if not isinstance(given, str):
-            given = _canonical(given or {})
-        text = f"{_text(name)} {given}"
-        self.add("call", text, _text(id))
-
-    def add_result(self, content: object) -> None:
-        """Add what a tool gave back."""
-        texts = _texts(content)
-        self.add("result", "\n".join(texts))
-
-    def add_said(
-        self,
-        speaker: Speaker,
-        text: str,
-    ) -> None:
-        """Add what the user or the model wrote."""
-        if speaker == "user":
-            self.context.append(text)
-            if "<system-reminder>" in text:
-                text = _REMINDERS.sub("", text)
-        self.add(speaker, text)
+    def add(self, message: Message) -> None:
+        """Add what a message says."""
+        speaker: Speaker = "assistant" if message.role == "assistant" else "user"
+        for part in message.parts:
+            piece = _piece_of(part, speaker)
+            if piece is None:
+                continue
+            if piece.speaker == "user":
+                self.context.append(piece.text)
+                piece = piece._replace(text=_REMINDERS.sub("", piece.text))
+            piece = piece._replace(text=piece.text.strip())
+            if piece.text and message.role != "system":
+                self.pieces.append(piece)
 
 
-def pieces_of(
-    wire: str,
-    body: object,
-) -> BodyPieces:
-    """The pieces of a request of this wire. Never raises: what is no part of a request is left out."""
+def pieces_of(wire: str, body: object) -> BodyPieces:
+    """The pieces of a request of this wire. Never raises: a body that is no request of it has none."""
     found = BodyPieces()
     if not isinstance(body, dict):
         return found
-    found.model = _text(body.get("model"))
     found.chained = continued_in(wire, body)
-    tools = body.get("tools")
-    found.tools = tuple(_tool_names(tools))
-    systems: list[str] = []
-    for name in _SYSTEM_FIELDS:
-        systems.extend(_texts(body.get(name)))
-    field_name = _FIELDS.get(wire, "messages")
-    items = body.get(field_name)
-    if isinstance(items, str):
-        items = [{"role": "user", "content": items}]
-    for item in _dicts(items):
-        _read_item(item, systems, found)
-    kept = []
-    for text in systems:
-        if not text.startswith(_BILLING):
-            kept.append(text)
-    found.system = "\n".join(kept)
+    try:
+        request = read_body(body, wire=wire if wire in WIRES else None)
+    except (UllageError, ValueError, RecursionError):
+        return found
+    found.model = request.model
+    found.tools = tuple(tool.name or tool.kind for tool in request.tools)
+    texts = [block.text for block in request.system]
+    found.system = "\n".join(text for text in texts if not text.startswith(_BILLING))
+    for message in request.messages:
+        found.add(message)
     return found
 
 
 def answer_pieces(message: Message) -> list[BodyPiece]:
     """The pieces that an answer will be in the next request."""
     found = BodyPieces()
-    for part in message.parts:
-        match part:
-            case TextPart():
-                found.add("assistant", part.text)
-            case ToolCallPart():
-                found.add_call(part.name, part.arguments, part.call_id)
-            case _:
-                pass
+    found.add(message)
     return found.pieces
 
 
-def _read_item(
-    item: JsonFields,
-    systems: list[str],
-    found: BodyPieces,
-) -> None:
-    """One message, or one item of the Responses API."""
-    kind = _text(item.get("type"))
-    if item.get("role") in SYSTEM_ROLES:
-        texts = found.context if found.pieces else systems
-        content = item.get("content")
-        texts.extend(_texts(content))
-    elif kind.endswith("_output"):
-        found.add_result(item.get("output"))
-    elif kind.endswith("_call"):
-        _read_call_item(kind, item, found)
-    elif kind in ("", "message"):
-        _read_message(item, found)
-
-
-def _read_call_item(
-    kind: str,
-    item: JsonFields,
-    found: BodyPieces,
-) -> None:
-    given = item.get("arguments")
-    if given is None:
-        given = item.get("input")
-    if given is None:
-        given = item.get("action")
-    name = item.get("name") or kind
-    found.add_call(name, given, item.get("call_id"))
-
-
-def _read_message(
-    item: JsonFields,
-    found: BodyPieces,
-) -> None:
-    role = item.get("role")
-    content = item.get("content")
-    if content is None:
-        content = item.get("parts")
-    if role in ("tool", "function"):
-        found.add_result(content)
-        return
-    speaker: Speaker = "user"
-    if role in ("assistant", "model"):
-        speaker = "assistant"
-    if isinstance(content, str):
-        found.add_said(speaker, content)
-    for block in _dicts(content):
-        _read_block(block, speaker, found)
-    calls = item.get("tool_calls")
-    for call in _dicts(calls):
-        function = call.get("function") or call.get("custom")
-        if isinstance(function, dict):
-            given = function.get("arguments") or function.get("input")
-            name = function.get("name")
-            found.add_call(name, given, call.get("id"))
-
-
-def _read_block(
-    block: JsonFields,
-    speaker: Speaker,
-    found: BodyPieces,
-) -> None:
-    kind = _text(block.get("type"))
-    called = block.get("functionCall")
-    returned = block.get("functionResponse")
-    if isinstance(called, dict):
-        name = called.get("name")
-        given = called.get("args")
-        found.add_call(name, given, called.get("id"))
-    elif isinstance(returned, dict):
-        response = returned.get("response")
-        found.add("result", _canonical(response))
-    elif kind.endswith("tool_use"):
-        name = block.get("name")
-        given = block.get("input")
-        found.add_call(name, given, block.get("id"))
-    elif kind.endswith("tool_result"):
-        found.add_result(block.get("content"))
-    elif "text" in block:
-        if not block.get("thought"):
-            text = _text(block.get("text"))
-            found.add_said(speaker, text)
-    elif _is_media(kind, block):
-        plain = dict(block)
-        plain.pop("cache_control", None)
-        data = BodyPiece(speaker, _canonical(plain))
-        found.add(speaker, data.digest)
-
-
-def _is_media(
-    kind: str,
-    block: JsonFields,
-) -> bool:
-    """Whether it is an image, audio or a file, not reasoning."""
-    if "inlineData" in block or "fileData" in block:
-        return True
-    return any(word in kind for word in _MEDIA)
+def _piece_of(part: Part, speaker: Speaker) -> BodyPiece | None:
+    match part:
+        case TextPart():
+            return BodyPiece(speaker, part.text)
+        case ToolCallPart():
+            given = part.arguments
+            with suppress(ValueError, RecursionError):
+                given = _canonical(json.loads(given))
+            return BodyPiece("call", f"{part.name} {given}", part.call_id)
+        case ToolResultPart():
+            return BodyPiece("result", part.text)
+        case ImagePart() | FilePart():
+            plain = msgspec.structs.replace(part, id="", revision=0, provider=None)
+            return BodyPiece(speaker, msgspec.json.encode(plain).decode())
+        case _:
+            return None
 
 
 def _canonical(value: object) -> str:
-    try:
-        return json.dumps(
-            value,
-            sort_keys=True,
-            separators=(",", ":"),
-        )
-    except (TypeError, ValueError, RecursionError):
-        return ""
-
-
-def _tool_names(tools: object) -> Iterator[str]:
-    for tool in _dicts(tools):
-        declared = tool.get("functionDeclarations")
-        if isinstance(declared, list):
-            yield from _tool_names(declared)
-            continue
-        function = tool.get("function")
-        if not isinstance(function, dict):
-            function = tool
-        name = function.get("name") or tool.get("type")
-        yield _text(name)
-
-
-def _dicts(value: object) -> Iterator[JsonFields]:
-    if isinstance(value, list):
-        for each in value:
-            if isinstance(each, dict):
-                yield each
-
-
-def _texts(
-    value: object,
-    depth: int = 0,
-) -> Iterator[str]:
-    """The texts in a content of any wire."""
-    if isinstance(value, str):
-        yield value
-    if depth == _DEEPEST:
-        return
-    inner: list[object] = []
-    if isinstance(value, list):
-        inner = value
-    elif isinstance(value, dict):
-        inner.append(value.get("text"))
-        inner.append(value.get("parts"))
-        inner.append(value.get("content"))
-    for each in inner:
-        yield from _texts(each, depth + 1)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

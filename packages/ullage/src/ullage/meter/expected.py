@@ -10,13 +10,7 @@ from ullage.codec.held import PREFIXES
 from ullage.meter.anchor import Pending
 from ullage.meter.clearing import PARAMETER
 from ullage.meter.cost import UNKNOWN_ITEM
-from ullage.meter.plausible import (
-    EXPLAINED,
-    Expectation,
-    ReportHistory,
-    ReportVerdict,
-    judge_alone,
-)
+from ullage.meter.plausible import EXPLAINED, Expectation, is_possible
 from ullage.meter.state import State
 from ullage.usage import Usage
 
@@ -113,7 +107,7 @@ def _choices(params: dict[str, object]) -> int:
     return asked if isinstance(asked, int) and asked > 1 else 1
 
 
-def without_counts(usage: Usage, reason: str) -> Usage:
+def without_counts(usage: Usage, reason: str = "implausible") -> Usage:
     """A usage whose answer can't be told from it, because its counts are not this call's own."""
     return replace(
         usage,
@@ -124,28 +118,14 @@ def without_counts(usage: Usage, reason: str) -> Usage:
     )
 
 
-def of_summary(
-    usage: Usage, asked: float, history: ReportHistory, window: int | None
-) -> ReportVerdict:
-    """What the report of a call for a summary is worth, whose input was estimated at ``asked`` at the most."""
-    if not usage.context:
-        return ReportVerdict(None, replace(history, refused=None, rule=""))
+def is_summary_possible(reported: float, asked: float, window: int | None) -> bool:
+    """Whether a call for a summary can have had this input, which was estimated at ``asked`` at the most."""
     expected = Expectation(asked, 0, asked, is_whole=True, may_clear=True, window=window)
-    return judge_alone(usage.context, expected, history)
+    return is_possible(reported, expected)
 
 
-def spent(usage: Usage | None, verdict: ReportVerdict) -> Usage | None:
-    """A call's usage as its spend counts it.
-
-    Of a sum of all calls only this call's part counts as input. An input that can't be true counts as not reported.
-    """
-    history = verdict.history
-    if usage is None or (history.refused is None and history.rule != "sum"):
-        return usage
+def with_input(usage: Usage, tokens: int | None) -> Usage:
+    """A usage as the spend counts it, whose input is this; ``None`` is an input that can't be true."""
     return replace(
-        usage,
-        input=verdict.input,
-        context_input=None,
-        cache_read=None,
-        cache_write=None,
+        usage, input=tokens, context_input=None, cache_read=None, cache_write=None
     )

@@ -62,9 +62,9 @@ from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.counting import CountedInput
 from ullage.meter.expected import (
     expectation_of,
+    is_summary_possible,
     largest_window,
-    of_summary,
-    spent,
+    with_input,
     without_counts,
 )
 from ullage.meter.fingerprint import digest
@@ -77,14 +77,13 @@ from ullage.meter.plausible import (
     UNUSABLE,
     Report,
     ReportHistory,
-    ReportVerdict,
+    difference_of_sums,
     is_possible,
     judge,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.shares import estimates_of, learn_first, learn_rows
 from ullage.meter.spend import BESIDE, SpendCategory
-from ullage.meter.state import State, StepRatios
+from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -227,7 +226,7 @@ class Fold(State):
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
         self.step_ratios = StepRatios()
-        self.attribution = None
+        self.fixed_ratio = 1.0
         self.reasoning = ReasoningInView()
         for entry in entries:
             self._enter(entry.message, entry.facts.origin)
@@ -263,10 +262,7 @@ class Fold(State):
         self.earlier_calls = kept(event.calls)
 
     def _input_counted(self, event: InputCounted) -> None:
-        """The count of the next request, unless it names another one or can't be true.
-
-        A count that stays the same for content of another size takes the count before it back.
-        """
+        """The count of the next request, unless it names another one or can't be true."""
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
@@ -275,16 +271,9 @@ class Fold(State):
         request = expectation_of(self, self._request(estimate), tokens)
         if event.tokens <= 0 or not is_possible(tokens, request):
             return
-        before = self.counted
         self.counted = CountedInput(
             tokens=tokens, estimated=estimate.tokens, new=estimate.new
         )
-        if before is not None and self.counted.contradicts(before):
-            self.counted = replace(self.counted, is_contradicted=True)
-            self.attribution = None if self.anchor is None else self.attribution
-        elif self.anchor is None:
-            messages = estimate.tokens - sum(estimates_of(self).values())
-            self.attribution = learn_first(self, messages, tokens)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -711,26 +700,23 @@ class Fold(State):
         )
 
     def _call_ended(self, event: CallEnded) -> None:
-        usage = event.usage
+        """Judge the report, count what it spent, note the step, learn from it, and let readings rest on it."""
         if event.purpose != "main":
             self._side_call_ended(event)
             return
+        usage = event.usage
         pending = self.pending.pop(event.call, None)
         cleared = self._cleared_of(usage, pending)
-        verdict = self._judged(event, pending, cleared)
+        context = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
-        estimated: int | None = None
-        if self.reports.is_unusable and not is_failed and pending is not None:
-            estimated = pending.forecast.tokens
-        self._note_spend(event, usage if is_failed else spent(usage, verdict), estimated)
-        context = verdict.input
+        self._spend_main(event, pending, context)
         if usage is not None:
             usage = self._usable(usage, context)
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
             self._note_step(event, pending, context, cleared)
         if usage is None or context is None:
-            if event.outcome == "failed" and pending is not None:
+            if is_failed and pending is not None:
                 self.marks[:0] = pending.marks
             elif self.anchor is not None and self.anchor.label in WEAK:
                 label = self.reports.label or NO_USAGE
@@ -739,31 +725,45 @@ class Fold(State):
         self.seen = self.seen.after_call(context, usage.output or 0)
         self._take_client_limits()
         level: float | None = None
-        is_surprise = verdict.history.surprise is not None
-        if is_surprise:
+        if self.reports.surprise is not None:
             level = expectation_of(self, pending, context).level
         if pending is not None:
-            rules = self.learnt.flipped
-            self.calibration = self.forecaster.learn(
-                self.calibration,
-                pending,
-                policy=self.policy,
-                actual=context,
-                is_surprise=is_surprise,
-            )
-            if self.learnt.flipped != rules:  # its reasoning again, by the corrected rule
-                pending = replace(
-                    pending, reasoning=self.earlier_reasoning(with_last=True), before=None
-                )
-                self.step_ratios = (
-                    StepRatios()
-                )  # they were measured by the rule before it was corrected
+            pending = self._learnt_from(pending, context)
         self._set_anchor(
             event.call, usage, context, pending, cleared=cleared, level=level
         )
 
+    def _spend_main(
+        self, event: CallEnded, pending: Pending | None, context: int | None
+    ) -> None:
+        """Count a call of the conversation: of a sum its own part, and an input that is not used as estimated."""
+        usage, estimated = event.usage, None
+        if event.outcome != "failed":
+            if self.reports.is_unusable and pending is not None:
+                estimated = pending.forecast.tokens
+            is_own = self.reports.refused is None and self.reports.rule != "sum"
+            if usage is not None and not is_own:
+                usage = with_input(usage, context)
+        self._note_spend(event, usage, estimated)
+
+    def _learnt_from(self, pending: Pending, context: int) -> Pending:
+        """Learn from a reported input; gives back the request as what was learnt corrects it."""
+        rules = self.learnt.flipped
+        self.calibration = self.forecaster.learn(
+            self.calibration,
+            pending,
+            policy=self.policy,
+            actual=context,
+            is_surprise=self.reports.surprise is not None,
+        )
+        if self.learnt.flipped == rules:
+            return pending
+        self.step_ratios = StepRatios()  # they were measured by the rule before
+        reasoning = self.earlier_reasoning(with_last=True)
+        return replace(pending, reasoning=reasoning, before=None)
+
     def _side_call_ended(self, event: CallEnded) -> None:
-        """A call beside the conversation. The report of a summary is judged as those of the conversation are."""
+        """A call beside the conversation. The report of a summary is judged by what was asked."""
         usage, asked = event.usage, self.summaries.pop(event.call, None)
         is_own = event.provider in {"", self.provider}
         if usage is None or asked is None or event.outcome == "failed" or not is_own:
@@ -771,10 +771,16 @@ class Fold(State):
             if usage is not None and usage.input:
                 self.reports = replace(self.reports, last=usage.input)
             return
-        verdict = of_summary(usage, asked, self.reports, largest_window(self))
-        self.reports = replace(self.reports, last=verdict.history.last)
-        is_unusable = verdict.history.refused is not None or bool(usage.flags)
-        self._note_spend(event, spent(usage, verdict), asked if is_unusable else None)
+        spent, estimated = usage, asked if usage.flags else None
+        if usage.context:
+            own = difference_of_sums(usage.context, self.reports)
+            self.reports = replace(self.reports, last=usage.context)
+            context = usage.context if own is None else own
+            if not is_summary_possible(context, asked, largest_window(self)):
+                spent, estimated = with_input(usage, None), asked
+            elif own is not None:
+                spent = with_input(usage, own)
+        self._note_spend(event, spent, estimated)
 
     def _note_spend(
         self, event: CallEnded, usage: Usage | None, estimated: int | None = None
@@ -813,34 +819,33 @@ class Fold(State):
 
     def _judged(
         self, event: CallEnded, pending: Pending | None, cleared: ClearedTokens
-    ) -> ReportVerdict:
-        """What a call's report is worth, by the whole request; what is remembered of such reports changes with it."""
+    ) -> int | None:
+        """The whole input that a call reports, if a reading may rest on it; what is remembered of reports follows."""
         usage = event.usage
         if event.outcome == "failed":
-            return ReportVerdict(None, self.reports)
+            return None
         if usage is None or not usage.verified or not usage.context:
             # those of a cut call's usage say that it is an estimate of our own
             flags = () if usage is None or usage.placeholder else usage.flags
             self.reports = self.reports.without_report(flags)
-            return ReportVerdict(None, self.reports)
-        contradictions = () if usage.placeholder else usage.flags
+            return None
         report = Report(
             usage.context + cleared.total,
             says_cache=usage.cache_read is not None,
             cleared=cleared.total,
         )
         expected = expectation_of(self, pending, report.input)
-        verdict = judge(report, expected, self.reports)
-        self.reports = replace(verdict.history, contradictions=contradictions)
-        return verdict._replace(history=self.reports)
+        context, history = judge(report, expected, self.reports)
+        contradictions = () if usage.placeholder else usage.flags
+        self.reports = replace(history, contradictions=contradictions)
+        return context
 
     def _usable(self, usage: Usage, context: int | None) -> Usage:
         """The usage as far as the reading may rest on it: counts of a report that can't be true are no counts."""
-        history = self.reports
-        if history.refused is not None:
-            return without_counts(usage, history.refused.reason)
-        if history.rule and context is not None:
-            usage = without_counts(usage, history.rule)
+        if self.reports.refused is not None:
+            return without_counts(usage)
+        if self.reports.rule and context is not None:
+            usage = without_counts(usage, self.reports.rule)
             return replace(usage, input=context, context_input=None)
         window = largest_window(self)
         if usage.answer is not None and window is not None and usage.answer > window:
@@ -886,9 +891,8 @@ class Fold(State):
             self._note_first_call(anchor, pending)
         if pending is not None:
             self._measure(pending, context)
-        self.attribution = learn_rows(self, anchor, pending)
         self.anchor = anchor
-        self.counted = None
+        self.counted = self.shares = None
         self.output = None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
@@ -924,16 +928,17 @@ class Fold(State):
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
-        if self.partly_unlogged:
-            self.attribution = None
         beyond = anchor.unexplained
         if self.partly_unlogged:
             self.unlogged = max(0.0, beyond)
         elif self.anchor is None:
-            # With hardly a message in it, what the estimate missed is in what every request carries.
-            self.unlogged = (
-                max(-anchor.fixed / 2, beyond) if anchor.messages <= LITTLE else None
-            )
+            self.unlogged = None
+            if anchor.messages <= LITTLE:
+                # With hardly a message in it, what the estimate missed is in what every request carries.
+                self.unlogged = max(-anchor.fixed / 2, beyond)
+                self.fixed_ratio = plausible_ratio(
+                    1 + self.unlogged / max(1.0, anchor.fixed)
+                )
             self.first_messages = anchor.messages
         self.partial = self.partial and self.anchor is None
 

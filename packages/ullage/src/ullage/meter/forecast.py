@@ -13,7 +13,6 @@ from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
-from ullage.meter.attribution import CHANGE_DOUBT
 from ullage.meter.clearing import rule_of_request
 from ullage.meter.cost import (
     NO_DECLARATIONS,
@@ -58,8 +57,10 @@ REMOVAL_DOUBT = 0.05
 
 NOTHING_SHOWN = AnswerTokens()
 
-LEAST_CHANGE_DOUBT = 170.0
-"""Tokens that any change of the system prompt or the tools may be off by, beside ``CHANGE_DOUBT``."""
+CHANGE_DOUBT: Final = 0.15
+LEAST_CHANGE_DOUBT: Final = 170.0
+"""The share of the difference that a changed system prompt or changed tools make, and the tokens of any such change,
+by which that may be off."""
 
 NOW_COUNTED: Final = (
     "The reported inputs show that this model counts earlier reasoning, which was not expected of it. "
@@ -309,7 +310,7 @@ class Forecaster:
 
     def supposed(self, learnt: Learnt) -> Learnt:
         """What is known of the model; before its first call, what is supposed where its family was not measured."""
-        is_new = not learnt.suppositions and not self.family.is_known
+        is_new = not learnt.fits and not self.family.is_known
         return NEVER_MEASURED if is_new else learnt
 
     def opening(

@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 from ullage.codec.framework_usage import is_function
 from ullage.errors import InputError, InvalidRequest, SettingError, WrongType
-from ullage.events import Envelope, FirstCall, Outcome, Purpose
+from ullage.events import FirstCall, Outcome, Purpose
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
@@ -160,16 +160,11 @@ def _is_object(value: object) -> bool:
 # -- names and numbers --
 
 
-def check_text(name: str, value: object) -> None:
-    """Raises ``WrongType`` for what is no text."""
-    if not isinstance(value, str):
-        raise WrongType(f"{name} is a str, and not {type(value).__name__}. {UNCHANGED}")
-
-
-def check_flag(name: str, value: object) -> None:
-    """Raises ``WrongType`` for what is neither True nor False."""
-    if not isinstance(value, bool):
-        raise WrongType(f"{name} is a bool, and not {type(value).__name__}. {UNCHANGED}")
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Raises ``WrongType`` for a value of another type."""
+    if not isinstance(value, kind):
+        found = type(value).__name__
+        raise WrongType(f"{name} is a {kind.__name__}, and not {found}. {UNCHANGED}")
 
 
 def check_count(name: str, value: object, unit: str) -> None:
@@ -192,83 +187,56 @@ def check_outcome(value: object) -> None:
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str):
-        raise WrongType(f"{name} is a str, and not {type(value).__name__}. {UNCHANGED}")
+    check_kind(name, value, str)
     if value not in choices:
         listed = ", ".join(choices)
         raise InputError(f"{name} is one of {listed}, and not {value!r:.60}. {UNCHANGED}")
 
 
-def check_event(event: object) -> None:
-    """Raises ``WrongType`` for what is no event."""
-    if not isinstance(event, Envelope):
-        raise WrongType(f"apply takes an event, and not {type(event).__name__}.")
-
-
-def check_message(message: object) -> None:
-    """Raises ``WrongType`` for what is no ``Message``."""
-    if not isinstance(message, Message):
-        raise WrongType(f"This takes a Message, and not {type(message).__name__}.")
-
-
-def check_messages(messages: object) -> None:
-    """Raises ``WrongType`` for what is no tuple of messages."""
-    if messages is None:
-        return
-    if not isinstance(messages, tuple):
-        found = type(messages).__name__
-        raise WrongType(f"messages is a tuple of Message, and not {found}.")
-    if messages:
-        check_message(messages[0])
-
-
 # -- of the Meter --
 
+_TEXT: Final = ((str,), "a text")
+_TOKENS: Final = ((int, type(None)), "a number of tokens")
+_FUNCTION: Final = ((Callable, type(None)), "a function")
+_FIRST_CALLS: Final = ((list, tuple), "a list of FirstCall")
 
-def check_settings(values: Mapping[str, object]) -> None:
+_SETTINGS: Final[Mapping[str, tuple[tuple[Any, ...], str]]] = {
+    "model": _TEXT,
+    "wire": _TEXT,
+    "provider": _TEXT,
+    "session": _TEXT,
+    "window": _TOKENS,
+    "default_window": _TOKENS,
+    "reserve": _TOKENS,
+    "trigger": ((int, float, type(None)), "a share up to 1, or tokens above 1"),
+    "auto": ((bool,), "a bool"),
+    "estimator": ((str, Callable), "a name or a function"),
+    "calibration": ((Calibration, type(None)), "a Calibration"),
+    "policy": ((ReasoningPolicy, type(None)), "a ReasoningPolicy"),
+    "client_settings": ((Mapping,), "a table by name"),
+    "overhead": _FIRST_CALLS,
+    "on_event": _FUNCTION,
+}
+"""What each argument may be, as types and in words."""
+
+
+def check_settings(values: Mapping[str, Any]) -> None:
     """Raises ``SettingError`` for an argument of the Meter of a type that it can't be."""
-    for name in ("model", "wire", "provider", "session"):
-        _check_setting(name, values[name], isinstance(values[name], str), "a text")
-    for name in ("window", "default_window", "reserve"):
+    for name, (kinds, wanted) in _SETTINGS.items():
         value = values[name]
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        _check_setting(name, value, value is None or is_whole, "a number of tokens")
-        if isinstance(value, int) and value < 1 and name != "reserve":
-            raise SettingError(f"{name}={value} is no window: give its tokens, or None.")
-    trigger = values["trigger"]
-    is_number = isinstance(trigger, int | float) and not isinstance(trigger, bool)
-    wanted = "a share up to 1, or tokens above 1"
-    _check_setting("trigger", trigger, trigger is None or is_number, wanted)
-    _check_setting("auto", values["auto"], isinstance(values["auto"], bool), "a bool")
-    estimator = values["estimator"]
-    is_estimator = isinstance(estimator, str) or callable(estimator)
-    _check_setting("estimator", estimator, is_estimator, "a name or a function")
-    _check_kind("calibration", values["calibration"], Calibration)
-    _check_kind("policy", values["policy"], ReasoningPolicy)
-    settings = values["client_settings"]
-    is_table = isinstance(settings, Mapping)
-    _check_setting("client_settings", settings, is_table, "a table by name")
-    _check_overhead(values["overhead"])
-    on_event: Callable[..., object] | object | None = values["on_event"]
-    is_function = on_event is None or callable(on_event)
-    _check_setting("on_event", on_event, is_function, "a function")
+        is_stray_bool = isinstance(value, bool) and bool not in kinds
+        if is_stray_bool or not isinstance(value, kinds):
+            raise _bad_setting(name, value, wanted)
+    for name in ("window", "default_window"):
+        if values[name] is not None and values[name] < 1:
+            raise SettingError(
+                f"{name}={values[name]} is no window: give its tokens, or None."
+            )
+    for call in values["overhead"]:
+        if not isinstance(call, FirstCall):
+            raise _bad_setting("overhead", call, _FIRST_CALLS[1])
 
 
-def _check_overhead(overhead: object) -> None:
-    is_list = isinstance(overhead, list | tuple)
-    _check_setting("overhead", overhead, is_list, "a list of FirstCall")
-    assert isinstance(overhead, list | tuple)
-    for call in overhead:
-        is_call = isinstance(call, FirstCall)
-        _check_setting("overhead", call, is_call, "a list of FirstCall")
-
-
-def _check_kind(name: str, value: object, kind: type) -> None:
-    is_right = value is None or isinstance(value, kind)
-    _check_setting(name, value, is_right, f"a {kind.__name__}")
-
-
-def _check_setting(name: str, value: object, is_right: bool, wanted: str) -> None:
-    if not is_right:
-        found = type(value).__name__
-        raise SettingError(f"{name} is {wanted}, and not {found}: {value!r:.60}.")
+def _bad_setting(name: str, value: object, wanted: str) -> SettingError:
+    found = type(value).__name__
+    return SettingError(f"{name} is {wanted}, and not {found}: {value!r:.60}.")

@@ -26,6 +26,7 @@ from ullage.errors import InputError
 from ullage.events import (
     CallEnded,
     CallStarted,
+    Envelope,
     Event,
     Fingerprint,
     FirstCall,
@@ -47,14 +48,10 @@ from ullage.meter.input_checks import (
     check_body,
     check_context_management,
     check_count,
-    check_event,
-    check_flag,
-    check_message,
-    check_messages,
+    check_kind,
     check_outcome,
     check_purpose,
     check_settings,
-    check_text,
 )
 from ullage.meter.plausible import notes_of
 from ullage.meter.reading import Reading, Used
@@ -72,10 +69,6 @@ log = logging.getLogger("ullage.meter")
 
 UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
-
-CUT_ROWS = (
-    "The rows are cut to fit: what they hold must cost {0:,} tokens more than the total."
-)
 
 
 class Meter:
@@ -210,8 +203,8 @@ class Meter:
         ``mark`` is stored with the call (``ullage.meter.lanes``). Raises ``InvalidRequest`` for a body that none of
         the wires could have been sent, ``WrongType`` for an argument of another type; then nothing has changed.
         """
-        check_text("call", call)
-        check_text("mark", mark)
+        check_kind("call", call, str)
+        check_kind("mark", mark, str)
         check_purpose(purpose)
         request = self._as_request(request)
         if purpose == "main":
@@ -336,7 +329,7 @@ class Meter:
 
     def _purpose_of(self, call: object, given: Purpose | None) -> Purpose:
         """The purpose of an open call. Raises ``InputError`` for another call, or another purpose."""
-        check_text("call", call)
+        check_kind("call", call, str)
         assert isinstance(call, str)
         began = self._open_calls.get(call)
         if began is None:  # of a session that was opened again
@@ -363,7 +356,7 @@ class Meter:
 
         Raises ``WrongType`` for what is no event.
         """
-        check_event(event)
+        check_kind("event", event, Envelope)
         self._calls += isinstance(event, CallStarted)
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
@@ -412,9 +405,6 @@ class Meter:
             )
         if self._unmeasured and fold.anchor_call != self._unmeasured:
             notes.append(UNMEASURED)
-        breakdown = rows.rows_of(fold, forecast)
-        if breakdown.excess:
-            notes.append(CUT_ROWS.format(breakdown.excess))
         reading = Reading(
             snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,
@@ -426,7 +416,7 @@ class Meter:
             used=Used(tokens=tokens, low=low, high=high),
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - tokens,
-            rows=breakdown.rows,
+            rows=rows.rows_of(fold, forecast),
             basis=forecast.basis(fold.anchor_call),
             accuracy=fold.track.accuracy,
             spend=fold.spend,
@@ -477,8 +467,11 @@ class Meter:
 
         A caller that has the messages already, in the order of the request, gives them: then they are not collected.
         """
-        check_flag("stream", stream)
-        check_messages(messages)
+        check_kind("stream", stream, bool)
+        if messages is not None:
+            check_kind("messages", messages, tuple)
+            for message in messages[:1]:
+                check_kind("message", message, Message)
         fold = self._fold
         return Request(
             wire=fold.wire,
@@ -512,7 +505,7 @@ class Meter:
 
     def usage_of(self, message: Message) -> Usage | None:
         """What the provider reported for the call that made a message. Raises ``WrongType`` for what is none."""
-        check_message(message)
+        check_kind("message", message, Message)
         return self._fold.usages.get(message.call or "")
 
     def fingerprint(self) -> Fingerprint:

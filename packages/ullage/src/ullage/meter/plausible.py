@@ -1,17 +1,15 @@
 """Whether an input that a provider reports can be true, held against what the ledger says of the request.
 
-``judge`` decides, for one report, which number a reading rests on. A report that surprises is believed, and until the
-next one the interval also holds what the ledger expects. Where the ledger speaks against it, the reading stays with the
-ledger and the interval holds the report: the content explained all reports so far, or is certainly in the request, or
-the report looks like a sum or like what no cache held. Two reports that agree on what was added between them end each
-doubt. No report is used that exceeds the window, or is less than an eighth of the content. ``is_possible`` is the check
-by itself, for a number of another source such as a count endpoint.
+One rule: a report within a factor of what is expected is believed, and one outside waits for the next. Two reports that
+agree on what was added between them end each doubt. Three kinds of endpoints would agree with themselves and are told
+by what they report: the sum of all calls, the prompt once for each choice, or only what no cache held. A report that is
+believed although it surprises leaves an interval that also holds what the ledger expects, until the next one; one that
+is not believed and may be true leaves an interval that holds it. ``is_possible`` is the check by itself, for a number
+of another source such as a count endpoint.
 
 The bounds are wide on purpose. Of 3,387 recorded reports (API exchanges and agents' logs) all are used. The farthest of
 a whole request without tools of the provider's own were 2.6 times the estimate (136 tokens estimated), and 1.4 % above
 the interval of a later call; the lowest later call without media was 0.8 of its estimate.
-Of 2,967 whole requests taken as first ones 3 are not used: two whose reasoning the model's template takes out of the
-text, and one that the provider compacted, which the recording lacks the parameter of.
 """
 
 from __future__ import annotations
@@ -20,17 +18,20 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-ReportReason = Literal["", "too_large", "too_small", "only_fresh", "sum"]
-"""Why a report is not used: too much or too little for the content of the request, only the part that no cache held, or
-perhaps the sum of all calls so far."""
-
 ReportRule = Literal["", "sum", "per_choice"]
 """What is done with an endpoint's reports: the difference of two in a row is taken; a report is divided by the number
 of choices that were asked for."""
 
-WINDOWS: Final = 4
-"""Two reports that agree are believed up to this many windows. The table of windows may be old (one grew from 200,000
-to 1,000,000 tokens), but a provider that answers has not read a multiple of what the model can hold."""
+FALSE_WITHIN: Final = 0.2
+FALSE_TOKENS: Final = 30.0
+"""How near a report comes to the sum of all calls, or to what is new in this one: a share of what it holds beside the
+last, and tokens."""
+
+FRESH_AT_MOST: Final = 0.8
+"""Above this share of the expected input, a low report is put down to the estimate and not to a cache."""
+
+SUMS_FROM: Final = 2
+"""Reports in a row that are a sum before the next ones are taken to be sums."""
 
 LARGEST_WINDOW: Final = 2_000_000
 """Where the window is unknown: no model of the catalogue has a larger one."""
@@ -50,14 +51,10 @@ LEAST_LEFT: Final = 0.6
 
 MOST_OVERHEAD: Final = 100_000.0
 """So many tokens a gateway or framework may add to a first request: the largest recorded one held 76,832 tokens beyond
-its log (Claude Code 2.1)."""
+its log (Claude Code 2.1). It is also the most that media of unknown size may cost."""
 
 USUAL_OVERHEAD: Final = 2_000.0
 """So many tokens beyond the content of a first request are not surprising: 99 of 100 recorded ones have fewer."""
-
-MOST_MEDIA: Final = 100.0
-"""Tokens of media for each estimated one: of an image of unknown size hardly anything is known (20 estimated tokens
-were 1,500)."""
 
 SURPRISE_SHARE: Final = 0.25
 SURPRISE_WIDTHS: Final = 3.0
@@ -78,27 +75,14 @@ AGREES_SHARE: Final = 0.15
 """Two reports in doubt agree on what was added between them to the last share of the earlier one; where the estimates
 may be off by a factor, to the first share of what was added and so many tokens."""
 
-SUM_WITHIN: Final = 0.2
-SUM_TOKENS: Final = 30.0
-SUM_APART: Final = 1 / 3
-"""How near a report comes to a sum, as a share of this call's own input and in tokens; and as a share of what the sum
-and that input are apart."""
-
-FRESH_WITHIN: Final = 1.5
-FRESH_TOKENS: Final = 20.0
-"""The most that a report of fresh input alone is, as a share of what was added and in tokens."""
-
-FRESH_AT_MOST: Final = 0.8
-"""Above this share of the expected input, a low report is put down to the estimate and not to a cache."""
+AGREED_WINDOWS: Final = 4
+"""Two reports that agree are believed up to this many windows. The table of windows may be old (one grew from 200,000
+to 1,000,000 tokens), but a provider that answers has not read a multiple of what the model can hold."""
 
 SURPRISING: Final = 0.1
 SURPRISING_FROM: Final = 50.0
 """An accepted report that differs by more than this share and so many tokens from what was expected is surprising:
 until the next one, the interval also holds what the ledger says."""
-
-SUMS_FROM: Final = 2
-"""Reports in a row that are a sum before the next ones are taken to be sums."""
-
 
 UNUSABLE: Final = "the last call's reported input can't be true"
 IN_DOUBT: Final = "the last call's reported input is in doubt"
@@ -150,7 +134,6 @@ class RefusedReport(msgspec.Struct, frozen=True, array_like=True):
 
     input: int
     expected: float
-    reason: ReportReason
     cleared: int = 0
     """Of this input, what the provider says that it cleared."""
     is_held: bool = False
@@ -162,19 +145,18 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     last: int | None = None
     """The last report, of any call, whether it was used or not."""
+    sums: int = 0
+    """How many reports in a row were sums of all calls before."""
+    rule: ReportRule = ""
+    """What was done with the last call's report."""
     doubted: RefusedReport | None = None
     """The report that the next implausible one is compared with."""
     refused: RefusedReport | None = None
     """The last call's report, if it was not used."""
     surprise: RefusedReport | None = None
     """The last call's report, if it was used although nothing explains it."""
-    sums: int = 0
-    """How many reports in a row were sums of all calls before."""
-    rule: ReportRule = ""
-    """What was done with the last call's report."""
     is_doubtful: bool = False
     """The last call had no report that could be used without a doubt."""
-
     flags: tuple[str, ...] = ()
     """What the last call's usage says that can't be true, such as ``input:negative``."""
     contradictions: tuple[str, ...] = ()
@@ -182,14 +164,12 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     def without_report(self, flags: tuple[str, ...]) -> ReportHistory:
         """After a call of the conversation whose usage has no input; ``flags`` say what was wrong with it."""
-        return msgspec.structs.replace(
-            self,
-            refused=None,
-            surprise=None,
-            rule="",
+        return ReportHistory(
+            last=self.last,
+            sums=self.sums,
+            doubted=self.doubted,
             is_doubtful=True,
             flags=flags,
-            contradictions=(),
         )
 
     @property
@@ -212,6 +192,17 @@ class ReportHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return self.refused.input - self.refused.expected
 
 
+def is_possible(reported: float, expected: Expectation) -> bool:
+    """Whether so many tokens can be the input of the request."""
+    is_explained = _is_explained(reported, expected)
+    if reported > _most(expected):
+        return is_explained
+    if expected.may_clear or reported >= _least(expected):
+        return True
+    # Less than the last report, which its content explained as well: one of the two is wrong.
+    return is_explained and (expected.last_input is None or not expected.is_explained)
+
+
 class ReportVerdict(NamedTuple):
     """The input that a reading may rest on, or ``None``; and what to remember."""
 
@@ -219,110 +210,88 @@ class ReportVerdict(NamedTuple):
     history: ReportHistory
 
 
-def is_possible(reported: float, expected: Expectation) -> bool:
-    """Whether so many tokens can be the input of the request."""
-    return not _impossible(reported, expected)
+def difference_of_sums(reported: int, history: ReportHistory) -> int | None:
+    """What a report is beyond the last one, of an endpoint that reports the sum of all calls; ``None`` of another."""
+    if history.sums < SUMS_FROM or history.last is None or reported <= history.last:
+        return None
+    return reported - history.last
 
 
 def judge(report: Report, expected: Expectation, history: ReportHistory) -> ReportVerdict:
     """What the report of one call is worth. Pure: the same ledger gives the same verdict."""
-    reported = report.input
-    known = msgspec.structs.replace(
-        history, last=reported, refused=None, surprise=None, rule="", flags=()
-    )
-    is_sum = history.sums >= SUMS_FROM and not expected.is_held
-    if is_sum and history.last is not None:
-        difference = reported - history.last
-        if difference > 0 and is_possible(difference, expected):
-            summed = msgspec.structs.replace(known, doubted=None, rule="sum")
-            return ReportVerdict(difference, summed)
-    by_ledger = expected._replace(tokens=expected.level)
-    is_doubted = history.is_doubtful and _is_off(reported, expected)
-    is_doubted = is_doubted and _is_off(reported, by_ledger)
-    if expected.low <= reported <= expected.high:
-        if is_doubted:
-            return _surprising(report, expected, known)
-        return _accepted(reported, known)
-    share = reported / expected.choices
-    is_share = expected.low <= share <= expected.high or not _is_off(share, expected)
-    if expected.choices > 1 and is_share:
-        divided = msgspec.structs.replace(known, doubted=None, rule="per_choice")
-        return ReportVerdict(round(share), divided)
-    if _is_sum(reported, expected, history):
+    reported, last = report.input, history.last
+    known = ReportHistory(last=reported, sums=history.sums)
+    difference = None if expected.is_held else difference_of_sums(reported, history)
+    if difference is not None and is_possible(difference, expected):
+        return ReportVerdict(difference, msgspec.structs.replace(known, rule="sum"))
+    is_inside = expected.low <= reported <= expected.high
+    if not is_inside and expected.choices > 1:
+        share = reported / expected.choices
+        if expected.low <= share <= expected.high or not _is_off(share, expected):
+            divided = msgspec.structs.replace(known, rule="per_choice")
+            return ReportVerdict(round(share), divided)
+    if not is_inside and _is_sum(reported, expected, history):
         known = msgspec.structs.replace(known, sums=history.sums + 1)
-        if known.sums < SUMS_FROM or history.last is None:
-            return _refused(report, expected, known, "sum")
-        summed = msgspec.structs.replace(known, doubted=None, rule="sum")
-        return ReportVerdict(reported - history.last, summed)
-    reason = _impossible(reported, expected)
-    if not report.says_cache and _is_only_fresh(reported, expected):
-        reason = "only_fresh"
-    if not reason:
-        if is_doubted or _is_surprising(reported, expected):
-            return _surprising(report, expected, known)
-        return _accepted(reported, known)
-    if _agrees(reported, expected, history.doubted):
-        return _accepted(reported, known)
-    return _refused(report, expected, known, reason)
-
-
-def judge_alone(
-    reported: int, expected: Expectation, history: ReportHistory
-) -> ReportVerdict:
-    """The same for a call beside the conversation: its history says nothing of it but whether reports are sums."""
-    known = msgspec.structs.replace(history, last=reported, refused=None, rule="")
-    if history.sums >= SUMS_FROM and history.last is not None:
-        difference = reported - history.last
-        if difference > 0 and is_possible(difference, expected):
-            return ReportVerdict(difference, msgspec.structs.replace(known, rule="sum"))
-    reason = _impossible(reported, expected)
-    if not reason:
+        if known.sums < SUMS_FROM or last is None:
+            return _refused(report, expected, known)
+        return ReportVerdict(reported - last, msgspec.structs.replace(known, rule="sum"))
+    known = ReportHistory(last=reported)
+    is_believed = is_inside or is_possible(reported, expected)
+    if not is_inside and not report.says_cache and _is_only_fresh(reported, expected):
+        is_believed = False
+    if is_believed:
+        by_ledger = expected._replace(tokens=expected.level)
+        is_doubted = history.is_doubtful and _is_off(reported, expected)
+        is_doubted = is_doubted and _is_off(reported, by_ledger)
+        if is_doubted or (not is_inside and _is_surprising(reported, expected)):
+            seen = RefusedReport(reported, expected.tokens, report.cleared)
+            known = msgspec.structs.replace(known, surprise=seen, is_doubtful=True)
         return ReportVerdict(reported, known)
-    refused = RefusedReport(reported, expected.tokens, reason)
-    return ReportVerdict(None, msgspec.structs.replace(known, refused=refused))
-
-
-def _accepted(reported: int, known: ReportHistory) -> ReportVerdict:
-    used = msgspec.structs.replace(known, doubted=None, sums=0, is_doubtful=False)
-    return ReportVerdict(reported, used)
-
-
-def _surprising(
-    report: Report, expected: Expectation, known: ReportHistory
-) -> ReportVerdict:
-    surprise = RefusedReport(report.input, expected.tokens, "", report.cleared)
-    used = _accepted(report.input, known).history
-    used = msgspec.structs.replace(used, surprise=surprise, is_doubtful=True)
-    return ReportVerdict(report.input, used)
+    if _agrees(reported, expected, history.doubted):
+        return ReportVerdict(reported, known)
+    return _refused(report, expected, known)
 
 
 def _refused(
-    report: Report, expected: Expectation, known: ReportHistory, reason: ReportReason
+    report: Report, expected: Expectation, known: ReportHistory
 ) -> ReportVerdict:
     is_held = report.input <= _most_of_all(expected)
     if not expected.may_clear:
         is_held = is_held and report.input >= LEAST_CONTENT * expected.content
-    refused = RefusedReport(
-        report.input, expected.tokens, reason, report.cleared, is_held=is_held
-    )
-    if reason != "sum" and known.sums < SUMS_FROM:
-        known = msgspec.structs.replace(known, sums=0)
+    refused = RefusedReport(report.input, expected.tokens, report.cleared, is_held)
     known = msgspec.structs.replace(
         known, refused=refused, doubted=refused, is_doubtful=True
     )
     return ReportVerdict(None, known)
 
 
-def _impossible(reported: float, expected: Expectation) -> ReportReason:
-    """Why so many tokens can't be the input of the request; empty if they can."""
-    is_explained = _is_explained(reported, expected)
-    if reported > _most(expected) and not is_explained:
-        return "too_large"
-    if expected.may_clear or reported >= _least(expected):
-        return ""
-    # Less than the last report, which its content explained as well: one of the two is wrong.
-    is_open = expected.last_input is None or not expected.is_explained
-    return "" if is_explained and is_open else "too_small"
+def _is_sum(reported: int, expected: Expectation, history: ReportHistory) -> bool:
+    """Whether a report is the last one and this request's own input together.
+
+    What a provider's own tools bring into a call can be as much as the last report, and no estimate knows it.
+    """
+    if history.last is None or expected.adds_unseen or expected.is_held:
+        return False
+    summed = history.last + expected.level
+    error = abs(reported - summed)
+    doubted = history.doubted
+    if doubted is not None:
+        added = expected.tokens - doubted.expected
+        if abs(reported - doubted.input - added) < error:
+            return False  # rather a report that holds what the ledger lacks, as the one before did
+    is_near = error <= FALSE_WITHIN * expected.level + FALSE_TOKENS
+    return is_near and error <= abs(summed - expected.tokens) / 3
+
+
+def _is_only_fresh(reported: int, expected: Expectation) -> bool:
+    """Whether a report is no more than what was added since the last call, which is less than the request holds."""
+    if expected.last_input is None or reported >= expected.low or expected.has_left:
+        return False
+    lacking = expected.media if expected.is_whole else expected.media + LOG_LEAST
+    if reported > FRESH_AT_MOST * (expected.tokens - lacking):
+        return False
+    added = max(0.0, expected.tokens - expected.last_input)
+    return reported <= MOST_ABOVE * added + FALSE_TOKENS
 
 
 def _is_explained(reported: float, expected: Expectation) -> bool:
@@ -351,10 +320,6 @@ def _is_off(reported: float, expected: Expectation) -> bool:
     return abs(reported - expected.tokens) > usual
 
 
-def _beyond_windows(reported: float, expected: Expectation) -> bool:
-    return expected.window is not None and reported > WINDOWS * expected.window
-
-
 def _most_of_all(expected: Expectation) -> float:
     """The largest input that the request can have, whatever the provider has added to it."""
     return max(expected.window or LARGEST_WINDOW, MOST_ABOVE * expected.high)
@@ -367,12 +332,12 @@ def _most(expected: Expectation) -> float:
     is_known = expected.is_whole or (expected.is_held and not is_first)
     if expected.adds_unseen or not is_known:
         return most
-    surprise = MOST_OVERHEAD
-    if not is_first:
-        surprise = SURPRISE if expected.is_explained else SURPRISE_UNSEEN
-        surprise += SURPRISE_SHARE * expected.tokens
-        surprise += SURPRISE_WIDTHS * (expected.high - expected.tokens)
-    return min(most, expected.high + surprise + MOST_MEDIA * expected.media)
+    surprise = SURPRISE if expected.is_explained else SURPRISE_UNSEEN
+    surprise += SURPRISE_SHARE * expected.tokens
+    surprise += SURPRISE_WIDTHS * (expected.high - expected.tokens)
+    if is_first or expected.media:
+        surprise = MOST_OVERHEAD
+    return min(most, expected.high + surprise)
 
 
 def _least(expected: Expectation) -> float:
@@ -385,44 +350,13 @@ def _least(expected: Expectation) -> float:
     return least if expected.is_whole else least - LOG_LEAST
 
 
-def _is_sum(reported: int, expected: Expectation, history: ReportHistory) -> bool:
-    """Whether a report is the last one and this request's own input together.
-
-    What a provider's own tools bring into a call can be as much as the last report, and no estimate knows it.
-    """
-    if history.last is None or expected.adds_unseen or expected.is_held:
-        return False
-    summed = history.last + expected.level
-    error = abs(reported - summed)
-    doubted = history.doubted
-    if doubted is not None:
-        added = expected.tokens - doubted.expected
-        if abs(reported - doubted.input - added) < error:
-            return False  # rather a report that holds what the ledger lacks, as the one before did
-    apart = abs(summed - expected.tokens)
-    return (
-        error <= SUM_WITHIN * expected.level + SUM_TOKENS and error <= SUM_APART * apart
-    )
-
-
-def _is_only_fresh(reported: int, expected: Expectation) -> bool:
-    """Whether a report is no more than what was added since the last call, which is less than the request holds."""
-    if expected.last_input is None or reported >= expected.low or expected.has_left:
-        return False
-    lacking = expected.media if expected.is_whole else expected.media + LOG_LEAST
-    if reported > FRESH_AT_MOST * (expected.tokens - lacking):
-        return False
-    added = max(0.0, expected.tokens - expected.last_input)
-    return reported <= FRESH_WITHIN * added + FRESH_TOKENS
-
-
 def _agrees(reported: int, expected: Expectation, doubted: RefusedReport | None) -> bool:
     """Whether this report and the one refused before differ by what was added between them.
 
-    Estimates may be off by a factor, which is then that of both reports. A report of what no cache held agrees with
-    none: of the one before nothing is in it. Nor does a number that stands still while the request grows.
+    Estimates may be off by a factor, which is then that of both reports. A number that stands still
+    while the request grows agrees with none.
     """
-    if doubted is None or _beyond_windows(reported, expected):
+    if doubted is None or reported > AGREED_WINDOWS * (expected.window or LARGEST_WINDOW):
         return False
     added = expected.tokens - doubted.expected
     grown = reported - doubted.input
@@ -461,9 +395,7 @@ def _reported(text: str, report: RefusedReport) -> str:
     reported = f"{report.input - report.cleared:,} input tokens"
     if report.cleared:
         reported = f"{reported} and {report.cleared:,} cleared ones"
-    expected = f"{round(report.expected):,}"
-    guess = _GUESSES[report.reason]
-    return text.format(reported=reported, expected=expected, guess=guess)
+    return text.format(reported=reported, expected=f"{round(report.expected):,}")
 
 
 REPORT_NOTE: Final = "The provider"
@@ -474,22 +406,14 @@ _KEPT: Final = "The report is kept in the ledger and not used; the reading is es
 _LEFT_OUT: Final = "That count is left out; the input is used."
 
 _NOT_USED: Final = (
-    "The provider reported {reported} for the last call, but its content is about {expected} tokens.{guess} "
+    "The provider reported {reported} for the last call, but its content is about {expected} tokens. "
     + _KEPT
 )
 
 _HELD: Final = (
-    "The provider reported {reported} for the last call, and about {expected} were expected.{guess} "
+    "The provider reported {reported} for the last call, and about {expected} were expected. "
     "Until the next report the interval holds both."
 )
-
-_GUESSES: Final[dict[ReportReason, str]] = {
-    "": "",
-    "too_large": "",
-    "too_small": "",
-    "only_fresh": " It seems to count only what was not in the provider's cache.",
-    "sum": " It seems to be the sum of all calls so far.",
-}
 
 _RULES: Final[dict[ReportRule, str]] = {
     "sum": (

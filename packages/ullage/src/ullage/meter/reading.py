@@ -80,7 +80,7 @@ class CompactionThreshold(msgspec.Struct, frozen=True, kw_only=True):
 class Row(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """One line of the breakdown. ``children`` say what it is made of and sum to at most ``tokens``.
 
-    ``low`` and ``high`` are meant to hold the truth 95 times in 100; every row of a reading has them.
+    ``low`` and ``high`` are what its estimate may be off, within the interval of the total; every row has them.
     ``summed`` is False for a row that is shown but not part of the total, such as deferred tools.
     """
 

@@ -15,7 +15,6 @@ from ullage.events import FirstCall
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
-from ullage.meter.attribution import Attribution
 from ullage.meter.bound_reasoning import BoundReasoning
 from ullage.meter.clearing import (
     NOTHING_CLEARED,
@@ -28,7 +27,6 @@ from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.opening import OpeningWidths
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
 from ullage.meter.plausible import ReportHistory
 from ullage.meter.reading import Reading
@@ -66,6 +64,11 @@ for the next one. The price of one that was true is one call more."""
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
 went with them: reasoning that was dropped, or text that no event shows."""
+
+
+def plausible_ratio(ratio: float) -> float:
+    """The ratio, as far as it is plausible."""
+    return min(PLAUSIBLE[1], max(PLAUSIBLE[0], ratio))
 
 
 @dataclass(slots=True)
@@ -153,8 +156,8 @@ class State:
     tools: tuple[Tool, ...] | None = None
     params: dict[str, object] = field(default_factory=dict)
     fixed: Fixed = field(default_factory=Fixed)
-    shares: dict[str, Share] | None = field(default=None, metadata=DERIVED)
-    """The rows of ``fixed`` by their keys; ``None`` until they are asked for."""
+    shares: list[Share] | None = field(default=None, metadata=DERIVED)
+    """The rows of ``fixed``; ``None`` until they are asked for."""
     notes: tuple[str, ...] = ()
     """Ids of the messages that tell the model how the system prompt has changed since ``system``."""
     amended: tuple[SystemBlock, ...] = ()
@@ -163,10 +166,8 @@ class State:
     """``sent_tools``, until they change; ``None`` until they are asked for."""
     declarations: dict[str, float] | None = field(default=None, metadata=DERIVED)
     """``deferred_tokens``, until they change; ``None`` until they are asked for."""
-    share_widths: OpeningWidths | None = field(default=None, metadata=DERIVED)
-    """The widths that their doubts were taken from."""
-    attribution: Attribution | None = None
-    """What reports have shown of these rows."""
+    fixed_ratio: float = 1.0
+    """Tokens of ``fixed`` for each estimated one, by a first report with little else in it."""
     anchor: Anchor | None = None
     model_reports: dict[str, ModelReport] = field(default_factory=dict)
     """By wire, provider and model, what the models showed that the session has had before this one."""

@@ -27,8 +27,6 @@ class Share(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     note: str = ""
     children: tuple[Share, ...] = ()
     summed: bool = True
-    has_content: bool = True
-    """False for what a provider adds by itself, which may as well be nothing."""
 
 
 class ContentLocation(NamedTuple):

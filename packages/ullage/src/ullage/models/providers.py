@@ -2,8 +2,8 @@
 
     read_name("gemini:gemini-2.5-pro")      # the row of google, and "gemini-2.5-pro"
 
-A provider that speaks a known wire is one row here. What a provider documents of single models (limits, framing,
-reasoning) stands with its source in the table of that subject.
+A provider that speaks a known wire is one row of ``providers.json``. What a provider documents of single models
+(limits, framing, reasoning) stands with its source in the table of that subject.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from ullage.errors import SettingError
+from ullage.models.facts import facts
 from ullage.similar import did_you_mean, similar
 
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
@@ -93,225 +96,19 @@ class Provider:
         return self.auth if is_known_there else "bearer"
 
 
-_BEDROCK_ID: Final = (
-    r"^arn:aws[a-z-]*:bedrock:|"
-    r"^([a-z]{2,4}(-gov)?\.|global\.)?(anthropic|amazon|meta|mistral|cohere)\.[a-z]"
-)
+_rows: Final = msgspec.json.Decoder(list[Provider])
 
-TABLE: Final[tuple[Provider, ...]] = (
-    # vendors, and clouds that serve the models of vendors
-    Provider(
-        name="bedrock",
-        wire="converse",
-        aliases=("amazon-bedrock", "amazon", "aws"),
-        models=_BEDROCK_ID,
-        catalogue="aws",
-        telemetry="aws.bedrock",
-        reads_claude=True,
-    ),
-    Provider(name="bedrock-mantle", catalogue="aws"),
-    Provider(
-        name="vertex",
-        wire="generateContent",
-        aliases=("google-vertex", "vertexai"),
-        models="^claude-.*@",
-        catalogue="google",
-        telemetry="gcp.vertex_ai",
-        dialects={"generateContent": "vertex"},
-        resells="anthropic",
-        reads_claude=True,
-        takes_call_ids=False,
-    ),
-    Provider(
-        name="google-vertex-anthropic",
-        wire="messages",
-        catalogue="google",
-        resells="anthropic",
-        reads_claude=True,
-        is_whole_claude=True,
-    ),
-    # https://platform.claude.com/docs/en/build-with-claude/token-counting: free to use, with limits of its own on
-    # requests per minute that are independent of those on messages.
-    Provider(
-        name="anthropic",
-        wire="messages",
-        base_url="https://api.anthropic.com/v1",
-        counts_free=True,
-        url_env=("ANTHROPIC_BASE_URL",),
-        key_env=("ANTHROPIC_API_KEY",),
-        auth="x-api-key",
-        models="claude",
-        reads_claude=True,
-        is_whole_claude=True,
-    ),
-    # https://developers.openai.com/api/docs/guides/token-counting names no price. No page says that it is free.
-    Provider(
-        name="openai",
-        counts_free=True,
-        wire="responses",
-        aliases=("openai-codex",),
-        base_url="https://api.openai.com/v1",
-        url_env=("OPENAI_BASE_URL",),
-        key_env=("OPENAI_API_KEY",),
-        models=r"^(ft:)?(gpt-|o[1-9]|codex|chatgpt)",
-        openai_rules=True,
-        takes_reasoning=False,
-    ),
-    # https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle: v1 needs no api-version.
-    Provider(
-        name="azure",
-        wire="responses",
-        aliases=("azure-openai", "foundry"),
-        url_env=("AZURE_OPENAI_ENDPOINT",),
-        url_path="openai",
-        key_env=("AZURE_OPENAI_API_KEY",),
-        auth="api-key",
-        telemetry="azure.ai.openai",
-        resells="openai",
-        openai_rules=True,
-        reads_claude=True,
-        takes_reasoning=False,
-    ),
-    # https://firebase.google.com/docs/vertex-ai/count-tokens: no charge on Vertex AI, and 3,000 requests a minute. For
-    # this address https://ai.google.dev/gemini-api/docs/tokens names no price.
-    Provider(
-        name="google",
-        wire="generateContent",
-        aliases=("gemini", "google-gemini", "google-generative-ai"),
-        counts_free=True,
-        base_url="https://generativelanguage.googleapis.com/v1beta",
-        url_env=("GOOGLE_GEMINI_BASE_URL",),
-        key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        auth="x-goog-api-key",
-        models="gemini",
-        telemetry="gcp.gemini",
-        dialects={"chat": "gemini-chat"},
-        resells="anthropic",
-    ),
-    Provider(
-        name="deepseek",
-        base_url="https://api.deepseek.com/v1",
-        url_env=("DEEPSEEK_BASE_URL",),
-        key_env=("DEEPSEEK_API_KEY",),
-        models=r"^deepseek-(chat|reasoner|v\d|flash|pro)",
-        dialects={"chat": "deepseek"},
-    ),
-    Provider(
-        name="xai",
-        aliases=("x-ai",),
-        base_url="https://api.x.ai/v1",
-        url_env=("XAI_BASE_URL",),
-        key_env=("XAI_API_KEY",),
-        models="^grok",
-        catalogue="x-ai",
-        telemetry="x_ai",
-        dialects={"chat": "xai", "responses": "xai-responses"},
-    ),
-    Provider(
-        name="mistral",
-        aliases=("mistralai",),
-        base_url="https://api.mistral.ai/v1",
-        url_env=("MISTRAL_BASE_URL",),
-        key_env=("MISTRAL_API_KEY",),
-        models="^(mistral|magistral|devstral|codestral|ministral)",
-        telemetry="mistral_ai",
-        dialects={"chat": "mistral"},
-        mistral_rules=True,
-        takes_reasoning=False,
-        overflows_silently=True,
-    ),
-    Provider(
-        name="moonshot",
-        aliases=("moonshotai",),
-        base_url="https://api.moonshot.ai/v1",
-        url_env=("MOONSHOT_BASE_URL",),
-        key_env=("MOONSHOT_API_KEY",),
-        models="^kimi-",
-        catalogue="moonshotai",
-    ),
-    Provider(name="cohere", wire="cohere-v2", models="^command"),
-    Provider(name="zai", aliases=("z-ai", "z.ai"), models="^glm-"),
-    Provider(name="meta", aliases=("meta-llama",)),
-    Provider(name="minimax"),
-    # hosts of open models
-    Provider(
-        name="groq",
-        base_url="https://api.groq.com/openai/v1",
-        url_env=("GROQ_BASE_URL",),
-        key_env=("GROQ_API_KEY",),
-        dialects={"chat": "groq"},
-        takes_reasoning=False,
-    ),
-    Provider(name="cerebras", takes_reasoning=False, overflows_silently=True),
-    Provider(name="together", aliases=("togetherai",), takes_reasoning=False),
-    Provider(name="fireworks", aliases=("fireworks-ai",), takes_reasoning=False),
-    Provider(name="perplexity"),
-    Provider(name="avian"),
-    Provider(name="snowflake"),
-    # gateways
-    Provider(
-        name="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        url_env=("OPENROUTER_BASE_URL",),
-        key_env=("OPENROUTER_API_KEY",),
-        hosting="gateway",
-        dialects={"chat": "openrouter"},
-        takes_reasoning=False,
-        nests_effort=True,
-    ),
-    # https://docs.litellm.ai/docs/providers/litellm_proxy: the two variables.
-    Provider(
-        name="litellm",
-        aliases=("litellm_proxy",),
-        url_env=("LITELLM_PROXY_API_BASE",),
-        key_env=("LITELLM_PROXY_API_KEY",),
-        hosting="gateway",
-        dialects={"chat": "litellm"},
-    ),
-    Provider(
-        name="vercel",
-        aliases=("vercel-gateway", "vercel-ai-gateway"),
-        hosting="gateway",
-        dialects={"chat": "gateway"},
-        takes_reasoning=False,
-    ),
-    Provider(name="github-copilot"),
-    Provider(name="helicone", hosting="gateway"),
-    Provider(name="opencode", hosting="gateway"),
-    Provider(name="portkey", hosting="gateway"),
-    # servers of the user's own
-    Provider(
-        name="ollama",
-        base_url="http://127.0.0.1:11434/v1",
-        url_env=("OLLAMA_HOST",),
-        key_env=("OLLAMA_API_KEY",),
-        needs_key=False,
-        hosting="own server",
-        describes_models=True,
-    ),
-    Provider(
-        name="vllm",
-        base_url="http://127.0.0.1:8000/v1",
-        url_env=("VLLM_BASE_URL",),
-        key_env=("VLLM_API_KEY",),
-        needs_key=False,
-        hosting="own server",
-    ),
-    Provider(
-        name="llama.cpp",
-        aliases=("llamacpp",),
-        base_url="http://127.0.0.1:8080/v1",
-        url_env=("LLAMA_BASE_URL",),
-        key_env=("LLAMA_API_KEY",),
-        needs_key=False,
-        hosting="own server",
-    ),
-    Provider(name="gpustack", needs_key=False, hosting="own server"),
-    Provider(name="lmstudio", needs_key=False, hosting="own server"),
-    Provider(name="localai", needs_key=False, hosting="own server"),
-    Provider(name="sglang", needs_key=False, hosting="own server"),
-)
-"""Every provider that is known. Of two rows whose ``models`` fit a name the first counts."""
+
+@lru_cache(maxsize=1)
+def known_providers() -> list[Provider]:
+    """Every provider that is known: ``providers.json``. Of two rows whose ``models`` fit a name the first counts."""
+    return facts("providers", _rows)
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> Mapping[str, Provider]:
+    return {name: row for row in known_providers() for name in (row.name, *row.aliases)}
+
 
 NO_PROVIDER: Final = Provider(name="", wire="")
 """Stands where a name names none."""
@@ -324,21 +121,18 @@ UNNAMED: Final = Provider(
 )
 """A server of which nothing but its address is known: OpenAI-compatible."""
 
-_BY_NAME: Final[Mapping[str, Provider]] = {
-    name: row for row in TABLE for name in (row.name, *row.aliases)
-}
 _NAMED_ALIKE: Final = 0.7
 """``difflib``'s ratio above which a provider's name is suggested: ``antropic`` has 0.94, ``goggle`` 0.83."""
 
 
 def provider_named(name: str) -> Provider:
     """The row of a provider, by its name or an alias in any case; one that knows nothing where the table has none."""
-    return _BY_NAME.get(name.strip().lower()) or _unlisted(name.strip())
+    return _by_name().get(name.strip().lower()) or _unlisted(name.strip())
 
 
 def is_listed(name: str) -> bool:
     """Whether the table has a provider of this name or alias."""
-    return name.strip().lower() in _BY_NAME
+    return name.strip().lower() in _by_name()
 
 
 SIMULATED: Final = r"(^|[-/])simulated($|-)"
@@ -352,7 +146,7 @@ def _unlisted(name: str) -> Provider:
 
 def provider_at(host: str) -> Provider | None:
     """The provider whose address has this host; ``None`` where the table has none, and for servers of one's own."""
-    for row in TABLE:
+    for row in known_providers():
         is_known = bool(row.base_url) and not row.is_own_server
         address = row.base_url.partition("://")[2]
         if is_known and address.partition("/")[0] == host:
@@ -362,14 +156,16 @@ def provider_at(host: str) -> Provider | None:
 
 def canonical(name: str) -> str:
     """The name that the table has for a provider; another one as it is."""
-    listed = _BY_NAME.get(name.strip().lower())
+    listed = _by_name().get(name.strip().lower())
     return name if listed is None else listed.name
 
 
 def vendors_of(model: str) -> Iterator[Provider]:
     """Whose model this may be, by the model's name alone; the likeliest first."""
     lowered = model.lower()
-    return (row for row in TABLE if row.models and re.search(row.models, lowered))
+    return (
+        row for row in known_providers() if row.models and re.search(row.models, lowered)
+    )
 
 
 class ModelName(NamedTuple):
@@ -401,7 +197,7 @@ def read_name(
     head, colon, model = name.partition(":")
     if not colon:
         return ModelName(NO_PROVIDER, name)
-    named = endpoints.get(head.strip().lower()) or _BY_NAME.get(head.strip().lower())
+    named = endpoints.get(head.strip().lower()) or _by_name().get(head.strip().lower())
     if named is not None and not model.strip():
         raise SettingError(
             f"{name!r} names no model. Write it behind the colon, as in '{named.name}:MODEL'."
@@ -420,12 +216,14 @@ _OWN_COLON: Final = re.compile(
 
 def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) -> str:
     what = f"No provider is named {head!r}."
-    names = [*endpoints, *_BY_NAME]
+    names = [*endpoints, *_by_name()]
     meant = similar(head, names, cutoff=_NAMED_ALIKE)
     if meant:
         what += f" Did you mean '{meant}:{model}'?"
     else:
-        what += f" Known are {', '.join([*endpoints, *(row.name for row in TABLE if row.base_url or row.url_env)])}."
+        rows = [row for row in known_providers() if row.base_url or row.url_env]
+        known = ", ".join([*endpoints, *(row.name for row in rows)])
+        what += f" Known are {known}."
     return (
         f"{what} A server of your own gets a name in your ullage.toml, under [endpoints.NAME]; where the model's own "
         f"name has the colon, put its provider before it, as in 'ollama:{head}:{model}'."

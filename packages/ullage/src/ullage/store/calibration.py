@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.store.records import FileRecords, Records
 from ullage.tokens.calibration import Calibration, Learnt
-from ullage.tokens.joining import joined
 
 KIND: Final = "calibration"
 
@@ -21,7 +21,7 @@ _of_model: Final = msgspec.json.Decoder(Learnt)
 
 
 class CalibrationStore:
-    """Reads and changes one store. Safe to cancel anywhere; what two writers learnt of a model at once is joined."""
+    """Reads and changes one store. Safe to cancel anywhere. Of two writers the one that saw more of a model wins."""
 
     def __init__(
         self, directory: Path | None = None, *, records: Records | None = None
@@ -38,12 +38,12 @@ class CalibrationStore:
         return Calibration(models=found)
 
     def add(self, learnt: Calibration) -> None:
-        """Store what was learnt of these models, beside all others and joined with what others learnt of the same.
+        """Store what was learnt of these models, beside all others, where they know more than what is stored.
 
         Raises ``UllageError``; the models that are not stored by then are as they were.
         """
         for key, mine in learnt.models.items():
-            self._records.change(KIND, key, partial(_joined, mine))
+            self._records.change(KIND, key, partial(_better, mine))
 
 
 def _model_of(body: bytes | None) -> Learnt | None:
@@ -53,6 +53,11 @@ def _model_of(body: bytes | None) -> Learnt | None:
         return None
 
 
-def _joined(mine: Learnt, body: bytes | None) -> bytes:
+def _better(mine: Learnt, body: bytes | None) -> bytes:
+    """What knows more of the model. That it binds reasoning is never forgotten."""
     stored = _model_of(body)
-    return msgspec.json.encode(mine if stored is None else joined(stored, mine))
+    if stored is not None and stored.n > mine.n:
+        mine, stored = stored, mine
+    if stored is not None and stored.binds:
+        mine = replace(mine, binds=True)
+    return msgspec.json.encode(mine)

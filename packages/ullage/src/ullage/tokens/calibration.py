@@ -16,12 +16,10 @@ from msgspec.structs import replace
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
 from ullage.tokens.regression import (
-    UNTOLD,
     Fits,
     KeptObservation,
     Mixture,
     Observation,
-    Older,
     terms,
 )
 from ullage.tokens.text_kinds import KINDS, KindTokens, summed
@@ -154,7 +152,6 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     suspicion: Suspicion = NOTHING_SUSPECTED
     before: float = 0.0
     after: float = 0.0
-    residuals: tuple[Older, ...] = ()
     binds: bool = False
     """Whether the model has refused reasoning behind a changed prefix."""
 
@@ -177,16 +174,16 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
         doubt = DEVIATIONS * deviation
-        if is_known and len(self.known) < CORRECTS_FROM:
+        if is_known and len(self.seen) < CORRECTS_FROM:
             return LearntCorrection(0.0, hypot(tokens, doubt))
         return LearntCorrection(tokens, doubt)
 
     @cached_property
     def ratio(self) -> float:
         """By what the count of a text is multiplied, for one of the kinds that were seen, in their shares."""
-        if len(self.known) < CORRECTS_FROM:
+        if len(self.seen) < CORRECTS_FROM:
             return 1.0
-        content = sum(each.content for each in self.known)
+        content = sum(each.content for each in self.seen)
         own = 0.0
         for place, tokens in enumerate(self._seen_kinds):
             own += tokens * self._mixture.mean(regression.FIRST_TERMS + place)
@@ -196,7 +193,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     @cached_property
     def _seen_kinds(self) -> KindTokens:
         seen: KindTokens = ()
-        for each in self.known:
+        for each in self.seen:
             seen = summed(seen, each.text_kinds)
         return seen
 
@@ -236,35 +233,18 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return self._scales(1)
 
     @cached_property
-    def known(self) -> tuple[KeptObservation, ...]:
-        """What is kept of all observations, an older store's included."""
-        return (*(each.seen for each in self.residuals), *self.seen)[-MEMORY:]
-
-    @cached_property
-    def suppositions(self) -> Fits:
-        """The regression's state; that of an older store is made from what it kept."""
-        if self.fits or not self.known:
-            return self.fits
-        fits = regression.start(is_known=True)
-        for each in self.known:
-            fits = regression.update(
-                fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED)
-            )
-        return fits
-
-    @cached_property
     def _mixture(self) -> Mixture:
-        return regression.mixture(self.suppositions)
+        return regression.mixture(self.fits)
 
     @cached_property
     def _foretold(self) -> list[tuple[float, float]]:
         """What the terms say of each residual, and its standard deviation."""
-        return [self._mixture.of(each.row) for each in self.known]
+        return [self._mixture.of(each.row) for each in self.seen]
 
     @cached_property
     def _left(self) -> list[float]:
         """What the terms leave of each residual."""
-        pairs = zip(self.known, self._foretold, strict=True)
+        pairs = zip(self.seen, self._foretold, strict=True)
         return [each.residual - mean for each, (mean, _) in pairs]
 
     @cached_property
@@ -276,7 +256,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         """
         errors: list[float] = []
         for each, left, (_, deviation) in zip(
-            self.known, self._left, self._foretold, strict=True
+            self.seen, self._left, self._foretold, strict=True
         ):
             noise = _noise(each, AS_EXPECTED, AS_EXPECTED)
             taken_up = min(MOST_TAKEN_UP, (deviation / noise) ** 2)
@@ -287,7 +267,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     def _kind_offsets(self) -> dict[str, float]:
         """The offset of each kind of which there are enough observations that agree on it."""
         kinds: dict[str, list[float]] = {}
-        for each, left in zip(self.known, self._left, strict=True):
+        for each, left in zip(self.seen, self._left, strict=True):
             if each.kind and each.content < KIND_BELOW:
                 kinds.setdefault(each.kind, []).append(left)
         offsets: dict[str, float] = {}
@@ -302,10 +282,10 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
 
     def _scales(self, sign: int) -> Scales:
         """Student's interval from what the terms leave, each residual speaking for the larger part of its width."""
-        if not self.known:
+        if not self.seen:
             return AS_EXPECTED
         text = wrapping = text_errors = wrapping_errors = 0.0
-        for each, left in zip(self.known, self._errors, strict=True):
+        for each, left in zip(self.seen, self._errors, strict=True):
             whole = hypot(each.above if sign > 0 else each.below, each.text)
             share = (each.text / whole) ** 2
             error = min(MOST_ERROR, max(0.0, sign * left / whole)) ** 2
@@ -370,8 +350,8 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         seen.kind,
         seen.results,
         seen.calls,
-        seen.expected_below or seen.expected or UNTOLD,
-        seen.expected or UNTOLD,
+        seen.expected_below or seen.expected,
+        seen.expected,
         seen.expected_text,
         seen.otherwise,
         seen.rule,
@@ -379,8 +359,8 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     )
     state = Learnt(
         n=n,
-        seen=learnt.known,
-        fits=learnt.suppositions or regression.start(is_known=seen.is_known),
+        seen=learnt.seen,
+        fits=learnt.fits or regression.start(is_known=seen.is_known),
         reverse=learnt.reverse if learnt.rule == seen.rule else (),
         rule=seen.rule,
         flipped=learnt.flipped,
@@ -401,18 +381,6 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     return _with(
         state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known
     )
-
-
-def learn_again(learnt: Learnt, kept: KeptObservation) -> Learnt:
-    """The state after one more observation that another state kept. ``before`` and ``after`` stay as they are."""
-    noise = _noise(kept, learnt.below, learnt.above)
-    state = replace(
-        learnt,
-        n=learnt.n + 1,
-        reverse=learnt.reverse if learnt.rule == kept.rule else (),
-        rule=kept.rule,
-    )
-    return _with(state, kept, noise, is_known=True)
 
 
 def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:

@@ -1,8 +1,8 @@
 """What an image, a document, a recording or a film costs: by its pixels, pages and seconds, never by its encoding.
 
 Two encodings of the same pixels cost the same. Where the dimensions are unknown the documented cap of the model is
-taken, so that a trigger errs on the safe side. Each rule names its source; ``n`` in a comment counts recorded requests
-that came out within 2 % of it.
+taken, so that a trigger errs on the safe side. Rules and their sources are in ``models/media.json``; ``n`` counts
+recorded requests that came out within 2 % of one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from ullage.messages import FilePart, ImagePart
+from ullage.models.facts import facts
 from ullage.models.providers import canonical
 
 
@@ -129,107 +132,6 @@ class MediaRule:
     seconds_unknown: float = 60.0
 
 
-# https://platform.openai.com/docs/guides/images-vision#calculating-costs; the multipliers of gpt-5-mini, gpt-5-nano and
-# gpt-5.4 and later as measured (n=9; the last by https://huggingface.co/datasets/JOHNISKING/image-token-cost).
-def _tiles(base: float, tile: float) -> ImageRule:
-    return ImageRule(
-        kind="tiles", base=base, unit=tile, cap=round(base + 8 * tile), low=base
-    )
-
-
-def _openai(image: ImageRule, page: float = 215) -> MediaRule:
-    return MediaRule(image=image, page=page, audio=10.5, video=0)
-
-
-def _patches(multiplier: float, limit: int = 1536) -> ImageRule:
-    return ImageRule(
-        kind="patches",
-        side=32,
-        unit=multiplier,
-        limit=limit,
-        edge=2048,
-        cap=round(limit * multiplier),
-    )
-
-
-_GPT_4O: Final = _openai(_tiles(85, 170))  # n=11
-_GPT_4O_MINI: Final = _openai(_tiles(2833, 5667))  # n=13
-_GPT_5: Final = _openai(_tiles(70, 140))  # n=2
-_GPT_54: Final = _openai(
-    ImageRule(kind="patches", side=32, unit=1.2, limit=10_000, cap=12_000)
-)
-_RESPONSES_PAGE: Final = 10.0
-"""Responses reads the text of a page; what it adds was 5 to 750 tokens, by content (n=7)."""
-
-# Claude: patches of 28 pixels. 25 of 38 recorded requests with images come out within 6 tokens so, 10 with the width *
-# height / 750 of older documentation. Limits: https://platform.claude.com/docs/en/build-with-claude/vision. A page is
-# an image and its text (n=12).
-_CLAUDE: Final = MediaRule(
-    image=ImageRule(kind="patches", side=28, base=3, limit=1568, edge=1568, cap=1571),
-    page=1600, audio=0, video=0,
-)  # fmt: skip
-_CLAUDE_47: Final = MediaRule(
-    image=ImageRule(kind="patches", side=28, base=3, limit=4784, edge=2576, cap=4787),
-    page=1600,
-    audio=0,
-    video=0,
-)
-
-# Gemini: https://ai.google.dev/gemini-api/docs/tokens and /media-resolution; per second as measured: 2.5 sees 263 and
-# hears 32, Gemini 3 sees 66-70.
-_GEMINI_25: Final = MediaRule(
-    image=ImageRule(kind="flat", base=258, cap=258),
-    page=258,
-    audio=32,
-    video=295,
-    whole_seconds=True,
-)
-_GEMINI_3: Final = MediaRule(
-    image=ImageRule(kind="flat", base=1090, cap=1090),
-    page=526,
-    page_in_result=1095,
-    audio=25,
-    video=90,
-)
-_GEMINI_2: Final = MediaRule(
-    image=ImageRule(kind="crops", unit=258, cap=3354), page=1290, audio=25, video=258
-)  # n=12
-
-_GROK: Final = MediaRule(
-    image=ImageRule(kind="flat", base=257, cap=257), page=300, audio=0, video=0
-)  # n=8
-_GROK_43: Final = MediaRule(
-    image=ImageRule(kind="patches", side=32, base=5, limit=1792, cap=1797),
-    page=300,
-    audio=0,
-    video=0,
-)
-_NOVA: Final = MediaRule(
-    image=ImageRule(kind="area", unit=750, base=15, cap=1826),
-    page=2590,
-    audio=0,
-    video=0,
-    film=1690,
-)
-_LLAMA_4: Final = MediaRule(
-    image=ImageRule(kind="patches", side=336, unit=144, base=170, limit=16, cap=2474),
-    page=600,
-    audio=0,
-    video=0,
-)
-"""Tiles of 336 pixels, 144 tokens each, and one more for the whole (n=7)."""
-_MISTRAL: Final = MediaRule(
-    image=ImageRule(kind="rows", side=28, base=3, edge=1540, cap=3083),
-    page=600,
-    audio=0,
-    video=0,
-)
-_QWEN: Final = MediaRule(
-    image=ImageRule(kind="area", unit=28 * 28, base=2, edge=3584, cap=16_384),
-    page=600,
-    audio=25,
-    video=300,
-)
 _OTHER: Final = MediaRule(
     image=ImageRule(kind="patches", side=28, base=5, limit=1600, cap=1605),
     page=600,
@@ -239,51 +141,23 @@ _OTHER: Final = MediaRule(
 """For models without measurements: what most vision encoders do."""
 
 
-class _MediaRow(NamedTuple):
-    rule: MediaRule
+class MediaRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule and the calls that it holds for. ``model`` is a regular expression, searched in lower case."""
+
     model: str
+    rule: MediaRule
     wire: str = ""
     provider: str = ""
+    note: str = ""
 
 
-def _read(rule: MediaRule) -> MediaRule:
-    return MediaRule(
-        image=rule.image, page=_RESPONSES_PAGE, audio=rule.audio, video=rule.video
-    )
+_rows: Final = msgspec.json.Decoder(list[MediaRow])
 
 
-_OPENAI: Final = (
-    _MediaRow(_GPT_4O_MINI, r"gpt-4o-mini"),
-    _MediaRow(_openai(_patches(1.62)), r"gpt-4\.1-mini"),  # n=2
-    _MediaRow(_openai(_patches(2.46)), r"gpt-4\.1-nano"),  # n=1
-    _MediaRow(_openai(_patches(1.72)), r"o4-mini"),  # n=11
-    _MediaRow(_openai(_patches(1.2)), r"gpt-5(\.\d)?-mini"),  # n=7
-    _MediaRow(_openai(_patches(1.5)), r"gpt-5(\.\d)?-nano"),  # n=2
-    _MediaRow(_GPT_54, r"gpt-5\.[4-9]|gpt-[6-9]"),
-    _MediaRow(_GPT_5, r"gpt-5"),
-    _MediaRow(_openai(_tiles(75, 150)), r"(^|/)o[13]"),
-    _MediaRow(_openai(_tiles(65, 129)), r"computer-use"),
-    _MediaRow(_GPT_4O, r"gpt-|chatgpt"),
-)
-_ROWS: Final = (
-    _MediaRow(
-        _CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"
-    ),
-    _MediaRow(_CLAUDE, r"claude"),
-    _MediaRow(_GEMINI_2, r"gemini-(1|2\.0)"),
-    _MediaRow(_GEMINI_25, r"gemini-2|gemma"),
-    _MediaRow(_GEMINI_3, r"gemini"),
-    *(_MediaRow(_read(row.rule), row.model, "responses") for row in _OPENAI),
-    *_OPENAI,
-    _MediaRow(_GROK_43, r"grok", "responses"),
-    _MediaRow(_GROK, r"grok"),
-    _MediaRow(_NOVA, r"nova-"),
-    _MediaRow(_LLAMA_4, r"llama-?4"),
-    _MediaRow(_MISTRAL, r"mistral|pixtral|magistral"),
-    _MediaRow(_QWEN, r"qwen"),
-    _MediaRow(_GPT_4O, r"", provider="openai"),
-    _MediaRow(_GPT_4O, r"", provider="azure"),
-)
+@lru_cache(maxsize=1)
+def media_rows() -> list[MediaRow]:
+    """The rows of ``models/media.json``."""
+    return facts("media", _rows)
 
 
 @lru_cache(maxsize=512)
@@ -291,7 +165,7 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
     """How a model behind a wire charges media."""
     lowered = model.lower()
     served_by = canonical(provider)
-    for row in _ROWS:
+    for row in media_rows():
         if (
             row.wire in {"", wire}
             and row.provider in {"", served_by}

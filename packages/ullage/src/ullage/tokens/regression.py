@@ -68,9 +68,6 @@ FREEDOM: Final = 4.0
 LEAST_LIKELY: Final = -600.0
 """Logarithms of odds below this are the same as never, and above it ``exp`` gives a number."""
 
-UNTOLD: Final = 10.0
-"""Half-width that is assumed for a residual that does not say what was expected."""
-
 
 def terms(
     content: float,
@@ -140,8 +137,8 @@ class KeptObservation(msgspec.Struct, frozen=True, array_like=True):
     kind: str = ""
     results: int = 1
     calls: int = 0
-    below: float = UNTOLD
-    above: float = UNTOLD
+    below: float = 10.0
+    above: float = 10.0
     text: float = 0.0
     otherwise: float = 0.0
     rule: str = ""
@@ -156,23 +153,6 @@ class KeptObservation(msgspec.Struct, frozen=True, array_like=True):
             is_user=self.is_user,
             calls=self.calls,
             text_kinds=self.text_kinds,
-        )
-
-
-class Older(msgspec.Struct, frozen=True, array_like=True):
-    """What a store written by an earlier version kept of an observation."""
-
-    content: float
-    residual: float
-    is_user: bool
-    relative: float = 0.0
-    kind: str = ""
-
-    @property
-    def seen(self) -> KeptObservation:
-        """The same as it is kept now."""
-        return KeptObservation(
-            self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1
         )
 
 

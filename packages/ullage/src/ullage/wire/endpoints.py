@@ -15,11 +15,11 @@ from ullage.errors import BadKey, SettingError
 from ullage.models.providers import (
     NO_ENDPOINTS,
     OWN_AUTH,
-    TABLE,
     UNNAMED,
     Auth,
     Provider,
     check_wire,
+    known_providers,
     provider_named,
     read_name,
     vendors_of,
@@ -238,7 +238,7 @@ def _examples(endpoints: Mapping[str, Provider]) -> str:
         f"{name}:…"
         for name in [
             *endpoints,
-            *(row.name for row in TABLE if row.base_url or row.url_env),
+            *(row.name for row in known_providers() if row.base_url or row.url_env),
         ]
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ullage.cli.installing.files import CannotEdit, owner_of, parsed
 from ullage.cli.installing.opencode import INSTALLED, config_directory
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
-from ullage.models.providers import TABLE, Provider, provider_named
+from ullage.models.providers import Provider, known_providers, provider_named
 
 CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 """Settings that come before those of every file of the user's."""
@@ -52,7 +52,7 @@ def used_addresses(start: Start) -> dict[str, UsedAddress]:
     """The address of each provider with a key, and of each that has one in the settings."""
     found = {}
     signed_in = _signed_in(start)
-    for row in TABLE:
+    for row in known_providers():
         if row.base_url and (row.name in signed_in or _has_key(start, row)):
             found[row.name] = UsedAddress(row.base_url, row.name, row.name)
     for path, place in _files(start):
