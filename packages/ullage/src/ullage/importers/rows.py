@@ -91,7 +91,6 @@ class EventWriter:
         self._steps_left = LOG_STEPS
         self._seq = 0
         self._started = False
-        self._taken = False
         self._asked: tuple[str, tuple[str, ...]] = ("", ())
         """The last answer that calls tools, and the ids of its calls."""
         self.missing_results = 0
@@ -103,24 +102,7 @@ class EventWriter:
         if not (self.model or final):
             return []
         out, self._out = self._out, []
-        self._taken = self._taken or bool(out)
         return out
-
-    def start_over(self) -> bool:
-        """Forget what was written, where no event of it was taken and no model was called; whether that was so.
-
-        The messages are still known by their ids, so that a request can send them.
-        """
-        if self._taken or self._calls:
-            return False
-        self._out.clear()
-        self.view.clear()
-        self.tool_names.clear()
-        self._results.clear()
-        self._epochs.clear()
-        self._system, self._tools = (), ()
-        self._seq, self._started = 0, False
-        return True
 
     @property
     def tip(self) -> str:
