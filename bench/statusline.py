@@ -26,7 +26,7 @@ import ullage_programs
 from bench.results import Table
 from ullage_programs.claude_code.size import SessionSize, reported_input
 
-PROGRAM = Path(ullage_programs.__file__).parent / "claude_code" / "statusline.py"
+PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 SIZES_MB = (0.1, 1, 10, 100)
 LOOKS = 40
 RESULT_BYTES = 6_000
@@ -81,7 +81,7 @@ def cpu_of_look(status: dict[str, object], home: Path) -> float:
     """CPU of one look, in milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(PROGRAM)],
+        [sys.executable, "-I", "-S", str(PROGRAM), "claude_code.status"],
         input=json.dumps(status).encode(),
         capture_output=True,
         check=True,

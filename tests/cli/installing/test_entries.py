@@ -18,8 +18,8 @@ from ullage.cli.installing.files import CannotEdit, ClientFiles
 
 PATH = Path("/nowhere/settings.json")
 LINE = Path("/nowhere/line.json")
-OURS = command("claude_code/statusline.py")
-OLDER = '"/old/python" -I -S "/old/ullage_programs/claude_code/statusline.py"'
+OURS = command("claude_code.status")
+OLDER = '"/old/python" -I -S "/old/ullage_programs/start.py" claude_code.status'
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "https://llm.example/v1"}
 KEYS = ["env", "ADDRESS"]
 

@@ -21,7 +21,6 @@ CLIENT: Final = "claude-code"
 EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "PostToolUse": {"matcher": "*"},
     "Stop": {},
-    "PreCompact": {},
 }
 """The events of the hooks, and what stands beside each."""
 
@@ -46,13 +45,13 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     line = StatusLineEntry(
         path,
         ["statusLine"],
-        command("claude_code/statusline.py"),
+        command("claude_code.status"),
         composed=None if project else Path(settings_file()),
         usual={"padding": 0},
     )
     handler = {
         "type": "command",
-        "command": command("claude_code/hooks.py"),
+        "command": command("claude_code.hook_events"),
         "timeout": 5,
     }
     hooks = [

@@ -18,4 +18,4 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     own = os.environ.get("COPILOT_HOME", "")
     directory = Path(own) if own else Path.home() / ".copilot"
     path = directory / "settings.json"
-    return [StatusLineEntry(path, ["statusLine"], command("copilot_cli/statusline.py"))]
+    return [StatusLineEntry(path, ["statusLine"], command("copilot_cli.status"))]

@@ -17,7 +17,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     handler = {
         "type": "command",
         "name": "ullage",
-        "command": command("gemini_cli/hook.py"),
+        "command": command("gemini_cli.turn"),
         "timeout": 5_000,
     }
     return [HookEntry(path, ["hooks", "AfterAgent"], handler)]

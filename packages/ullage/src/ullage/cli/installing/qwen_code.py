@@ -29,5 +29,5 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     address = AddressEntry(path, keys, proxy, ["openai"], above="modelProviders")
     if project:
         return [address]
-    line = StatusLineEntry(path, ["ui", "statusLine"], command("qwen_code/statusline.py"))
+    line = StatusLineEntry(path, ["ui", "statusLine"], command("qwen_code.status"))
     return [line, address]
