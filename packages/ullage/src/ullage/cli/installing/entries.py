@@ -180,7 +180,7 @@ class PluginEntry:
 
     kind: str
     path: Path
-    source: str
+    source: Path
 
     def put(self, files: ClientFiles) -> None:
         file, text = files[self.path], self._text()
@@ -194,7 +194,7 @@ class PluginEntry:
             file.content = ""
 
     def _text(self) -> str:
-        return (Path(__file__).parent / "plugins" / self.source).read_text("utf-8")
+        return self.source.read_text("utf-8")
 
     def _is_own(self, text: str) -> bool:
         return text.startswith(self._text().partition(";")[0])
