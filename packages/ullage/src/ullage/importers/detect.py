@@ -15,18 +15,17 @@ from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.database import DatabaseFormat
 from ullage.importers.fields import Unusable, decode_line, read_document
-from ullage.importers.plain import PlainReader
-from ullage.importers.plain import recognise as recognise_plain
+from ullage.importers.plain import PlainReader, is_plain
 from ullage.importers.reader import ImportedSession, LogFormat, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
 from ullage.importers.ullage import (
     UllageReader,
+    is_header,
     is_own_database,
     own_files,
     own_sessions,
     read_own_database,
 )
-from ullage.importers.ullage import recognise as recognise_ullage
 from ullage_programs.programs import FOLDERS
 
 SAMPLE_LINES = 60
@@ -41,8 +40,15 @@ _COMPRESSED = {
 }
 
 
-FIRST = LogFormat("ullage", recognise_ullage, UllageReader)
-LAST = LogFormat("plain", recognise_plain, PlainReader)
+FIRST = LogFormat(
+    "ullage", is_header, 'no line with "format": "ullage-session"', UllageReader
+)
+LAST = LogFormat(
+    "plain",
+    is_plain,
+    "no object with messages, input or contents, and no message with a role and content",
+    PlainReader,
+)
 
 
 @cache
@@ -219,9 +225,10 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
 def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss, ...]]:
     """The first format that fits, and what the sample lacked for the formats before it."""
     missed: list[FormatMiss] = []
+    objects = [entry for entry in sample if isinstance(entry, dict)]
     for format_ in formats():
-        lacks = format_.recognise(sample)
-        if not lacks:
+        entries = sample if format_ is LAST else objects
+        if any(format_.fits(entry) for entry in entries):
             return format_, tuple(missed)
-        missed.append(FormatMiss(format_.name, lacks))
+        missed.append(FormatMiss(format_.name, format_.lacks))
     return None, tuple(missed)

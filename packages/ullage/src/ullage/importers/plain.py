@@ -296,24 +296,15 @@ def _stop(response: JsonObject) -> str:
     return next(filter(None, reasons), "")
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines, or the whole, of a file lack to be plain JSON of a known format; empty when they fit."""
-    for entry in sample:
-        if isinstance(entry, list) and any(
-            isinstance(each, dict) and is_message(each) for each in entry
-        ):
-            return ""
-        if not isinstance(entry, dict):
-            continue
-        body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
-        if isinstance(body.get("messages"), list) or isinstance(
-            body.get("contents"), list
-        ):
-            return ""
-        if isinstance(body.get("input"), list | str) and (
-            "model" in body or "instructions" in body
-        ):
-            return ""
-        if is_message(entry):
-            return ""
-    return "no object with messages, input or contents, and no message with a role and content"
+def is_plain(entry: object) -> bool:
+    """Whether a value is plain JSON of a known form: a request, a message, or a list of messages."""
+    if isinstance(entry, list):
+        return any(isinstance(each, dict) and is_message(each) for each in entry)
+    if not isinstance(entry, dict):
+        return False
+    body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
+    if any(isinstance(body.get(key), list) for key in ("messages", "contents")):
+        return True
+    if isinstance(body.get("input"), list | str):
+        return "model" in body or "instructions" in body or is_message(entry)
+    return is_message(entry)

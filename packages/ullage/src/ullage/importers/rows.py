@@ -39,6 +39,7 @@ from ullage.events import (
 from ullage.importers.regular import NEWEST_LINES
 from ullage.messages import (
     Message,
+    Origin,
     Part,
     ProviderItem,
     Role,
@@ -199,6 +200,12 @@ class EventWriter:
         if message.id not in self.view:
             self._show(message.id)
         self._put(MessageAdded, message=message)
+
+    def say(
+        self, name: str, role: Role, parts: Iterable[Part], origin: Origin = "said"
+    ) -> None:
+        """Add a message of these parts."""
+        self.add(Message(id=name, role=role, parts=tuple(parts), origin=origin))
 
     def replace(self, message: Message) -> None:
         """New content for a message of the session, with a higher revision."""

@@ -289,13 +289,9 @@ class UllageReader(Reader):
         self._parts.update(part.id for part in message.parts)
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a file lack to be a session of our own; empty when they fit."""
-    if any(
-        isinstance(entry, dict) and entry.get("format") == FORMAT for entry in sample[:1]
-    ):
-        return ""
-    return f'no first line with "format": "{FORMAT}"'
+def is_header(entry: JsonObject) -> bool:
+    """Whether a line is the header of an exported session."""
+    return entry.get("format") == FORMAT
 
 
 # -- the database --

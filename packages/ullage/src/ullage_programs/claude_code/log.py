@@ -27,7 +27,6 @@ from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.applied_edits import read_applied_edits
-from ullage.codec.dialects import normalise
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
@@ -63,7 +62,6 @@ from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import ClaudeTotals
 
 WIRE = "messages"
-_DIALECT = wire_named(WIRE).dialects[0].name
 
 CLEARED = "<command-name>/clear</command-name>"
 """How the log of a conversation begins that followed another one in the same process."""
@@ -116,10 +114,13 @@ class ClaudeCodeReader(Reader):
     """Reads one session of Claude Code."""
 
     format: ClassVar[str] = "claude-code"
+    wire: ClassVar[str] = WIRE
+    dialect: ClassVar[str] = wire_named(WIRE).dialects[0].name
     names_calls: ClassVar[bool] = True
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
+        self.provider = wire_named(WIRE).maker
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
         self.totals = ClaudeTotals()
@@ -205,7 +206,7 @@ class ClaudeCodeReader(Reader):
             self.rows.call(
                 f"{UNLOGGED}{unlogged.purpose}",
                 None,
-                normalise(_DIALECT, unlogged.usage),
+                self.usage(unlogged.usage),
                 purpose=unlogged.purpose,
                 model=unlogged.model,
             )
@@ -287,7 +288,7 @@ class ClaudeCodeReader(Reader):
         rows = self.rows
         now = rows.at
         for name, (model, usage, at) in self._children.items():
-            counted = normalise(_DIALECT, usage) if usage else None
+            counted = self.usage(usage)
             self.totals.read_child(model, usage)
             rows.at = at
             rows.call(f"child-{name}", None, counted, purpose="child", model=model)
@@ -307,7 +308,7 @@ class ClaudeCodeReader(Reader):
             if self._open is None
             else self._names_with_open(self._open)
         )
-        parts = self._parts(name).read(content, names)
+        parts = self.parts(name).read(content, names)
         if not parts:
             self._pass(entry)
             raise Unusable("user line without content")
@@ -342,14 +343,6 @@ class ClaudeCodeReader(Reader):
             )
             self._notice(beside, injected or bool(results))
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
-
-    def _parts(self, name: str) -> LogParts:
-        return LogParts(
-            name,
-            WIRE,
-            provider=self.rows.provider or wire_named(WIRE).maker,
-            model=self.rows.model,
-        )
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
         own = {
@@ -446,7 +439,7 @@ class ClaudeCodeReader(Reader):
         rows.call(
             call.id,
             answer,
-            _usage(call),
+            self._used(call),
             stop=call.stop,
             model=call.model,
             started=call.started,
@@ -455,11 +448,26 @@ class ClaudeCodeReader(Reader):
             rows.add(result)
         rows.at = now
 
+    def _used(self, call: _OpenCall) -> Usage | None:
+        """The usage of the last line; its output is a placeholder when the stream's final count never came."""
+        if not call.usages:
+            return None
+        outputs = [f.number(each, "output_tokens") for each in call.usages]
+        placeholder = outputs[-1] is not None and is_placeholder(
+            int(outputs[-1]),
+            sum(map(_characters, call.parts)),
+            lines=len(outputs),
+            is_unchanged=len(set(outputs)) == 1,
+            has_stopped=bool(call.stop),
+        )
+        usage = self.usage(call.usages[-1], placeholder=placeholder)
+        return None if usage is None else replace(usage, cleared=call.cleared)
+
     def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
         self._flush_call()
         name = self.rows.unique(uuid)
-        parts = self._parts(name).read(content)
+        parts = self.parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
         if is_api_error(entry):
             self.rows.call(
@@ -551,25 +559,6 @@ class ClaudeCodeReader(Reader):
         )
 
 
-def _usage(call: _OpenCall) -> Usage | None:
-    """The usage of the last line of a call; its output is a placeholder when the stream's final count never came."""
-    if not call.usages:
-        return None
-    last = call.usages[-1]
-    output = f.number(last, "output_tokens")
-    placeholder = output is not None and is_placeholder(
-        int(output),
-        sum(_characters(part) for part in call.parts),
-        lines=len(call.usages),
-        is_unchanged=all(
-            f.number(each, "output_tokens") == output for each in call.usages
-        ),
-        has_stopped=bool(call.stop),
-    )
-    usage = normalise(_DIALECT, last, placeholder=placeholder)
-    return replace(usage, cleared=call.cleared)
-
-
 def _characters(part: Part) -> int:
     match part:
         case TextPart() | ReasoningPart():
@@ -632,31 +621,26 @@ def _session_of(path: Path) -> str:
     return f.text(first, "sessionId") if isinstance(first, dict) else ""
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be Claude Code's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict):
-            continue
-        kind = entry.get("type")
-        if kind in ("user", "assistant", "attachment") and (
-            "parentUuid" in entry or "parent_tool_use_id" in entry
-        ):
-            return ""
-        if kind == "system" and (
-            "parentUuid" in entry
-            or (entry.get("subtype") == "init" and "session_id" in entry)
-        ):
-            return ""
-        if kind in ("summary", "file-history-snapshot") and (
-            "leafUuid" in entry or "messageId" in entry
-        ):
-            return ""
-        if (
-            kind in ("ai-title", "permission-mode", "last-prompt", "queue-operation")
-            and "sessionId" in entry
-        ):
-            return ""
-    return "no line of type user, assistant or system with a parentUuid"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of Claude Code's."""
+    match entry.get("type"):
+        case "user" | "assistant" | "attachment":
+            return "parentUuid" in entry or "parent_tool_use_id" in entry
+        case "system":
+            is_init = entry.get("subtype") == "init" and "session_id" in entry
+            return "parentUuid" in entry or is_init
+        case "summary" | "file-history-snapshot":
+            return "leafUuid" in entry or "messageId" in entry
+        case "ai-title" | "permission-mode" | "last-prompt" | "queue-operation":
+            return "sessionId" in entry
+        case _:
+            return False
 
 
-FORMAT = LogFormat("claude-code", recognise, ClaudeCodeReader, nested_logs)
+FORMAT = LogFormat(
+    "claude-code",
+    fits,
+    "no line of type user, assistant or system with a parentUuid",
+    ClaudeCodeReader,
+    nested_logs,
+)

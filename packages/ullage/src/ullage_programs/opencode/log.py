@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import ullage.importers.fields as f
 from ullage.bounds import TOO_MANY, json_values
-from ullage.codec.dialects import normalise
 from ullage.envelope import (
     DATABASE_CELL_BYTES,
     JSON_VALUES,
@@ -234,7 +233,7 @@ def _spend(database: Database, session: OpenCodeReader, child: str) -> None:
         rows.call(
             f"child-{child}-{number}",
             None,
-            normalise("opencode-v1", f.mapping(step, "tokens")),
+            session.usage(f.mapping(step, "tokens")),
             purpose="child",
             model=f.text(message, "modelID"),
         )

@@ -14,12 +14,11 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.codec.parts import PartMaker, data_url
 from ullage.codec.wires import WIRES
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.parts import CLEARED, LogNamer
+from ullage.importers.parts import CLEARED
 from ullage.importers.reader import Reader
 from ullage.messages import (
     Message,
@@ -53,6 +52,7 @@ class OpenCodeReader(Reader):
     """Reads one session: its own object, then message after message."""
 
     format: ClassVar[str] = "opencode"
+    dialect: ClassVar[str] = "opencode-v1"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -103,7 +103,7 @@ class OpenCodeReader(Reader):
             system.append(SystemBlock(text=text, name="user"))
             rows.use_system(system)
         name = rows.unique(f.text(info, "id"))
-        content = sent_parts(self._maker(name), parts, user_part)
+        content = sent_parts(self.parts(name).make, parts, user_part)
         if not content:
             return
         said = typed_text(parts)
@@ -174,7 +174,7 @@ class OpenCodeReader(Reader):
         self._results(info, step.parts, name)
 
     def _answer(self, name: str, parts: Sequence[JsonObject]) -> Message | None:
-        content = sent_parts(self._maker(name), parts, answer_part)
+        content = sent_parts(self.parts(name).make, parts, answer_part)
         if not content:
             return None
         return Message(id=name, role="assistant", parts=content)
@@ -186,7 +186,7 @@ class OpenCodeReader(Reader):
         results: list[Part] = []
         for part in parts:
             if f.text(part, "type") == "tool":
-                made = tool_result(self._maker(f"{label}/{len(results)}"), part)
+                made = tool_result(self.parts(f"{label}/{len(results)}").make, part)
                 time = f.mapping(f.mapping(part, "state"), "time")
                 if time.get("compacted") is not None:
                     self._prunings.append((f.seconds(time["compacted"]), made.call_id))
@@ -249,15 +249,8 @@ class OpenCodeReader(Reader):
         self.rows.add(message)
         self._ids.setdefault(f.text(info, "id"), []).append(message.id)
 
-    def _maker(self, name: str) -> PartMaker:
-        rows = self.rows
-        return PartMaker(
-            namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model
-        )
-
     def _tokens(self, holder: JsonObject) -> Usage | None:
-        tokens = f.mapping(holder, "tokens")
-        return normalise("opencode-v1", tokens) if tokens else None
+        return self.usage(f.mapping(holder, "tokens"))
 
     def _prune_until(self, moment: float) -> None:
         due = [call for at, call in self._prunings if at <= moment]
