@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ullage.envelope import DOCUMENT_BYTES
+from ullage.envelope import DOCUMENT_BYTES, JSON_VALUES, VALUE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.database import DatabaseFormat
-from ullage.importers.fields import Unusable, decode_line, read_document
+from ullage.importers.fields import Unusable, decode_line
 from ullage.importers.plain import PlainReader, is_plain
 from ullage.importers.reader import ImportedSession, LogFormat, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
@@ -172,25 +172,24 @@ def lines_beside(where: Path) -> Iterator[bytes]:
 def _read_document(
     where: Path, head: bytes, tried: tuple[FormatMiss, ...]
 ) -> ImportedSession:
-    """A file that is one JSON value, written over several lines or cut short."""
+    """A file that is one JSON value, written over several lines."""
     if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
         raise NotASession(f"{where} ({what})", tried)
+    data = read_regular(where, most=DOCUMENT_BYTES)
     try:
-        document = read_document(read_regular(where, most=DOCUMENT_BYTES))
+        document = decode_line(data, values=JSON_VALUES + len(data) // VALUE_BYTES)
     except Unusable as why:
         raise NotASession(
             f"{where} (it holds no JSON that can be read: {why})", tried
         ) from None
-    chosen, tried = _recognise([document.value])
+    chosen, tried = _recognise([document])
     if chosen is None:
         raise NotASession(str(where), tried)
     reader = chosen.reader(where.stem)
     reader.lines = 1
-    if document.torn:
-        reader.skip("torn: the end of the file is missing")
     try:
-        reader.accept(document.value)
+        reader.accept(document)
     except Unusable as why:
         reader.skip(str(why))
     return _read_to_end(reader, where, [])
