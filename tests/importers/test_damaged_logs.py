@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.importers.folding import FIXTURES, Folded
+from tests.importers.folding import FIXTURES, fold
 from ullage.errors import InputError
 from ullage.events import Event
 from ullage.importers import ImportedSession, read
 from ullage.importers.detect import formats
 from ullage.importers.reader import Reader
-from ullage.meter.meter import Meter
 
 READERS: dict[str, type[Reader]] = {
     each.name.replace("-", "_"): each.reader
@@ -30,17 +28,6 @@ WHOLE = sorted(path for path in FIXTURES.glob("*/*.json"))
 
 def name(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
-
-
-def fold(events: Sequence[Event], program: str) -> None:
-    """Shows that the events are consistent. Our own are taken as they are: a meter folds any."""
-    if program != "ullage":
-        Folded(events)
-        return
-    meter = Meter()
-    for event in events:
-        meter.apply(event)
-    meter.reading()
 
 
 def fed(path: Path, data: bytes) -> list[Event]:

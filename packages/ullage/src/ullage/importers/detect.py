@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -17,7 +18,7 @@ from ullage.importers.database import DatabaseFormat
 from ullage.importers.fields import Unusable, decode_line
 from ullage.importers.plain import PlainReader, is_plain
 from ullage.importers.reader import ImportedSession, LogFormat, Reader
-from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
+from ullage.importers.regular import lines_of, open_regular, read_regular, reading
 from ullage.importers.ullage import (
     UllageReader,
     is_header,
@@ -125,13 +126,8 @@ def _read_directory(where: Path, session: str) -> ImportedSession:
 
 
 def _head(where: Path) -> bytes:
-    with open_regular(where) as file:
-        try:
-            return file.read(65_536)
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
+    with open_regular(where) as file, reading(where):
+        return file.read(65_536)
 
 
 def _read_text(where: Path, head: bytes) -> ImportedSession:
@@ -139,7 +135,9 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
     if chosen is None:
         return _read_document(where, head, tried)
     reader = chosen.reader(where.stem)
-    return _read_to_end(reader, where, _feed(reader, where))
+    with open_regular(where) as file, reading(where):
+        events = reader.feed(lines_of(file))
+    return _read_to_end(reader, where, events)
 
 
 def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
@@ -148,16 +146,6 @@ def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSe
         reader.subagents.add(child.name)
         reader.feed_subagent(lines_beside(child))
     return reader.imported([*events, *reader.settle()], str(where))
-
-
-def _feed(reader: Reader, where: Path) -> list[Event]:
-    with open_log(where) as file:
-        try:
-            return reader.feed(lines_of(file))
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
 
 
 def lines_beside(where: Path) -> Iterator[bytes]:
@@ -199,26 +187,14 @@ def _sample(where: Path) -> list[object]:
     """The JSON values among the first lines of a file."""
     found: list[object] = []
     size = 0
-    with open_regular(where) as file:
-        try:
-            for line in islice(lines_of(file), SAMPLE_LINES):
-                size += len(line)
-                found += _decoded([line])
-                if size > SAMPLE_BYTES:
-                    break
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
+    with open_regular(where) as file, reading(where):
+        for line in islice(lines_of(file), SAMPLE_LINES):
+            size += len(line)
+            with suppress(Unusable):
+                found.append(decode_line(line))
+            if size > SAMPLE_BYTES:
+                break
     return found
-
-
-def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
-    for line in lines:
-        try:
-            yield decode_line(line)
-        except Unusable:
-            continue
 
 
 def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss, ...]]:

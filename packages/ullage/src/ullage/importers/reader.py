@@ -11,10 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 
 from ullage.codec.dialects import normalise
 from ullage.codec.reminders import words_of_person
-from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES
+from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
+from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
+from ullage.importers.regular import NEWEST_LINES
 from ullage.importers.rows import EventWriter
 from ullage.usage import Usage
 
@@ -129,6 +131,7 @@ class Reader(ABC):
         for line in lines:
             self.lines += 1
             self.size_bytes += len(line)
+            self._check_length()
             if line.isspace() or not line:
                 continue
             try:
@@ -139,8 +142,16 @@ class Reader(ABC):
                 self.accept(value)
             except Unusable as why:
                 self.skip(str(why))
-            self.rows.check_number(LOG_LINES + self.size_bytes // LINE_BYTES)
         return self.rows.take()
+
+    def _check_length(self) -> None:
+        """Raise ``UnreadableInput`` where a log has more lines, or gives more events, than one of its size may."""
+        most = LOG_LINES + self.size_bytes // LINE_BYTES
+        if self.lines > min(most, MOST_LOG_LINES) or self.rows.written > most:
+            raise UnreadableInput(
+                f"This log of session {self.rows.session} has more than {most:,} lines or events, the most that are "
+                f"read of a log of its size. {NEWEST_LINES}"
+            )
 
     def accept(self, entry: object) -> None:
         """Read one decoded line. Raises ``Unusable``."""

@@ -90,7 +90,8 @@ class EventWriter:
         self._calls: set[str] = set()
         self._copies: Counter[str] = Counter()
         self._steps_left = LOG_STEPS
-        self._seq = 0
+        self.written = 0
+        """How many events."""
         self._started = False
         self._asked: tuple[str, tuple[str, ...]] = ("", ())
         """The last answer that calls tools, and the ids of its calls."""
@@ -138,14 +139,6 @@ class EventWriter:
             raise UnreadableInput(
                 "This log compacts, rewinds or changes a long conversation too often to be followed: "
                 f"more than {LOG_STEPS:,} messages would be gone through. {NEWEST_LINES}"
-            )
-
-    def check_number(self, most: int) -> None:
-        """Raise ``UnreadableInput`` where more than so many events were written."""
-        if self._seq > most:
-            raise UnreadableInput(
-                f"This log of session {self.session} has more than {most:,} events, the most that are read of a log of "
-                f"its size. {NEWEST_LINES}"
             )
 
     # -- what requests are made of --
@@ -273,7 +266,7 @@ class EventWriter:
         ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
         """
         self.spend(len(self.view))
-        name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
+        name = f"c{len(self._epochs) + 1}-{self.written + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
         self._epochs.append(
@@ -397,8 +390,12 @@ class EventWriter:
         self._write(kind, **fields)
 
     def _write(self, kind: type[Envelope], **fields: Any) -> None:
-        self._seq += 1
+        self.written += 1
         event: Any = kind(
-            session=self.session, seq=self._seq, id=f"e{self._seq}", at=self.at, **fields
+            session=self.session,
+            seq=self.written,
+            id=f"e{self.written}",
+            at=self.at,
+            **fields,
         )
         self._out.append(event)

@@ -72,6 +72,8 @@ class UllageReader(Reader):
     def feed(self, lines: Iterable[bytes]) -> list[Event]:
         for line in lines:
             self.lines += 1
+            self.size_bytes += len(line)
+            self._check_length()
             text = line
             if not (line.startswith(b"{") and line.endswith(b"}\n")):
                 text = line.strip(b"\0 \t\r\n")  # a copy, which a long line is spared

@@ -127,7 +127,6 @@ class ClaudeCodeReader(Reader):
         self._is_first = True
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
-        self._roots = 0
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
