@@ -3,9 +3,9 @@
     uv run python -m bench.statusline                  # CPU, on invented logs of 0.1, 1, 10 and 100 MB
     uv run python -m bench.statusline LOG...           # and the error on session logs of Claude Code
 
-*First look* is a log never seen before, *catching up* the looks after it that still read what came before, *warm*
-the looks after one more call. Each look is a process of its own, started as Claude Code starts it. *Last input* is
-the number that the client shows itself: the input of the last call as if it were the next one's.
+*First look* is a log never seen before, *warm* the looks after one more call. Each look is a process of its own,
+started as Claude Code starts it. *Last input* is the number that the client shows itself: the input of the last call as
+if it were the next one's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import ullage_programs
 from bench.results import Table
 from ullage_programs.claude_code.size import SessionSize, reported_input
 
-PROGRAM = Path(ullage_programs.__file__).parent / "claude_code" / "statusline.py"
+PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 SIZES_MB = (0.1, 1, 10, 100)
 LOOKS = 40
 RESULT_BYTES = 6_000
@@ -81,7 +81,7 @@ def cpu_of_look(status: dict[str, object], home: Path) -> float:
     """CPU of one look, in milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(PROGRAM)],
+        [sys.executable, "-I", "-S", str(PROGRAM), "claude_code.status"],
         input=json.dumps(status).encode(),
         capture_output=True,
         check=True,
@@ -95,7 +95,7 @@ def cpu_of_look(status: dict[str, object], home: Path) -> float:
 
 
 def measure_cpu(size_mb: float) -> tuple[str, ...]:
-    """A row of the table: first look, catching up, and warm."""
+    """A row of the table: first look, and warm."""
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "session.jsonl"
         calls = write_log(log, size_mb)
@@ -104,21 +104,12 @@ def measure_cpu(size_mb: float) -> tuple[str, ...]:
             "context_window": {"context_window_size": 200_000},
         }
         first = cpu_of_look(status, Path(place))
-        catching_up = [cpu_of_look(status, Path(place)) for _ in range(LOOKS)]
-        settle(status, Path(place), log)
         warm = []
         for number in range(calls, calls + LOOKS):
             with log.open("ab") as file:
                 file.writelines(lines_of_call(number, 100_000))
             warm.append(cpu_of_look(status, Path(place)))
-    return (f"{size_mb:g} MB", f"{first:.0f} ms", spread(catching_up), spread(warm))
-
-
-def settle(status: dict[str, object], home: Path, log: Path) -> None:
-    """Look until all of the log has been read."""
-    state = home / ".cache" / "ullage" / "line" / f"{log.stem}.json"
-    while json.loads(state.read_bytes())["start"]["at"] < log.stat().st_size:
-        cpu_of_look(status, home)
+    return (f"{size_mb:g} MB", f"{first:.0f} ms", spread(warm))
 
 
 def spread(values: Sequence[float]) -> str:
@@ -187,7 +178,7 @@ def main() -> None:
     for size_mb in SIZES_MB:
         print(f"measuring {size_mb:g} MB …", file=sys.stderr, flush=True)
         rows.append(measure_cpu(size_mb))
-    columns = ("log", "first look", "catching up, p50 / p95", "warm, p50 / p95")
+    columns = ("log", "first look", "warm, p50 / p95")
     print(Table("CPU of one look", columns, tuple(rows)).text())
     found = [row for row in map(error_row, chosen.logs) if row is not None]
     if found:

@@ -34,7 +34,7 @@ OURS: Final = (
     "ullage.cli.foreground",
     "ullage_cluster.cli.local_",
     "ullage_proxy.cli.relaying",
-    "ullage.cli.wrapping.codex",
+    "ullage_programs.codex.client",
     "ullage_proxy.metering.metering_process",
     "ullage_agent.tools.builtin",
     "ullage_agent.tools.files.search",

@@ -46,14 +46,14 @@ QUICK = frozenset(
 MORE = {
     # only where the user has an earlier status line
     "ullage_programs/line/compose.py": {"subprocess"},
-    "ullage_programs/claude_code/hook_events.py": {"time"},
     # only of a program whose settings are TOML
     "ullage_programs/settings.py": {"tomllib"},
 }
 """Files that may import more of it."""
 
-READERS = re.compile(r"ullage_programs/\w+/log\w*\.py")
-"""Files of a program's folder that read its log with the types of ``ullage``; nothing that starts loads them."""
+READERS = re.compile(r"ullage_programs/\w+/(log\w*|client)\.py")
+"""Files of a program's folder that read its log, or change its settings, with what ``ullage`` has; nothing that starts
+quickly loads them."""
 
 READ_WITH = frozenset(
     f"ullage/{name}"
@@ -63,6 +63,9 @@ READ_WITH = frozenset(
     for name in floor
 )
 """The packages of ``ullage`` that they may import: ``importers`` and what is below it."""
+
+CLIENT_WITH = READ_WITH | {"ullage/store", "ullage/cli"}
+"""The same for ``client.py``, which commands load."""
 
 
 def faults_of(folder: str, files: Sequence[Source]) -> Iterator[str]:
@@ -82,9 +85,9 @@ def _may(folder: str, file: str, module: str, *, reads: bool) -> bool:
     if top in sys.stdlib_module_names:
         is_quick = folder != "ullage_programs/" or reads
         return is_quick or top in QUICK | MORE.get(file, set())
-    if reads and (
-        top == "msgspec" or package_of("/".join(module.split(".")[:2])) in READ_WITH
-    ):
+    read_with = CLIENT_WITH if file.endswith("/client.py") else READ_WITH
+    package = package_of("/".join(module.split(".")[:2]))
+    if reads and (top == "msgspec" or package in read_with):
         return True
     return top in OURS[folder] or any(
         f"{module}.".startswith(f"{each}.") for each in OURS[folder]

@@ -15,11 +15,10 @@ TEXT = b'{"type":"text","text":"%b"}'
 
 
 class SizedDatabase(NamedTuple):
-    """``messages``, ``parts`` and ``rows`` of the newer form are what the columns ``data`` hold."""
+    """``messages`` and ``parts`` are what the columns ``data`` hold."""
 
     messages: Sequence[bytes] = ()
     parts: Sequence[bytes] = ()
-    rows: Sequence[bytes] = ()
     sessions: int = 1
     title: str = "t"
 
@@ -40,11 +39,6 @@ class SizedDatabase(NamedTuple):
                 database.execute(
                     "INSERT INTO part VALUES (?, 'm0000000', ?, 1, ?)", values
                 )
-            for at, data in enumerate(self.rows):
-                new = (f"r{at:07}", name, at, data.decode())
-                database.execute(
-                    "INSERT INTO session_message VALUES (?, ?, 'user', ?, 2, 2, ?)", new
-                )
 
 
 def _wide(size: int) -> bytes:
@@ -59,12 +53,14 @@ def _lists(size: int) -> SizedDatabase:
 DATABASES: dict[str, Callable[[int], SizedDatabase]] = {
     "a huge part": lambda size: SizedDatabase([USER], [TEXT % (b"x" * size)]),
     "a huge wide part": lambda size: SizedDatabase([USER], [TEXT % _wide(size)]),
-    "a huge wide row": lambda size: SizedDatabase(rows=[b'{"text":"%b"}' % _wide(size)]),
-    "a huge wide title": lambda size: SizedDatabase([USER], [TEXT % b"hi"], title=_wide(size).decode()),
+    "a huge wide title": lambda size: SizedDatabase(
+        [USER], [TEXT % b"hi"], title=_wide(size).decode()
+    ),
     "many parts": lambda size: SizedDatabase([USER], [TEXT % b"x"] * (size // 80)),
     "parts of many values": _lists,
     "many messages": lambda size: SizedDatabase([USER] * (size // 80), [TEXT % b"hi"]),
-    "many rows": lambda size: SizedDatabase(rows=[b'{"text":"x"}'] * (size // 60)),
-    "many sessions": lambda size: SizedDatabase([USER], [TEXT % b"hi"], sessions=size // 30),
-}  # fmt: skip
+    "many sessions": lambda size: SizedDatabase(
+        [USER], [TEXT % b"hi"], sessions=size // 30
+    ),
+}
 """By what they hold: a session of about so many bytes."""

@@ -87,6 +87,9 @@ class ProgramFacts(Record):
     """As in ``SessionStarted.program``."""
     title: str
     """For people."""
+    command: str
+    package: str
+    """On npm."""
     window: Callable[[Circumstances], ClientLimit | None]
     threshold: Callable[[Circumstances, int], ClientLimit | None]
     """The tokens at which it compacts, given its window."""

@@ -57,15 +57,10 @@ def read_object(path: str) -> dict[str, object]:
 
 
 def write_object(path: str, value: dict[str, object]) -> None:
-    """Replace the file by a JSON object."""
-    write_text(path, dumps(value))
-
-
-def write_text(path: str, content: str) -> None:
-    """Replace the file at once. A directory that can't be written leaves it as it is."""
+    """Replace the file by a JSON object at once. A directory that can't be written leaves it as it is."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with Replacement(path, is_lasting=False) as file:
-            file.write(content.encode())
+            file.write(dumps(value).encode())
     except OSError:
         return

@@ -36,14 +36,14 @@ def test_what_is_installed_is_said_and_taken_out_again(
     before = settings.read_text()
     installed = run(tmp_path, "install", "claude-code")
     assert installed.returncode == 0
-    assert "claude-code gets 1 status line, 3 hooks:" in installed.stdout
+    assert "claude-code gets 1 status line, 2 hooks:" in installed.stdout
     assert "`ullage install claude-code --remove`" in installed.stdout
     copy = settings.with_name("settings.json.bak")
     assert copy.read_text() == before
     line = tmp_path / ".config" / "ullage" / "line.json"
     assert json.loads(line.read_text()) == {"compose": "npx ccstatusline"}
     found = json.loads(settings.read_text())
-    assert list(found["hooks"]) == ["PostToolUse", "Stop", "PreCompact"]
+    assert list(found["hooks"]) == ["PostToolUse", "Stop"]
     assert found["permissions"] == MINE["permissions"]
     once = settings.read_bytes()
     assert "Already installed" in run(tmp_path, "install", "claude").stdout

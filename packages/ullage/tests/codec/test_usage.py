@@ -217,11 +217,6 @@ GOLDEN = [
         input=16_932, output=69, read=16_857, write=75, reasoning=20,
     ),
     Golden(
-        "opencode",
-        {"input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
-        input=4_512, output=120, read=4_000, write=500, reasoning=40,
-    ),
-    Golden(
         "opencode-v1",
         {"total": 4_592, "input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
         input=4_512, output=80, read=4_000, write=500, reasoning=40,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ullage.encoding import decode_event, encode
@@ -18,6 +18,7 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, TextPart, ToolResultPart
+from ullage.meter.meter import Meter
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -109,3 +110,14 @@ def text_of(message: Message) -> str:
             case _:
                 pieces.append(f"<{type(part).__name__}>")
     return " ".join(pieces)
+
+
+def fold(events: Sequence[Event], program: str) -> None:
+    """Shows that the events are consistent. Our own are taken as they are: a meter folds any."""
+    if program != "ullage":
+        Folded(events)
+        return
+    meter = Meter()
+    for event in events:
+        meter.apply(event)
+    meter.reading()

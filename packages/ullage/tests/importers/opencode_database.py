@@ -15,9 +15,6 @@ CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, dire
     revert TEXT, time_created INTEGER, time_updated INTEGER, tokens_input INTEGER);
 CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
 CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
-CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
-    time_updated INTEGER, data TEXT);
-CREATE TABLE session_context_epoch (session_id TEXT PRIMARY KEY, baseline TEXT, snapshot TEXT, baseline_seq INTEGER);
 """
 
 
@@ -68,20 +65,3 @@ def make_database(path: Path, *, revert: str = "", storage: Path = STORAGE) -> P
                 (name, message, sessions[message], json.dumps(data)),
             )
     return path
-
-
-def add_rows(path: Path, session: str, rows: list[dict[str, Any]]) -> None:
-    """Rows of the newer form, newer than anything else."""
-    with closing(sqlite3.connect(path)) as database, database:
-        for seq, row in enumerate(rows, start=1):
-            at = 1_780_000_000_000 + seq
-            data = {"time": {"created": at}, **row}
-            kind = data.pop("type")
-            database.execute(
-                "INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (f"msg_n{seq}", session, kind, seq, at, at, json.dumps(data)),
-            )
-        database.execute(
-            "INSERT INTO session_context_epoch VALUES (?, 'You are an agent.', '{}', 0)",
-            (session,),
-        )

@@ -364,6 +364,25 @@ def test_a_snapshot_of_the_prompt_gives_system_and_tools() -> None:
     ]
 
 
+def test_a_logged_request_gives_the_system_prompt_by_its_headings_and_the_tools() -> None:
+    system = "You look after a cellar.\n# Style\nBe brief.\n# Safety\nBreak nothing."
+    tools = [{"name": "Read"}, {"name": "Monitor", "defer_loading": True}]
+    shape = {"system": [{"type": "text", "text": system}], "tools": tools}
+    reader = ClaudeCodeReader()
+    reader.feed([msgspec.json.encode({"type": "api-request-shape", "shape": shape})])
+    repeated = b'{"type":"api-request-blob","message":{"role":"user","content":"hi"}}'
+    reader.feed([repeated, b'{"type":"api-request","tail":["a"]}'])
+    blocks = reader.rows.system
+    assert "".join(block.text for block in blocks) == system
+    assert [block.name for block in blocks] == ["", "Style", "Safety"]
+    assert [(tool.name, tool.deferred) for tool in reader.rows.tools] == [
+        ("Read", False),
+        ("Monitor", True),
+    ]
+    assert not reader.rows.view
+    assert not reader.skips.reasons
+
+
 @pytest.mark.parametrize(
     ("text", "origin"), [("<system-reminder>be brief", "injected"), ("stop that", "said")]
 )

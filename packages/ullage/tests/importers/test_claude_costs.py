@@ -1,26 +1,56 @@
+import json
+from typing import Any
+
 from tests.importers.folding import Folded
-from tests.importers.request_log import MODEL, RequestLog, opened, text_block
 from ullage.events import CallEnded, Event
 from ullage_programs.claude_code.log import ClaudeCodeReader
 
+MODEL = "claude-opus-4-6"
 OTHER_MODEL = "claude-haiku-5-5"
 
 
-def total(log: RequestLog, tokens: int, output: int, model: str = MODEL) -> None:
+class CostLog:
+    """Writes the lines of a session; ``lines`` is the log."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+
+    def line(self, kind: str, **fields: Any) -> None:
+        """A line of the conversation, behind the one before."""
+        number = len(self.lines)
+        about = {"type": kind, "uuid": f"line-{number}", "sessionId": "s-1"}
+        about["parentUuid"] = f"line-{number - 1}" if number else None
+        self.lines.append({**about, "version": "2.1.330", **fields})
+
+    def user(self, content: object, **more: Any) -> None:
+        self.line("user", message={"role": "user", "content": content}, **more)
+
+    def answer(self, text: str, tokens: int = 500, **more: Any) -> None:
+        usage = {"input_tokens": tokens, "output_tokens": 9}
+        message = {"id": f"msg-{len(self.lines)}", "model": MODEL, "usage": usage}
+        message["content"] = [{"type": "text", "text": text}]
+        self.line("assistant", message=message, **more)
+
+    def bytes(self) -> list[bytes]:
+        return [json.dumps(line).encode() for line in self.lines]
+
+
+def total(log: CostLog, tokens: int, output: int, model: str = MODEL) -> None:
     """The program's total at the end of a turn."""
     used = {"inputTokens": tokens, "outputTokens": output, "cacheReadInputTokens": 0}
     usage = {model: used}
     log.lines.append({"type": "cost-state", "sessionId": "s-1", "modelUsage": usage})
 
 
-def answered() -> RequestLog:
+def answered() -> CostLog:
     """A turn with one call of 500 tokens, which answers with 9."""
-    log = opened()
-    log.answer(text_block("Twelve."))
+    log = CostLog()
+    log.user("Count the bottles.")
+    log.answer("Twelve.")
     return log
 
 
-def compacted() -> RequestLog:
+def compacted() -> CostLog:
     log = answered()
     total(log, 500, 9)
     log.line("system", subtype="compact_boundary", compactMetadata={"trigger": "manual"})
@@ -28,7 +58,7 @@ def compacted() -> RequestLog:
     return log
 
 
-def read_log(log: RequestLog) -> list[Event]:
+def read_log(log: CostLog) -> list[Event]:
     reader = ClaudeCodeReader()
     events = [*reader.feed(log.bytes()), *reader.settle()]
     assert reader.skips.reasons == {}
@@ -70,9 +100,8 @@ def test_calls_of_subagents_in_the_totals_are_counted_once() -> None:
     total(log, 1_300, 49)
     reader = ClaudeCodeReader()
     events = reader.feed(log.bytes())
-    child = RequestLog()
-    child.answer(text_block("Cool."), tokens=300)
-    child.lines[-1] |= {"isSidechain": True, "agentId": "a-1"}
+    child = CostLog()
+    child.answer("Cool.", tokens=300, isSidechain=True, agentId="a-1")
     reader.feed_subagent(child.bytes())
     events += reader.settle()
     assert spent(events) == [
@@ -82,10 +111,10 @@ def test_calls_of_subagents_in_the_totals_are_counted_once() -> None:
 
 
 def test_totals_behind_a_cleared_conversation_may_hold_its_calls() -> None:
-    log = RequestLog()
+    log = CostLog()
     log.user("<command-name>/clear</command-name>")
     log.user("Count the bottles.")
-    log.answer(text_block("Twelve."))
+    log.answer("Twelve.")
     total(log, 90_500, 4_009)
     assert spent(read_log(log)) == []
     total(log, 90_600, 4_010)
@@ -95,7 +124,7 @@ def test_totals_behind_a_cleared_conversation_may_hold_its_calls() -> None:
 def test_totals_that_began_anew_are_compared_with_the_calls_since() -> None:
     log = answered()
     total(log, 500, 9)
-    log.answer(text_block("Thirteen."), tokens=400)
+    log.answer("Thirteen.", tokens=400)
     total(log, 460, 9)
     assert spent(read_log(log)) == [("other", MODEL, 60, 0)]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.importers.folding import FIXTURES, Folded
+from tests.importers.folding import FIXTURES, fold
 from ullage.errors import InputError
 from ullage.events import Event
 from ullage.importers import ImportedSession, read
@@ -31,10 +31,10 @@ def name(path: Path) -> str:
 
 
 def fed(path: Path, data: bytes) -> list[Event]:
-    """The events of damaged data, folded to show that they are consistent."""
+    """The events of damaged data, folded."""
     reader = READERS[path.parent.name]("x")
     events = [*reader.feed(data.splitlines(keepends=True)), *reader.settle()]
-    Folded(events)
+    fold(events, path.parent.name)
     return events
 
 
@@ -43,7 +43,7 @@ def attempt(path: Path) -> ImportedSession | None:
         imported = read(path)
     except InputError:
         return None
-    Folded(imported.events)
+    fold(imported.events, imported.format)
     return imported
 
 

@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.importers.folding import Folded
+from tests.importers.folding import fold
 from tests.importers.test_damaged_logs import LINES, READERS, name
 from ullage.bounds import TOO_DEEP
 from ullage.checkpoint.checkpoint import Checkpoints
@@ -61,7 +59,7 @@ def deep_in_the_stack(frames: int, function: Callable[[], object]) -> object:
     return deep_in_the_stack(frames - 1, function) if frames else function()
 
 
-def metered(path: Path, lines: list[bytes]) -> Folded:
+def metered(path: Path, lines: list[bytes]) -> None:
     reader = READERS[path.parent.name]("x")
     events = [*reader.feed(lines), *reader.settle()]
     meter = Meter()
@@ -69,7 +67,7 @@ def metered(path: Path, lines: list[bytes]) -> Folded:
         meter.apply(event)
     meter.largest(5)
     Checkpoints().save(meter._fold)
-    return Folded(events)
+    fold(events, path.parent.name)
 
 
 @pytest.mark.slow
@@ -106,17 +104,3 @@ def test_a_line_that_is_nested_too_deep_is_skipped_and_counted(
         imported = read(log)
         assert dict(imported.reasons)[TOO_DEEP] == 1
         assert imported.events
-
-
-@given(st.sampled_from(LINES), st.integers(0, 400), st.data())
-@settings(max_examples=40, deadline=None)
-def test_any_depth_at_any_place_is_read_or_skipped(
-    path: Path, levels: int, data: st.DataObject
-) -> None:
-    lines = good_lines(path)
-    at = data.draw(st.integers(0, len(lines) - 1))
-    marked = data.draw(st.sampled_from(list(places(json.loads(lines[at])))))
-    deep = marked.replace(
-        json.dumps(MARK), nested(levels, data.draw(st.sampled_from(["[", '{"content":'])))
-    ).encode()
-    metered(path, [*lines[:at], deep, *lines[at + 1 :]])

@@ -74,16 +74,14 @@ def test_a_compressed_log_says_how_to_unpack_it(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_chat_in_one_object_that_is_cut_short_is_read_up_to_the_cut(
-    tmp_path: Path,
-) -> None:
+def test_a_chat_in_one_object_that_is_cut_short_is_no_session(tmp_path: Path) -> None:
     path = tmp_path / "chat.json"
     whole = (FIXTURES / "gemini_cli/chat.json").read_bytes()
     path.write_bytes(whole[: whole.index(b"and this?")])
-    session = read(path)
-    assert Folded(session.events).said() == ["user: what is this?", "assistant: A shop."]
-    assert session.exit_code == 0
-    assert dict(session.reasons)["torn: the end of the file is missing"] == 1
+    with pytest.raises(NotASession, match="torn"):
+        read(path)
+    path.write_bytes(whole + b"\n\0\0")
+    assert read(path).format == "gemini-cli"
 
 
 def test_a_log_of_which_nothing_can_be_used_has_exit_code_2(tmp_path: Path) -> None:

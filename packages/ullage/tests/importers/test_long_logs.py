@@ -17,11 +17,11 @@ def said(name: str) -> Message:
     return Message(id=name, role="user")
 
 
-def test_a_log_of_too_many_lines_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_log_of_too_many_lines_is_refused(tmp_path: Path) -> None:
     log = lines(tmp_path / "log.jsonl", claude())
     with log.open("ab") as file:
         file.write(b"\n" * (LOG_LINES + LOG_LINES // 500))
-    with pytest.raises(UnreadableInput, match=r"has 24,049 lines.*tail -n 6000"):
+    with pytest.raises(UnreadableInput, match=r"more than 24,\d+ lines.*tail -n 6000"):
         read(log)
 
 

@@ -51,7 +51,9 @@ def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they
 
 def test_more_events_than_a_log_of_its_size_may_give_end_the_reading() -> None:
     reader = EveryLine()
-    with pytest.raises(UnreadableInput, match=r"more than 24,\d+ events.*tail -n 6000"):
+    with pytest.raises(
+        UnreadableInput, match=r"more than 24,\d+ lines or events.*tail -n 6000"
+    ):
         reader.feed(b'{"id":"%d"}' % number for number in range(LOG_LINES + 1_000))
     padding = b" " * LINE_BYTES
     reader = EveryLine()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.importers.folding import FIXTURES, Folded
+from tests.importers.folding import FIXTURES, Folded, fold
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import Event, Renamed
 from ullage.importers import find_sessions, read
@@ -90,7 +90,7 @@ async def test_a_damaged_database_never_raises_anything_untyped(tmp_path: Path) 
         path = tmp_path / "damaged.db"
         path.write_bytes(damaged)
         try:
-            Folded(read(path).events)
+            fold(read(path).events, "ullage")
         except (UnreadableInput, NotASession):
             continue
 

@@ -10,7 +10,7 @@ import ullage_programs
 from ullage_programs.gemini_cli.turn import end_of, last_tokens, message
 from ullage_programs.line.settings import LineSettings
 
-PROGRAM = Path(ullage_programs.__file__).parent / "gemini_cli/hook.py"
+PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 
 
 def answer(tokens: int) -> bytes:
@@ -56,7 +56,7 @@ def test_the_hook_as_the_program_starts_it(
     log = tmp_path / "session.jsonl"
     log.write_bytes(answer(tokens))
     done = subprocess.run(
-        [sys.executable, "-I", "-S", PROGRAM],
+        [sys.executable, "-I", "-S", PROGRAM, "gemini_cli.turn"],
         input=json.dumps({"transcript_path": str(log)}).encode(),
         capture_output=True,
         check=True,

@@ -8,16 +8,11 @@ import pytest
 
 import ullage_programs
 from tests.line.logs import answer, result, use
-from ullage_programs.claude_code.hook_events import (
-    compactions,
-    record_compaction,
-    warning,
-)
+from ullage_programs.claude_code.hook_events import warning
 from ullage_programs.claude_code.look import look
-from ullage_programs.line.places import session_file
 from ullage_programs.line.settings import LineSettings
 
-PROGRAM = Path(ullage_programs.__file__).parent / "claude_code/hooks.py"
+PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 LARGE = "steep the tea a minute longer " * 4_000
 
 
@@ -95,29 +90,6 @@ def test_the_share_can_be_set(log: Path) -> None:
     assert answered(log, share=0.6) == {}
 
 
-def test_one_row_is_kept_of_a_compaction_that_is_announced_several_times(
-    log: Path,
-) -> None:
-    size = look(str(log))
-    assert size is not None
-    event: dict[str, object] = {"transcript_path": str(log), "trigger": "auto"}
-    for now in (1_000.0, 1_003.0, 1_009.0, 5_000.0):
-        record_compaction(event, size, now)
-    rows = compactions(session_file(str(log), ".compactions.jsonl"))
-    assert [row["at"] for row in rows] == [1_000, 5_000]
-    assert rows[0]["next_input"] == size.next_input()
-
-
-def test_the_record_of_compactions_stays_small(log: Path) -> None:
-    size = look(str(log))
-    assert size is not None
-    for number in range(600):
-        event: dict[str, object] = {"transcript_path": str(log), "trigger": f"{number}"}
-        record_compaction(event, size, 0.0)
-    path = Path(session_file(str(log), ".compactions.jsonl"))
-    assert path.stat().st_size < 70_000
-
-
 @pytest.mark.parametrize(
     "given",
     [b"", b"{", b"[]", b"\xff" * 2_000_000, b'{"transcript_path": 7}', b"[" * 300_000],
@@ -127,7 +99,7 @@ def test_whatever_comes_in_the_hook_prints_nothing_and_ends_well(
     given: bytes, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", PROGRAM],
+        [sys.executable, "-I", "-S", PROGRAM, "claude_code.hook_events"],
         input=given,
         capture_output=True,
         check=False,
@@ -140,7 +112,7 @@ def test_the_hook_as_the_program_starts_it(log: Path, tmp_path: Path) -> None:
     add(log, result("t1", LARGE))
     event = {"transcript_path": str(log), "hook_event_name": "PostToolUse"}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", PROGRAM],
+        [sys.executable, "-I", "-S", PROGRAM, "claude_code.hook_events"],
         input=json.dumps(event).encode(),
         capture_output=True,
         check=True,

@@ -10,13 +10,13 @@ import pytest
 
 import ullage_programs
 
-DIRECTORY = Path(ullage_programs.__file__).parent
-PROGRAMS = ("copilot_cli/statusline.py", "qwen_code/statusline.py")
+START = Path(ullage_programs.__file__).parent / "start.py"
+PROGRAMS = ("copilot_cli.status", "qwen_code.status")
 
 
 def started(program: str, given: bytes, home: Path, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", DIRECTORY / program],
+        [sys.executable, "-I", "-S", START, program],
         input=given,
         capture_output=True,
         check=False,
@@ -34,7 +34,7 @@ def qwen(home: Path, used: int, **other: object) -> str:
         "workspace": {"current_dir": str(home / "project")},
         **other,
     }
-    return started("qwen_code/statusline.py", json.dumps(status).encode(), home)
+    return started("qwen_code.status", json.dumps(status).encode(), home)
 
 
 def copilot(home: Path, last: tuple[int, int], counted: int, **environment: str) -> str:
@@ -47,7 +47,7 @@ def copilot(home: Path, last: tuple[int, int], counted: int, **environment: str)
     }
     status = {"session_id": "s", "context_window": context}
     given = json.dumps(status).encode()
-    return started("copilot_cli/statusline.py", given, home, **environment)
+    return started("copilot_cli.status", given, home, **environment)
 
 
 def test_qwen_code_shows_its_last_input_as_the_least_that_comes(tmp_path: Path) -> None:

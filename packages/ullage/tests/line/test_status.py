@@ -11,7 +11,7 @@ import pytest
 import ullage_programs
 from tests.line.logs import answer, as_line, boundary, prompt, result, use
 
-PROGRAM = Path(ullage_programs.__file__).parent / "claude_code/statusline.py"
+PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 
 CONTEXT = {"context_window_size": 200_000, "total_input_tokens": 0, "current_usage": None}
 
@@ -20,7 +20,7 @@ def started(
     given: bytes, home: Path, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-I", "-S", PROGRAM],
+        [sys.executable, "-I", "-S", PROGRAM, "claude_code.status"],
         input=given,
         capture_output=True,
         check=False,
@@ -132,7 +132,7 @@ def test_a_fifo_as_transcript_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_closed_input_gives_a_line(tmp_path: Path) -> None:
     done = subprocess.run(
-        f'"{sys.executable}" -I -S "{PROGRAM}" <&-',
+        f'"{sys.executable}" -I -S "{PROGRAM}" claude_code.status <&-',
         shell=True,
         capture_output=True,
         check=False,
@@ -186,7 +186,7 @@ LIGHT = frozenset(
 
 
 def test_a_look_loads_json_and_nothing_else(log: Path, tmp_path: Path) -> None:
-    code = LIST_WHAT_A_LOOK_LOADS.format(place=str(PROGRAM.parents[2]))
+    code = LIST_WHAT_A_LOOK_LOADS.format(place=str(PROGRAM.parents[1]))
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],
         input=json.dumps(status_of(log)).encode(),

@@ -85,19 +85,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 @pytest.mark.parametrize(
     ("environment", "settings", "tokens"),
     [
-        ({}, {}, 167_000),
-        ({CHOSEN: "150000"}, {}, 117_000),
         ({CHOSEN: "150k"}, {}, 117_000),
-        ({CHOSEN: "many"}, {}, 167_000),
-        ({}, {"autoCompactWindow": "150k"}, 117_000),
-        ({}, {"autoCompactWindow": 150_000}, 117_000),
-        ({}, {"autoCompactWindow": 50_000}, 167_000),
         ({}, {"modelSettings": {MODEL: {"autoCompactWindow": 150_000}}}, 117_000),
-        ({}, {"autoCompactEnabled": "false"}, 167_000),
-        ({}, {"autoCompactEnabled": False}, None),
         ({"DISABLE_AUTO_COMPACT": "on"}, {}, None),
-        ({PERCENTAGE: "50"}, {}, 90_000),
-        ({PERCENTAGE: "1e999"}, {}, 167_000),
         ({PERCENTAGE: "20"}, {"env": {PERCENTAGE: "50"}}, 90_000),
     ],
 )
@@ -147,11 +137,7 @@ def test_a_directory_that_the_environment_names_counts_for_both(
     ("lines", "tokens"),
     [
         ((boundary("auto", 155_066),), 155_066),
-        ((boundary("auto", 170_251),), 167_000),
-        ((boundary("auto", 190_000),), 167_000),
-        ((boundary("auto", 170_251), boundary("auto", 90_000)), 90_000),
         ((boundary("manual", 90_000),), 167_000),
-        ((answer("msg_2", reported=170_000),), 167_000),
         ((answer("msg_2", reported=170_000), answer("msg_3", reported=171_000)), None),
     ],
 )
@@ -162,17 +148,7 @@ def test_what_the_session_shows_moves_both(
     assert place.threshold() == tokens
 
 
-@pytest.mark.parametrize(
-    ("model", "version", "window", "tokens"),
-    [
-        ("claude-sonnet-4-5", "2.1.330", 200_000, 200_000),
-        ("claude-sonnet-4-5", "2.1.70", 200_000, 167_000),
-        ("claude-opus-5-5", "2.1.330", 1_000_000, 967_000),
-        ("claude-3-5-haiku-20241022", "2.1.70", 200_000, 178_808),
-    ],
-)
-def test_the_model_and_the_version_move_both(
-    model: str, version: str, window: int, tokens: int, place: Place
-) -> None:
-    place.log.write_bytes(session(*CALLS, version=version, model=model))
-    assert place.threshold(version, model, window) == tokens
+def test_the_model_and_the_version_move_both(place: Place) -> None:
+    for version, tokens in (("2.1.330", 200_000), ("2.1.70", 167_000)):
+        place.log.write_bytes(session(*CALLS, version=version, model="claude-sonnet-4-5"))
+        assert place.threshold(version, "claude-sonnet-4-5") == tokens

@@ -14,27 +14,21 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from ullage.cli.client_names import CLIENTS
 from ullage.cli.foreground import run_in_foreground
-from ullage.cli.wrapping import (
-    claude_code,
-    codex,
-    copilot_cli,
-    gemini_cli,
-    opencode,
-    other,
-    pi,
-    qwen_code,
-)
+from ullage.cli.wrapping import other
 from ullage.cli.wrapping.setup import (
     ClientSetup,
     Start,
     WrapRefused,
     asking,
+    client_of,
     reached_directly,
 )
 from ullage.display.text import quoted, safe
 from ullage.errors import SettingError
 from ullage.similar import similar
+from ullage_programs.programs import PROGRAMS
 from ullage_proxy.cli.relaying import RelayRun, metering_settings
 
 
@@ -43,26 +37,10 @@ class WrappedClient(NamedTuple):
 
     program: str
     title: str
-    package: str
-    """On npm."""
     setup: Callable[[Start], ClientSetup]
+    package: str = ""
+    """On npm."""
 
-
-CLIENTS: Final[Mapping[str, WrappedClient]] = {
-    "claude": WrappedClient(
-        "claude", "Claude Code", "@anthropic-ai/claude-code", claude_code.setup
-    ),
-    "codex": WrappedClient("codex", "Codex", "@openai/codex", codex.setup),
-    "opencode": WrappedClient("opencode", "OpenCode", "opencode-ai", opencode.setup),
-    "gemini": WrappedClient(
-        "gemini", "Gemini CLI", "@google/gemini-cli", gemini_cli.setup
-    ),
-    "qwen": WrappedClient("qwen", "qwen-code", "@qwen-code/qwen-code", qwen_code.setup),
-    "copilot": WrappedClient(
-        "copilot", "Copilot CLI", "@github/copilot", copilot_cli.setup
-    ),
-    "pi": WrappedClient("pi", "pi", "@earendil-works/pi-coding-agent", pi.setup),
-}
 
 NOT_STARTED: Final = 127
 """What a shell says of a program that is not there."""
@@ -135,9 +113,12 @@ def _command(options: argparse.Namespace) -> tuple[WrappedClient, list[str]]:
                 "For any other program write `ullage wrap -- PROGRAM ARGUMENTS`."
             )
         name = arguments.pop(0)
-        client = WrappedClient(name, name, "", other.setup)
+        client = WrappedClient(name, name, other.setup)
     elif options.client in CLIENTS:
-        client = CLIENTS[options.client]
+        name = CLIENTS[options.client]
+        facts = PROGRAMS[name]
+        setup = client_of(name).setup
+        client = WrappedClient(facts.command, facts.title, setup, facts.package)
     else:
         raise SettingError(_unknown(options.client))
     path = shutil.which(client.program)
@@ -149,7 +130,7 @@ def _command(options: argparse.Namespace) -> tuple[WrappedClient, list[str]]:
 def _unknown(name: str) -> str:
     likely = similar(name, CLIENTS, cutoff=0.5)
     for known, client in CLIENTS.items():
-        if name.startswith(known) or name == client.title.lower():
+        if name.startswith(known) or name == PROGRAMS[client].title.lower():
             likely = known
     meant = f" Did you mean `ullage wrap {likely}`?" if likely else ""
     return (

@@ -6,8 +6,8 @@ import pytest
 
 from tests.cli.command import Ended, perform
 from ullage.cli.client_names import CLIENTS
-from ullage.cli.install import ENTRIES
-from ullage_proxy.cli.wrap import CLIENTS as WRAPPED
+from ullage.cli.wrapping.setup import client_of
+from ullage_programs.programs import PROGRAMS
 
 PLACES = {
     "copilot-cli": ".copilot/settings.json",
@@ -27,8 +27,10 @@ def files_of(home: Path) -> list[Path]:
 
 
 def test_install_and_wrap_take_the_same_clients() -> None:
-    assert set(ENTRIES) == set(CLIENTS.values())
-    assert set(WRAPPED) == set(CLIENTS)
+    assert {facts.command: name for name, facts in PROGRAMS.items()} == CLIENTS
+    for name in PROGRAMS:
+        client = client_of(name)
+        assert callable(client.entries) and callable(client.setup)
 
 
 @pytest.mark.parametrize("client", PLACES)

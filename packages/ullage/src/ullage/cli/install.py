@@ -6,50 +6,21 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from ullage.cli.commands import USUAL_PROXY
 from ullage.cli.exit_codes import DONE, FAILED
-from ullage.cli.installing import (
-    claude_code,
-    codex,
-    copilot_cli,
-    gemini_cli,
-    opencode,
-    pi,
-    qwen_code,
-)
 from ullage.cli.installing.differences import differences
 from ullage.cli.installing.entries import ClientEntry
 from ullage.cli.installing.files import CannotEdit, ClientFile, ClientFiles
 from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
-from ullage.cli.wrapping import claude_code as claude_code_start
-from ullage.cli.wrapping import codex as codex_start
-from ullage.cli.wrapping import opencode as opencode_start
-from ullage.cli.wrapping import pi as pi_start
-from ullage.cli.wrapping import qwen_code as qwen_code_start
-from ullage.cli.wrapping.setup import Start, UsedAddress, asking
+from ullage.cli.wrapping.setup import Start, asking, client_of
 from ullage.display.text import safe
 from ullage.errors import SettingError
 from ullage.installation import is_temporary
 from ullage.user_file import user_endpoints
-
-ENTRIES: Final[Mapping[str, Callable[..., list[ClientEntry]]]] = {
-    client.CLIENT: client.entries
-    for client in (claude_code, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code)
-}
-"""What can be installed, by client."""
-
-USED_ADDRESSES: Final[Mapping[str, Callable[[Start], UsedAddress]]] = {
-    claude_code.CLIENT: claude_code_start.used_address,
-    codex.CLIENT: codex_start.used_address,
-    opencode.CLIENT: opencode_start.used_address,
-    pi.CLIENT: pi_start.used_address,
-    qwen_code.CLIENT: qwen_code_start.used_address,
-}
-"""Where the clients whose address can be changed send their calls today."""
 
 KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's address"}
 """What the options ``--statusline``, ``--hooks`` and ``--proxy`` choose."""
@@ -88,39 +59,42 @@ def _chosen(options: argparse.Namespace) -> list[ClientEntry]:
     wanted = [kind for kind in KINDS if getattr(options, kind)]
     if not wanted:
         wanted = [kind for kind in KINDS if kind != "proxy" or options.remove]
-    proxy = options.proxy
+    possible = _entries(options.client, "", is_project=options.project)
+    proxy = options.proxy or ""
     if proxy == USUAL_PROXY:
-        is_project = options.project
-        proxy = (
-            "" if options.remove else _own_proxy(options.client, is_project=is_project)
-        )
-    possible = ENTRIES[options.client](proxy=proxy, project=options.project)
+        has_address = any(entry.kind == "proxy" for entry in possible)
+        is_asked = has_address and not options.remove
+        proxy = _own_proxy(options.client, options.project) if is_asked else ""
+    if proxy:
+        possible = _entries(options.client, proxy, is_project=options.project)
     chosen = [entry for entry in possible if entry.kind in wanted]
     if not chosen and not options.remove:
         raise SettingError(_no_place(options.client))
     return chosen
 
 
+def _entries(client: str, proxy: str, *, is_project: bool) -> list[ClientEntry]:
+    """What can be installed."""
+    found: list[ClientEntry] = client_of(client).entries(proxy=proxy, project=is_project)
+    return found
+
+
 def _no_place(client: str) -> str:
     """What can be installed instead."""
-    kinds = {entry.kind: None for entry in ENTRIES[client](proxy="", project=False)}
+    kinds = {entry.kind: None for entry in _entries(client, "", is_project=False)}
     possible = " or ".join(f"`ullage install {client} --{kind}`" for kind in kinds)
     return f"{client} has no place for that. Use {possible}. See docs/statusline.md."
 
 
-def _own_proxy(client: str, *, is_project: bool) -> str:
+def _own_proxy(client: str, is_project: bool) -> str:
     """The address of ``ullage proxy`` that leads to where the client's calls go today. Raises ``SettingError``.
 
     What a project sets is no address for all projects.
     """
-    used_address = USED_ADDRESSES.get(client)
-    if used_address is None:
-        return PROXY
     directory = Path.cwd() if is_project else None
     start = Start(os.environ, directory, agree=asking(client, os.environ))
-    used = used_address(start)
-    address = start.agreed(used)
-    address = through_proxy(address, default_upstreams(user_endpoints()))
+    used = client_of(client).used_address(start)
+    address = through_proxy(start.agreed(used), default_upstreams(user_endpoints()))
     if address:
         return address
     raise SettingError(

@@ -7,7 +7,6 @@ here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -139,10 +138,11 @@ COPILOT_CLI = Dialect(
     thinking="inside",
 )
 
-# Five disjoint buckets: input without cache, output without reasoning.
+# Five disjoint buckets: input without cache. The output is the model library's as it came: with reasoning for most
+# providers, without for some. The object tells them apart only through ``total``.
 OPENCODE = Dialect(
-    name="opencode",
-    source="https://github.com/anomalyco/opencode/blob/dev/packages/core/src/session/usage.ts",
+    name="opencode-v1",
+    source="https://github.com/anomalyco/opencode/blob/v1.0.0/packages/opencode/src/session/index.ts",
     input=("input",),
     output=("output",),
     total=("total",),
@@ -150,15 +150,6 @@ OPENCODE = Dialect(
     cache_write=("cache.write",),
     reasoning=("reasoning",),
     cache="outside",
-    thinking="outside",
-)
-
-# The first storage format wrote the model library's output as it came: with reasoning for most providers, without for
-# some. The object tells them apart only through ``total``.
-OPENCODE_V1 = replace(
-    OPENCODE,
-    name="opencode-v1",
-    source="https://github.com/anomalyco/opencode/blob/v1.0.0/packages/opencode/src/session/index.ts",
     thinking="detect",
 )
 
@@ -173,7 +164,6 @@ _OTHERS: Final = (
     QWEN_CODE,
     COPILOT_CLI,
     OPENCODE,
-    OPENCODE_V1,
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = {

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from ullage.errors import NotASession, UnreadableInput
+from ullage.errors import NotASession
 from ullage.importers.detect import (
     formats,
     lines_beside,
@@ -20,7 +20,7 @@ from ullage.importers.places import (
     find_sessions,
 )
 from ullage.importers.reader import ImportedSession, Reader
-from ullage.importers.regular import lines_of, open_regular
+from ullage.importers.regular import lines_of, open_regular, reading
 from ullage.meter.spent_calls import CallCollector, CallsOfLog
 from ullage_programs.settings import PROXY_FILE
 
@@ -83,7 +83,7 @@ def files_of(place: FoundSession) -> list[Path]:
 
 def read_calls(place: FoundSession) -> CallsOfLog:
     """The calls of one log. Raises ``InputError``."""
-    try:
+    with reading(place.path):
         if place.session or place.path.suffix == ".json" or place.path.is_dir():
             return _whole(place)
         try:
@@ -91,9 +91,6 @@ def read_calls(place: FoundSession) -> CallsOfLog:
         except NotASession:
             return _whole(place)
         return _streamed(place, reader)
-    except OSError as problem:
-        why = problem.strerror or str(problem)
-        raise UnreadableInput(f"{place.path} can't be read: {why}.") from problem
 
 
 def _streamed(

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ullage.envelope import DOCUMENT_BYTES
+from ullage.envelope import DOCUMENT_BYTES, JSON_VALUES, VALUE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.database import DatabaseFormat
-from ullage.importers.fields import Unusable, decode_line, read_document
-from ullage.importers.plain import PlainReader
-from ullage.importers.plain import recognise as recognise_plain
+from ullage.importers.fields import Unusable, decode_line
+from ullage.importers.plain import PlainReader, is_plain
 from ullage.importers.reader import ImportedSession, LogFormat, Reader
-from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
+from ullage.importers.regular import lines_of, open_regular, read_regular, reading
 from ullage.importers.ullage import (
     UllageReader,
+    is_header,
     is_own_database,
     own_files,
     own_sessions,
     read_own_database,
 )
-from ullage.importers.ullage import recognise as recognise_ullage
 from ullage_programs.programs import FOLDERS
 
 SAMPLE_LINES = 60
@@ -41,8 +41,15 @@ _COMPRESSED = {
 }
 
 
-FIRST = LogFormat("ullage", recognise_ullage, UllageReader)
-LAST = LogFormat("plain", recognise_plain, PlainReader)
+FIRST = LogFormat(
+    "ullage", is_header, 'no line with "format": "ullage-session"', UllageReader
+)
+LAST = LogFormat(
+    "plain",
+    is_plain,
+    "no object with messages, input or contents, and no message with a role and content",
+    PlainReader,
+)
 
 
 @cache
@@ -119,13 +126,8 @@ def _read_directory(where: Path, session: str) -> ImportedSession:
 
 
 def _head(where: Path) -> bytes:
-    with open_regular(where) as file:
-        try:
-            return file.read(65_536)
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
+    with open_regular(where) as file, reading(where):
+        return file.read(65_536)
 
 
 def _read_text(where: Path, head: bytes) -> ImportedSession:
@@ -133,7 +135,9 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
     if chosen is None:
         return _read_document(where, head, tried)
     reader = chosen.reader(where.stem)
-    return _read_to_end(reader, where, _feed(reader, where))
+    with open_regular(where) as file, reading(where):
+        events = reader.feed(lines_of(file))
+    return _read_to_end(reader, where, events)
 
 
 def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
@@ -142,16 +146,6 @@ def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSe
         reader.subagents.add(child.name)
         reader.feed_subagent(lines_beside(child))
     return reader.imported([*events, *reader.settle()], str(where))
-
-
-def _feed(reader: Reader, where: Path) -> list[Event]:
-    with open_log(where) as file:
-        try:
-            return reader.feed(lines_of(file))
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
 
 
 def lines_beside(where: Path) -> Iterator[bytes]:
@@ -166,25 +160,24 @@ def lines_beside(where: Path) -> Iterator[bytes]:
 def _read_document(
     where: Path, head: bytes, tried: tuple[FormatMiss, ...]
 ) -> ImportedSession:
-    """A file that is one JSON value, written over several lines or cut short."""
+    """A file that is one JSON value, written over several lines."""
     if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
         raise NotASession(f"{where} ({what})", tried)
+    data = read_regular(where, most=DOCUMENT_BYTES)
     try:
-        document = read_document(read_regular(where, most=DOCUMENT_BYTES))
+        document = decode_line(data, values=JSON_VALUES + len(data) // VALUE_BYTES)
     except Unusable as why:
         raise NotASession(
             f"{where} (it holds no JSON that can be read: {why})", tried
         ) from None
-    chosen, tried = _recognise([document.value])
+    chosen, tried = _recognise([document])
     if chosen is None:
         raise NotASession(str(where), tried)
     reader = chosen.reader(where.stem)
     reader.lines = 1
-    if document.torn:
-        reader.skip("torn: the end of the file is missing")
     try:
-        reader.accept(document.value)
+        reader.accept(document)
     except Unusable as why:
         reader.skip(str(why))
     return _read_to_end(reader, where, [])
@@ -194,34 +187,23 @@ def _sample(where: Path) -> list[object]:
     """The JSON values among the first lines of a file."""
     found: list[object] = []
     size = 0
-    with open_regular(where) as file:
-        try:
-            for line in islice(lines_of(file), SAMPLE_LINES):
-                size += len(line)
-                found += _decoded([line])
-                if size > SAMPLE_BYTES:
-                    break
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{where} can't be read: {problem.strerror or problem}."
-            ) from problem
+    with open_regular(where) as file, reading(where):
+        for line in islice(lines_of(file), SAMPLE_LINES):
+            size += len(line)
+            with suppress(Unusable):
+                found.append(decode_line(line))
+            if size > SAMPLE_BYTES:
+                break
     return found
-
-
-def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
-    for line in lines:
-        try:
-            yield decode_line(line)
-        except Unusable:
-            continue
 
 
 def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss, ...]]:
     """The first format that fits, and what the sample lacked for the formats before it."""
     missed: list[FormatMiss] = []
+    objects = [entry for entry in sample if isinstance(entry, dict)]
     for format_ in formats():
-        lacks = format_.recognise(sample)
-        if not lacks:
+        entries = sample if format_ is LAST else objects
+        if any(format_.fits(entry) for entry in entries):
             return format_, tuple(missed)
-        missed.append(FormatMiss(format_.name, lacks))
+        missed.append(FormatMiss(format_.name, format_.lacks))
     return None, tuple(missed)

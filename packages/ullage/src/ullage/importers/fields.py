@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from ullage.bounds import (
     TOO_DEEP,
-    TOO_MANY,
     json_excess,
     may_be_deep,
     may_be_many,
     value_excess,
 )
-from ullage.envelope import CAREFUL_BYTES, JSON_VALUES, VALUE_BYTES
+from ullage.envelope import CAREFUL_BYTES, JSON_VALUES
 from ullage.messages import clean_text
 
 JsonObject = dict[str, Any]
@@ -84,74 +82,6 @@ def _joined(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [_joined(each, key if isinstance(each, str) else "") for each in value]
     return value
-
-
-_STRUCTURE = re.compile(rb'["{}\[\],]')
-_INSIDE_STRING = re.compile(rb'(?:[^"\\]{1,4096}+|\\.){0,256}+', re.DOTALL)
-"""At most a megabyte of a string: a longer match would keep other threads waiting. Possessive, so that nothing is kept
-for each character (https://docs.python.org/3/library/re.html#index-20)."""
-
-_CLOSER = {b"{": b"}", b"[": b"]"}
-
-
-class Document(NamedTuple):
-    """The value, and whether its end was missing."""
-
-    value: Any
-    torn: bool
-
-
-def read_document(data: bytes) -> Document:
-    """The JSON value of a whole file. Of a file that is cut short, what is complete of it.
-
-    The cut is made behind the last complete element, whose containers are closed. Raises ``Unusable`` when nothing of
-    it can be read.
-    """
-    values = JSON_VALUES + len(data) // VALUE_BYTES
-    try:
-        return Document(decode_line(data, values=values), False)
-    except Unusable as why:
-        if str(why) in (TOO_DEEP, TOO_MANY):
-            raise
-    complete = _complete_part(data.strip(b"\0 \t\r\n"))
-    if complete is None:
-        raise Unusable("torn: no complete JSON value")
-    return Document(decode_line(complete, values=values), True)
-
-
-def _complete_part(data: bytes) -> bytes | None:
-    """The data up to its last complete element, closed; ``None`` for what does not begin like a container."""
-    if data[:1] not in (b"{", b"["):
-        return None
-    open_now: list[bytes] = []
-    cut, closers, at = 0, b"", 0
-    while token := _STRUCTURE.search(data, at):
-        kind, at = token[0], token.end()
-        if kind == b'"':
-            at = _string_end(data, at)
-        elif kind in (b"{", b"["):
-            open_now.append(kind)
-        elif kind == b",":
-            if open_now:
-                cut, closers = token.start(), _closing(open_now)
-        elif not open_now or _CLOSER[open_now.pop()] != kind:
-            break
-        else:
-            cut, closers = at, _closing(open_now)
-    return data[:cut] + closers if cut else None
-
-
-def _string_end(data: bytes, at: int) -> int:
-    """The place behind the quote that ends the string; the end of the data where there is none."""
-    while found := _INSIDE_STRING.match(data, at):
-        if found.end() == at:
-            break
-        at = found.end()
-    return min(at + 1, len(data))
-
-
-def _closing(open_now: list[bytes]) -> bytes:
-    return b"".join(_CLOSER[kind] for kind in reversed(open_now))
 
 
 def text(fields: JsonObject, key: str) -> str:

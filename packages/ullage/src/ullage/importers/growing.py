@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from types import MethodType
 from typing import Any, BinaryIO, Final, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -34,6 +34,7 @@ from ullage.importers.regular import (
     lines_of,
     open_regular,
     pass_over_line,
+    reading,
 )
 from ullage.importers.ullage import GrowingRows, is_own_database
 
@@ -182,7 +183,7 @@ class GrowingLog:
         """Why the file is another one than the one that was read; empty when it only grew."""
         if self._reader is None:
             return ""
-        try:
+        with reading(self.path):
             stat = self.path.stat()
             if stat.st_size < self._offset:
                 return "the log was cut"
@@ -191,10 +192,6 @@ class GrowingLog:
             with open_regular(self.path) as file:
                 file.seek(self._offset - len(self._tail))
                 same = file.read(len(self._tail)) == self._tail
-        except OSError as problem:
-            raise UnreadableInput(
-                f"{self.path} can't be read: {problem.strerror or problem}."
-            ) from problem
         return "" if same else "the log was written anew"
 
     def _forget(self) -> None:
@@ -393,8 +390,8 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), frozenset, 
 def branched(value: T) -> T:
     """A copy of a reader that reads on independently of it.
 
-    Collections and the objects that hold them are copied. Messages and events (``msgspec`` structs, and frozen
-    dataclasses of them) and functions are shared. Time and memory grow with the number of messages, not their size.
+    Collections and the objects that hold them are copied. Messages, events and functions are shared. Time and memory
+    grow with the number of messages, not their size.
     """
     return cast(T, _copy(value, {}))
 
@@ -403,68 +400,30 @@ def _copy(value: Any, done: dict[int, Any]) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
-    if (seen := done.get(id(value))) is not None:
-        return seen
+    if id(value) in done:
+        return done[id(value)]
     if isinstance(value, tuple):
-        return _copy_tuple(value, done)
-    if kind in _COLLECTIONS:
-        return _copy_collection(value, done)
-    if isinstance(value, MethodType):
-        return MethodType(value.__func__, _copy(value.__self__, done))
-    if _changes(value):
-        return _copy_object(value, done)
-    return value
-
-
-def _copy_tuple(value: tuple[Any, ...], done: dict[int, Any]) -> Any:
-    items = [_copy(item, done) for item in value]
-    if all(new is old for new, old in zip(items, value, strict=True)):
+        items = [_copy(item, done) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return getattr(kind, "_make", kind)(items)
+    if kind not in _COLLECTIONS and not _changes(kind):
         return value
-    make = getattr(type(value), "_make", type(value))
-    return make(items)
-
-
-def _copy_collection(value: Any, done: dict[int, Any]) -> Any:
-    copy = value.copy()
-    done[id(value)] = copy
-    if isinstance(copy, dict):
+    made = done[id(value)] = copy(value)
+    if isinstance(made, dict):
         for key, item in value.items():
             if type(item) not in _PLAIN:
-                copy[key] = _copy(item, done)
-    elif isinstance(copy, list):
-        for place, item in enumerate(value):
-            if type(item) not in _PLAIN:
-                copy[place] = _copy(item, done)
-    return copy
+                made[key] = _copy(item, done)
+    elif isinstance(made, list):
+        made[:] = [_copy(item, done) for item in value]
+    elif kind not in _COLLECTIONS:
+        names = vars(value) if hasattr(value, "__dict__") else kind.__slots__
+        for name in names:
+            object.__setattr__(made, name, _copy(getattr(value, name), done))
+    return made
 
 
-def _changes(value: object) -> bool:
-    kind = type(value)
-    return kind.__module__.startswith(_MODULES) and not isinstance(
-        value, msgspec.Struct | type
-    )
-
-
-def _copy_object(value: Any, done: dict[int, Any]) -> Any:
-    copy = object.__new__(type(value))
-    done[id(value)] = copy
-    names = [name for kind in type(value).__mro__ for name in _slots(kind)]
-    held = {
-        name: getattr(value, name) for name in names if hasattr(value, name)
-    } | getattr(value, "__dict__", {})
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    is_same = parameters is not None and parameters.frozen
-    for name, item in held.items():
-        copied = _copy(item, done)
-        is_same = is_same and copied is item
-        object.__setattr__(copy, name, copied)
-    if is_same:
-        done[id(value)] = value
-        return value
-    return copy
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    slots = kind.__dict__.get("__slots__", ())
-    named = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in named if name not in ("__dict__", "__weakref__"))
+def _changes(kind: type) -> bool:
+    """Whether objects of a class say how far a log was read."""
+    is_ours = kind.__module__.startswith(_MODULES)
+    return is_ours and not issubclass(kind, msgspec.Struct | type)

@@ -21,12 +21,15 @@ import ullage.importers.fields as f
 from ullage.codec.bodies import detect_wire, read_body, read_output
 from ullage.codec.dialects import dialect_for, normalise
 from ullage.errors import InvalidRequest
-from ullage.importers.fields import JsonObject, Unusable
+from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Request, TextPart
 from ullage.usage import Usage
 
 _ANSWER = ("choices", "candidates", "output", "usage", "usageMetadata", "stop_reason")
+_BESIDE_BODY = {"response", "usage", "timestamp"}
+"""What a log puts beside the fields of a body."""
+
 _ITEM_KINDS = (
     "function_call",
     "function_call_output",
@@ -68,25 +71,14 @@ class PlainReader(Reader):
         )
         request = f.mapping(entry, "request") or f.mapping(entry, "body")
         response = f.mapping(entry, "response")
-        if _is_body(request):
+        body = request if _is_body(request) else entry
+        if _is_body(body):
             self._close_messages()
-            self._exchange(
-                request,
-                response
-                or {key: entry[key] for key in ("usage", "error") if key in entry},
-            )
-        elif _is_body(entry):
-            self._close_messages()
-            own = {
-                key: value
-                for key, value in entry.items()
-                if key not in ("response", "usage", "timestamp")
-            }
-            self._exchange(
-                own,
-                response
-                or {key: entry[key] for key in ("usage", "error") if key in entry},
-            )
+            if body is entry:
+                kept = (key for key in entry if key not in _BESIDE_BODY)
+                body = {key: entry[key] for key in kept}
+            told = {key: entry[key] for key in ("usage", "error") if key in entry}
+            self._exchange(body, response or told)
         elif is_message(entry) and not _is_answer(entry):
             self._model = f.text(entry, "model") or self._model
             self._messages.append(entry)
@@ -119,7 +111,7 @@ class PlainReader(Reader):
         rows.use_system(request.system)
         rows.use_tools(request.tools)
         if request.params != (self._last.params if self._last else {}):
-            rows.use_params(msgspec.json.decode(f.raw_json(request.params)))
+            rows.use_params(decode_line(f.raw_json(request.params)))
         view = list(rows.view)
         same = 0
         for ours, theirs in zip(view, request.messages, strict=False):
@@ -296,24 +288,15 @@ def _stop(response: JsonObject) -> str:
     return next(filter(None, reasons), "")
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines, or the whole, of a file lack to be plain JSON of a known format; empty when they fit."""
-    for entry in sample:
-        if isinstance(entry, list) and any(
-            isinstance(each, dict) and is_message(each) for each in entry
-        ):
-            return ""
-        if not isinstance(entry, dict):
-            continue
-        body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
-        if isinstance(body.get("messages"), list) or isinstance(
-            body.get("contents"), list
-        ):
-            return ""
-        if isinstance(body.get("input"), list | str) and (
-            "model" in body or "instructions" in body
-        ):
-            return ""
-        if is_message(entry):
-            return ""
-    return "no object with messages, input or contents, and no message with a role and content"
+def is_plain(entry: object) -> bool:
+    """Whether a value is plain JSON of a known form: a request, a message, or a list of messages."""
+    if isinstance(entry, list):
+        return any(isinstance(each, dict) and is_message(each) for each in entry)
+    if not isinstance(entry, dict):
+        return False
+    body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
+    if any(isinstance(body.get(key), list) for key in ("messages", "contents")):
+        return True
+    if isinstance(body.get("input"), list | str):
+        return "model" in body or "instructions" in body or is_message(entry)
+    return is_message(entry)

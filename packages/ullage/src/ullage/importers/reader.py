@@ -7,13 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from ullage.codec.dialects import normalise
 from ullage.codec.reminders import words_of_person
-from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES
+from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
+from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded
 from ullage.importers.fields import JsonObject, Unusable, decode_line
+from ullage.importers.parts import LogParts
+from ullage.importers.regular import NEWEST_LINES
 from ullage.importers.rows import EventWriter
+from ullage.usage import Usage
 
 TOO_LONG = f"longer than {LOG_LINE_BYTES >> 20} MB"
 
@@ -96,11 +101,17 @@ class Reader(ABC):
     """
 
     format: ClassVar[str]
+    wire: ClassVar[str] = ""
+    """The form of messages in the log, where no call says which model is asked and how."""
+    dialect: ClassVar[str] = ""
+    """How usage is logged; empty: in a dialect of the program's name."""
     names_calls: ClassVar[bool] = False
     """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
     def __init__(self, name: str = "") -> None:
         self.rows = EventWriter(name, program=self.format)
+        self.provider = ""
+        """Who serves the model, where no call says so."""
         self.skips = SkippedLines()
         self.lines = 0
         self.size_bytes = 0
@@ -120,6 +131,7 @@ class Reader(ABC):
         for line in lines:
             self.lines += 1
             self.size_bytes += len(line)
+            self._check_length()
             if line.isspace() or not line:
                 continue
             try:
@@ -130,8 +142,16 @@ class Reader(ABC):
                 self.accept(value)
             except Unusable as why:
                 self.skip(str(why))
-            self.rows.check_number(LOG_LINES + self.size_bytes // LINE_BYTES)
         return self.rows.take()
+
+    def _check_length(self) -> None:
+        """Raise ``UnreadableInput`` where a log has more lines, or gives more events, than one of its size may."""
+        most = LOG_LINES + self.size_bytes // LINE_BYTES
+        if self.lines > min(most, MOST_LOG_LINES) or self.rows.written > most:
+            raise UnreadableInput(
+                f"This log of session {self.rows.session} has more than {most:,} lines or events, the most that are "
+                f"read of a log of its size. {NEWEST_LINES}"
+            )
 
     def accept(self, entry: object) -> None:
         """Read one decoded line. Raises ``Unusable``."""
@@ -170,6 +190,25 @@ class Reader(ABC):
     @abstractmethod
     def close(self) -> None:
         """Write what was held back."""
+
+    def parts(self, name: str) -> LogParts:
+        """Reads the content of the message of this name."""
+        rows = self.rows
+        return LogParts(
+            name,
+            rows.wire or self.wire,
+            provider=rows.provider or self.provider,
+            model=rows.model,
+        )
+
+    def usage(
+        self, raw: JsonObject, *, final: bool = True, placeholder: bool = False
+    ) -> Usage | None:
+        """What a call used, as ``normalise`` reads it; ``None`` where the log does not say."""
+        if not raw:
+            return None
+        dialect = self.dialect or self.format
+        return normalise(dialect, raw, final=final, placeholder=placeholder)
 
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""
@@ -215,10 +254,11 @@ def _none_beside(path: Path) -> list[Path]:
 
 
 class LogFormat(NamedTuple):
-    """A format of logs: its reader, and a function that names what a sample lacks to be of it (empty if it is)."""
+    """A format of logs: its reader, by what one line shows that a log is of it, and what to say of one without."""
 
     name: str
-    recognise: Callable[[list[object]], str]
+    fits: Callable[[Any], bool]
+    lacks: str
     reader: type[Reader]
     beside: Callable[[Path], list[Path]] = _none_beside
     """Other logs of the same session, told by their place alone."""

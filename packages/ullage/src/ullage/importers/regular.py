@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ullage.envelope import (
-    LINE_BYTES,
-    LOG_BYTES,
-    LOG_LINE_BYTES,
-    LOG_LINES,
-    MOST_LOG_LINES,
-)
+from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES, LOG_LINES
 from ullage.errors import UnreadableInput
 
 PIECE_BYTES: Final = 1 << 20
@@ -66,11 +61,8 @@ def open_regular(path: Path, *, most: int = LOG_BYTES) -> BinaryIO:
 
 def read_regular(path: Path, *, most: int) -> bytes:
     """All bytes of the file. Raises as ``open_regular`` does."""
-    with open_regular(path, most=most) as file:
-        try:
-            data = file.read(most + 1)
-        except OSError as problem:
-            raise _unreadable(path, "read", problem) from problem
+    with open_regular(path, most=most) as file, reading(path):
+        data = file.read(most + 1)
     if (
         len(data) > most
     ):  # it has grown, or is one of those whose size is not known before
@@ -80,30 +72,13 @@ def read_regular(path: Path, *, most: int) -> bytes:
     return data
 
 
-def open_log(path: Path) -> BinaryIO:
-    """A log of lines, open for reading from its start. Counts its lines first, which takes a second for a gigabyte.
-
-    Raises ``UnreadableInput`` as ``open_regular`` does, and for a log of more lines than ``LOG_LINES`` and
-    one for each ``LINE_BYTES``.
-    """
-    file = open_regular(path)
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Inside, the file is read: what the system refuses becomes ``UnreadableInput``."""
     try:
-        count = sum(
-            piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b"")
-        )
-        most = min(LOG_LINES + file.tell() // LINE_BYTES, MOST_LOG_LINES)
-        file.seek(0)
-        if count > most:
-            raise UnreadableInput(
-                f"{path} has {count:,} lines; the most that are read of a log of its size are {most:,}. {NEWEST_LINES}"
-            )
+        yield
     except OSError as problem:
-        file.close()
         raise _unreadable(path, "read", problem) from problem
-    except BaseException:
-        file.close()
-        raise
-    return file
 
 
 def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes]:

@@ -39,6 +39,7 @@ from ullage.events import (
 from ullage.importers.regular import NEWEST_LINES
 from ullage.messages import (
     Message,
+    Origin,
     Part,
     ProviderItem,
     Role,
@@ -89,9 +90,9 @@ class EventWriter:
         self._calls: set[str] = set()
         self._copies: Counter[str] = Counter()
         self._steps_left = LOG_STEPS
-        self._seq = 0
+        self.written = 0
+        """How many events."""
         self._started = False
-        self._taken = False
         self._asked: tuple[str, tuple[str, ...]] = ("", ())
         """The last answer that calls tools, and the ids of its calls."""
         self.missing_results = 0
@@ -103,24 +104,7 @@ class EventWriter:
         if not (self.model or final):
             return []
         out, self._out = self._out, []
-        self._taken = self._taken or bool(out)
         return out
-
-    def start_over(self) -> bool:
-        """Forget what was written, where no event of it was taken and no model was called; whether that was so.
-
-        The messages are still known by their ids, so that a request can send them.
-        """
-        if self._taken or self._calls:
-            return False
-        self._out.clear()
-        self.view.clear()
-        self.tool_names.clear()
-        self._results.clear()
-        self._epochs.clear()
-        self._system, self._tools = (), ()
-        self._seq, self._started = 0, False
-        return True
 
     @property
     def tip(self) -> str:
@@ -155,14 +139,6 @@ class EventWriter:
             raise UnreadableInput(
                 "This log compacts, rewinds or changes a long conversation too often to be followed: "
                 f"more than {LOG_STEPS:,} messages would be gone through. {NEWEST_LINES}"
-            )
-
-    def check_number(self, most: int) -> None:
-        """Raise ``UnreadableInput`` where more than so many events were written."""
-        if self._seq > most:
-            raise UnreadableInput(
-                f"This log of session {self.session} has more than {most:,} events, the most that are read of a log of "
-                f"its size. {NEWEST_LINES}"
             )
 
     # -- what requests are made of --
@@ -217,6 +193,12 @@ class EventWriter:
         if message.id not in self.view:
             self._show(message.id)
         self._put(MessageAdded, message=message)
+
+    def say(
+        self, name: str, role: Role, parts: Iterable[Part], origin: Origin = "said"
+    ) -> None:
+        """Add a message of these parts."""
+        self.add(Message(id=name, role=role, parts=tuple(parts), origin=origin))
 
     def replace(self, message: Message) -> None:
         """New content for a message of the session, with a higher revision."""
@@ -284,7 +266,7 @@ class EventWriter:
         ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
         """
         self.spend(len(self.view))
-        name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
+        name = f"c{len(self._epochs) + 1}-{self.written + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
         self._epochs.append(
@@ -408,8 +390,12 @@ class EventWriter:
         self._write(kind, **fields)
 
     def _write(self, kind: type[Envelope], **fields: Any) -> None:
-        self._seq += 1
+        self.written += 1
         event: Any = kind(
-            session=self.session, seq=self._seq, id=f"e{self._seq}", at=self.at, **fields
+            session=self.session,
+            seq=self.written,
+            id=f"e{self.written}",
+            at=self.at,
+            **fields,
         )
         self._out.append(event)

@@ -43,11 +43,6 @@ class Tree:
             )
             self._nodes[key] = _Node(parent, ending)
 
-    def end_all(self) -> None:
-        """All lines so far end with the last message of the view: they are its content."""
-        for key, node in self._nodes.items():
-            self._nodes[key] = node._replace(message=self._rows.tip)
-
     def ending(self, key: str) -> str | None:
         """The message that the path up to this line ends with; ``None`` for a line that was never seen."""
         node = self._nodes.get(key)

@@ -1,17 +1,17 @@
 """Our own sessions, as ``ullage.store.export`` writes them: a header, then one event of ``ullage.events`` a line.
 
-docs/store.md describes the format. Lines with kept data (``{"kept": …}``) are no part of the conversation. What is
-left of a damaged file has to make sense by itself: an event that can't follow the ones before it is skipped, a call
-whose beginning or end is missing gets one, and all are numbered anew.
+docs/store.md describes the format. Lines with kept data (``{"kept": …}``) are no part of the conversation. Lines that
+hold no event are skipped, and the others numbered anew. Whether these fit together is nothing that is asked here: what
+folds them takes any order.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -25,16 +25,11 @@ from ullage.event_words import EVENT_WORDS
 from ullage.events import (
     CallEnded,
     CallStarted,
-    CompactionCommitted,
     Event,
     MessageAdded,
-    MessageReplaced,
     ModelChanged,
-    Pruned,
     Renamed,
-    Rewound,
     SessionStarted,
-    Uncompacted,
     UnknownEvent,
 )
 from ullage.importers.database import (
@@ -47,7 +42,7 @@ from ullage.importers.database import (
 )
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
-from ullage.messages import Message, TextPart
+from ullage.messages import TextPart
 from ullage_programs.settings import PROXY_FILE
 
 FORMAT = "ullage-session"
@@ -63,14 +58,6 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 _of_header: Final = msgspec.json.Decoder(_Header)
 
 
-class _PlacedSummary(NamedTuple):
-    """The ids in view before and after a compaction, and the one that its summary stands behind."""
-
-    before: list[str]
-    after: list[str]
-    behind: str
-
-
 class UllageReader(Reader):
     """Reads the events of one session."""
 
@@ -80,30 +67,13 @@ class UllageReader(Reader):
         super().__init__(name)
         self._events: list[Event] = []
         self._seq = 0
-        self._view: list[str] = []
-        self._added: dict[str, Message] = {}
-        self._parts: set[str] = set()
         self._open: dict[str, CallStarted] = {}
-        self._calls: set[str] = set()
-        self._epochs: dict[str, _PlacedSummary] = {}
-        """For each compaction in force, the view before and after it."""
-        self._follow: dict[type, Callable[..., Event | None]] = {
-            SessionStarted: self._started,
-            Renamed: self._renamed,
-            ModelChanged: self._model,
-            MessageAdded: self._add,
-            MessageReplaced: self._replace,
-            Pruned: self._prune,
-            Rewound: self._rewind,
-            CompactionCommitted: self._compact,
-            Uncompacted: self._uncompact,
-            CallStarted: self._call,
-            CallEnded: self._end,
-        }
 
     def feed(self, lines: Iterable[bytes]) -> list[Event]:
         for line in lines:
             self.lines += 1
+            self.size_bytes += len(line)
+            self._check_length()
             text = line
             if not (line.startswith(b"{") and line.endswith(b"}\n")):
                 text = line.strip(b"\0 \t\r\n")  # a copy, which a long line is spared
@@ -132,13 +102,8 @@ class UllageReader(Reader):
             raise Unusable(
                 "torn, or no event: no JSON object, or a field with a value it can't have"
             ) from None
-        follow = self._follow.get(type(event))
-        kept = event if follow is None else follow(event)
-        if kept is None:
-            raise Unusable(
-                f"{event.__struct_config__.tag} does not follow from what was read before it"
-            )
-        self._put(kept)
+        self._note(event)
+        self._put(event)
 
     def settle(self) -> list[Event]:
         self.close()
@@ -179,123 +144,38 @@ class UllageReader(Reader):
             place["raw"] = msgspec.Raw(msgspec.json.encode({**fields, **place}))
         self._events.append(msgspec.structs.replace(event, **place))
 
-    # -- what each kind of event needs before it, and does --
-
-    def _started(self, event: SessionStarted) -> Event:
+    def _note(self, event: Event) -> None:
+        """What an event says about the session, and whether a call is open."""
         rows = self.rows
-        rows.model, rows.wire, rows.provider = event.model, event.wire, event.provider
-        rows.cwd, rows.program = event.cwd or rows.cwd, event.program or rows.program
-        if event.title:
-            self.titles["person"] = event.title
-        return event
-
-    def _renamed(self, event: Renamed) -> Event:
-        self.titles["person"] = event.title
-        return event
-
-    def _model(self, event: ModelChanged) -> Event:
-        self.rows.model = event.model
-        return event
-
-    def _add(self, event: MessageAdded) -> Event | None:
-        message = event.message
-        # what was rewound may come again, and has the same id as it is the same
-        if message.id in self._added and message.id in self._view:
-            return None
-        self._hold(message)
-        self._view.append(message.id)
-        if message.role == "user" and message.origin == "said":
-            said = [part.text for part in message.of_type(TextPart) if not part.name]
-            self.prompted(said[0] if said else "")
-        return event
-
-    def _replace(self, event: MessageReplaced) -> Event | None:
-        held = self._added.get(event.message.id)
-        if held is None or event.message.revision <= held.revision:
-            return None
-        self._hold(event.message)
-        return event
-
-    def _prune(self, event: Pruned) -> Event | None:
-        parts = tuple(part for part in event.parts if part in self._parts)
-        return msgspec.structs.replace(event, parts=parts) if parts else None
-
-    def _rewind(self, event: Rewound) -> Event | None:
-        if event.to and event.to not in self._view:
-            return None
-        self._view = self._view[: self._view.index(event.to) + 1] if event.to else []
-        return event
-
-    def _compact(self, event: CompactionCommitted) -> Event | None:
-        summary = event.summary
-        if event.compaction in self._epochs:
-            return None
-        summarised = tuple(each for each in event.summarised if each in self._view)
-        dropped = tuple(each for each in event.dropped if each.id in self._view)
-        replaced = tuple(each for each in event.replaced if each.id in self._view)
-        before = self._view
-        gone = {*summarised, *(each.id for each in dropped)}
-        left = [each for each in before if each not in gone]
-        # a message that is summed up may come back as the summary, and has the same id as it is the same
-        if summary is not None and summary.id in left:
-            return None
-        self._view = left
-        if summary is not None:
-            self._hold(summary)
-            front = 0
-            if event.behind in self._view:
-                front = self._view.index(event.behind) + 1
-            self._view.insert(front, summary.id)
-        for message in event.added:
-            self._hold(message)
-            self._view.append(message.id)
-        self._epochs[event.compaction] = _PlacedSummary(
-            before, list(self._view), event.behind
-        )
-        for message in replaced:
-            self._hold(message)
-        return msgspec.structs.replace(
-            event, summarised=summarised, dropped=dropped, replaced=replaced
-        )
-
-    def _uncompact(self, event: Uncompacted) -> Event | None:
-        epoch = self._epochs.pop(event.compaction, None)
-        if epoch is None:
-            return None
-        if epoch.behind and epoch.behind not in self._view:
-            return None
-        known = {*epoch.after, *epoch.before}
-        added = [each for each in self._view if each not in known]
-        self._view = epoch.before + added
-        return event
-
-    def _call(self, event: CallStarted) -> Event | None:
-        if event.call in self._calls:
-            return None
-        self._calls.add(event.call)
-        self._open[event.call] = event
-        return event
-
-    def _end(self, event: CallEnded) -> Event | None:
-        if self._open.pop(event.call, None) is None:
-            if event.call in self._calls:
-                return None
-            self._calls.add(event.call)
-            self._put(CallStarted(call=event.call, purpose=event.purpose, at=event.at))
-        return event
-
-    def _hold(self, message: Message) -> None:
-        self._added[message.id] = message
-        self._parts.update(part.id for part in message.parts)
+        match event:
+            case SessionStarted():
+                rows.model, rows.wire = event.model, event.wire
+                rows.provider = event.provider
+                rows.cwd = event.cwd or rows.cwd
+                rows.program = event.program or rows.program
+                if event.title:
+                    self.titles["person"] = event.title
+            case Renamed():
+                self.titles["person"] = event.title
+            case ModelChanged():
+                rows.model = event.model
+            case MessageAdded(message=message):
+                if message.role == "user" and message.origin == "said":
+                    texts = message.of_type(TextPart)
+                    self.prompted(
+                        next((each.text for each in texts if not each.name), "")
+                    )
+            case CallStarted():
+                self._open[event.call] = event
+            case CallEnded():
+                self._open.pop(event.call, None)
+            case _:
+                pass
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a file lack to be a session of our own; empty when they fit."""
-    if any(
-        isinstance(entry, dict) and entry.get("format") == FORMAT for entry in sample[:1]
-    ):
-        return ""
-    return f'no first line with "format": "{FORMAT}"'
+def is_header(entry: JsonObject) -> bool:
+    """Whether a line is the header of an exported session."""
+    return entry.get("format") == FORMAT
 
 
 # -- the database --
@@ -314,19 +194,9 @@ CHILD_MARKS: Final = ("/", PROXY_CHILD)
 """What stands in the id of a subagent's session behind that of the session it works for: of an agent, of a proxy."""
 
 
-class _OwnDatabase:
-    """A database of our sessions. ``rows`` gives what the query of a name finds, see ``Database``."""
-
-    def __init__(self, database: Database, named: Mapping[str, str]) -> None:
-        self._database = database
-        self._queries = named
-
-    @property
-    def read_bytes(self) -> int:
-        return self._database.read_bytes
-
-    def rows(self, query: str, *values: str) -> Iterator[JsonObject]:
-        return self._database.rows(self._queries[query], *values)
+def _rows(database: Database, query: str, *values: str) -> Iterator[JsonObject]:
+    """The rows that the query of this name finds, see ``Database``."""
+    return database.rows(queries("ullage.importers", "ullage.sql")[query], *values)
 
 
 def is_own_database(head: bytes) -> bool:
@@ -349,7 +219,7 @@ def own_sessions(path: Path) -> list[StoredSession]:
     """
     with _opened(path) as database:
         found: list[StoredSession] = []
-        for row in database.rows("sessions"):
+        for row in _rows(database, "sessions"):
             session = _session(row)
             origin = _text(row, "origin")
             if not origin or not session.id.startswith(origin + PROXY_CHILD):
@@ -359,7 +229,7 @@ def own_sessions(path: Path) -> list[StoredSession]:
 
 def _every_session(path: Path) -> list[StoredSession]:
     with _opened(path) as database:
-        return [_session(row) for row in database.rows("sessions")]
+        return [_session(row) for row in _rows(database, "sessions")]
 
 
 def read_own_database(path: Path, session: str = "") -> ImportedSession:
@@ -378,7 +248,7 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     reader.titles["program"] = chosen.title
     with _opened(path) as database:
         events = reader.feed(
-            _line(chosen.id, row) for row in database.rows("events", chosen.id, "0")
+            _line(chosen.id, row) for row in _rows(database, "events", chosen.id, "0")
         )
         _find_children(database, reader)
         size = database.read_bytes
@@ -386,14 +256,14 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     return reader.imported([*events, *reader.settle()], str(path), others, size)
 
 
-def _find_children(database: _OwnDatabase, reader: UllageReader) -> None:
+def _find_children(database: Database, reader: UllageReader) -> None:
     reader.subagents.update(_children_of(database, reader.rows.session))
 
 
-def _children_of(database: _OwnDatabase, session: str) -> list[str]:
+def _children_of(database: Database, session: str) -> list[str]:
     found: list[str] = []
     for mark in CHILD_MARKS:
-        for row in database.rows("children", session + mark):
+        for row in _rows(database, "children", session + mark):
             found.append(_text(row, "id"))
     return found
 
@@ -401,7 +271,7 @@ def _children_of(database: _OwnDatabase, session: str) -> list[str]:
 def subagents_of(path: Path, session: str) -> list[StoredSession]:
     """A proxy's sessions of the subagents of a session, the one changed last first. Raises ``UnreadableInput``."""
     with _opened(path) as database:
-        rows = database.rows("subagents", session + PROXY_CHILD)
+        rows = _rows(database, "subagents", session + PROXY_CHILD)
         return [_session(row) for row in rows]
 
 
@@ -409,7 +279,7 @@ def child_lines(path: Path, session: str) -> Iterator[bytes]:
     """The events of the subagents of a session, as lines. Raises ``UnreadableInput``."""
     with _opened(path) as database:
         for child in _children_of(database, session):
-            for row in database.rows("events", child, "0"):
+            for row in _rows(database, "events", child, "0"):
                 line = _line(child, row)
                 if not json_excess(line):
                     yield line
@@ -434,7 +304,7 @@ class GrowingRows:
         lines: list[bytes] = []
         seq = self._seq
         with _opened(self._path) as database:
-            for row in database.rows("events", self._session, str(seq)):
+            for row in _rows(database, "events", self._session, str(seq)):
                 lines.append(_line(self._session, row))
                 seq = f.count(row, "seq") or seq
             _find_children(database, self.reader)
@@ -491,7 +361,7 @@ def _first(body: object) -> JsonObject:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_OwnDatabase]:
+def _opened(path: Path) -> Iterator[Database]:
     """The database, of a version that is read here. Raises ``UnreadableInput``."""
     with open_database(
         path, whose="one of Ullage's (docs/store.md says how to restore it)"
@@ -502,4 +372,4 @@ def _opened(path: Path) -> Iterator[_OwnDatabase]:
                 f"{path} was written by another Ullage: its tables are of version {version}, and this one reads "
                 f"version {VERSION}. Export its sessions as JSON lines with that one, and name the files."
             )
-        yield _OwnDatabase(database, queries("ullage.importers", "ullage.sql"))
+        yield database

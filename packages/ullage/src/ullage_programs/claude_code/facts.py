@@ -173,6 +173,8 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
 FACTS = ProgramFacts(
     "claude-code",
     "Claude Code",
+    "claude",
+    "@anthropic-ai/claude-code",
     window,
     threshold,
     SettingsPlaces(

@@ -1,4 +1,4 @@
-"""Claude Code's hooks: a warning about a large tool result, and a record before a compaction.
+"""Claude Code's hooks: a warning about a large tool result.
 
 https://code.claude.com/docs/en/hooks. A hook's ``tool_response`` is not what the model gets: of an output of 31,048
 characters Claude Code 2.1.197 sent 2,236. So sizes come from the log, which holds a result only after the hooks of its
@@ -7,26 +7,19 @@ own call have ended (2.1.330): a warning comes at the next call, or when the tur
 
 from __future__ import annotations
 
-import os
 import sys
-import time
-from json import dumps, loads
+from json import dumps
 
 from ullage_programs.claude_code.facts import LONG_WINDOW, WINDOW
 from ullage_programs.claude_code.look import look
 from ullage_programs.claude_code.size import SessionSize
 from ullage_programs.claude_code.status import threshold_of
-from ullage_programs.fields import count, mapping, text
-from ullage_programs.files import read_object, write_object, write_text
+from ullage_programs.fields import count, text
+from ullage_programs.files import read_object, write_object
 from ullage_programs.line.drawing import amount, clean
 from ullage_programs.line.places import session_file
 from ullage_programs.line.print import read_input, read_settings
 from ullage_programs.line.settings import LineSettings
-
-REPEATED_WITHIN_S = 10
-"""``PreCompact`` may come several times for one compaction."""
-
-RECORD_AT_MOST = 64 * 1024
 
 
 def main() -> None:
@@ -36,26 +29,13 @@ def main() -> None:
     size = look(log) if log else None
     if size is None:
         return
-    if text(event, "hook_event_name") == "PreCompact":
-        record_compaction(
-            event,
-            size,
-            time.time(),
-        )
-        return
-    found = warning(
-        event,
-        size,
-        read_settings(),
-    )
+    found = warning(event, size, read_settings())
     if found:
         sys.stdout.write(dumps(found) + "\n")
 
 
 def warning(
-    event: dict[str, object],
-    size: SessionSize,
-    settings: LineSettings,
+    event: dict[str, object], size: SessionSize, settings: LineSettings
 ) -> dict[str, object]:
     """The answer about results that are new since the last event; empty when none is large."""
     log = text(event, "transcript_path")
@@ -64,11 +44,7 @@ def warning(
     write_object(seen_file, dict.fromkeys(size.results))
     window = known_window(log, size)
     told = read_object(session_file(log, ".window.json"))
-    end = threshold_of(
-        {**told, **event},
-        window,
-        size,
-    )
+    end = threshold_of({**told, **event}, window, size)
     if end is None:
         return {}
     left = (end.tokens or window) - (size.next_input() or 0)
@@ -81,11 +57,7 @@ def warning(
         return {}
     tokens, call = max(large)
     name = size.names.get(call)
-    said = describe(
-        name if isinstance(name, str) else "",
-        tokens,
-        left,
-    )
+    said = describe(name if isinstance(name, str) else "", tokens, left)
     answer: dict[str, object] = {"systemMessage": f"ullage: {said}"}
     if settings.tell_model and text(event, "hook_event_name") == "PostToolUse":
         advice = f"{said} Read less at a time: a range of lines, a search, the head."
@@ -96,11 +68,7 @@ def warning(
     return answer
 
 
-def describe(
-    name: str,
-    tokens: int,
-    left: int,
-) -> str:
+def describe(name: str, tokens: int, left: int) -> str:
     """One sentence about a large result, ``left`` being what is left behind it."""
     taken = f"{clean(name) or 'A tool result'} took {amount(tokens)} tokens"
     if left <= 0:
@@ -117,51 +85,3 @@ def known_window(log: str, size: SessionSize) -> int:
     if told:
         return told
     return LONG_WINDOW if size.input > WINDOW else WINDOW
-
-
-def record_compaction(
-    event: dict[str, object],
-    size: SessionSize,
-    now: float,
-) -> None:
-    """A line about what filled the window, in ``<session>.compactions.jsonl`` of the cache."""
-    log = text(event, "transcript_path")
-    path = session_file(log, ".compactions.jsonl")
-    rows = compactions(path)
-    row: dict[str, object] = {
-        "at": round(now),
-        "trigger": text(event, "trigger"),
-        "next_input": size.next_input(),
-        "window": known_window(log, size),
-        "largest": size.largest,
-        "largest_name": size.largest_name,
-    }
-    if rows:
-        last = rows[-1]
-        is_same = last.get("trigger") == row["trigger"]
-        if is_same and now - count(last, "at") < REPEATED_WITHIN_S:
-            return
-    lines = [dumps(each) for each in [*rows, row]]
-    while len(lines) > 1 and sum(map(len, lines)) > RECORD_AT_MOST:
-        del lines[0]
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def compactions(path: str) -> list[dict[str, object]]:
-    """The rows so far. What can't be read of them is left out."""
-    rows = []
-    try:
-        if not os.path.isfile(path):
-            return []
-        with open(path, "rb") as file:
-            lines = file.read(2 * RECORD_AT_MOST).splitlines()
-    except OSError:
-        return []
-    for line in lines:
-        try:
-            row = mapping(loads(line))
-        except (ValueError, RecursionError):
-            continue
-        if row:
-            rows.append(row)
-    return rows

@@ -10,6 +10,8 @@ SILENT_KINDS = frozenset(
         "agent-color",
         "agent-name",
         "agent-setting",
+        "api-request",
+        "api-request-blob",
         "atis-latch",
         "attribution-snapshot",
         "bridge-session",

@@ -11,8 +11,7 @@ The format is internal to the program and changes between releases
   names the tool calls whose results were cleared.
 * ``attachment`` lines are what the program puts into the context: reminders, memory, lists of skills and agents, names
   of deferred tools, and in newer versions the whole system prompt (``log_attachments``).
-* Newer versions log each request word for word (``log_requests``). Then prompts, results and attachments wait for
-  the request that sends them, and are read from it.
+* 2.1.330 logs its requests once more. Of these lines ``api-request-shape`` has the system prompt and the tools.
 * Calls that are in none of these lines are in the program's totals (``log_costs``).
 """
 
@@ -28,7 +27,6 @@ from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.applied_edits import read_applied_edits
-from ullage.codec.dialects import normalise
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
@@ -62,10 +60,8 @@ from ullage_programs.claude_code.lines import (
 )
 from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import ClaudeTotals
-from ullage_programs.claude_code.log_requests import ClaudeRequests
 
 WIRE = "messages"
-_DIALECT = wire_named(WIRE).dialects[0].name
 
 CLEARED = "<command-name>/clear</command-name>"
 """How the log of a conversation begins that followed another one in the same process."""
@@ -83,8 +79,6 @@ class _OpenCall:
     started: float
     content: LogParts
     parts: list[Part] = field(default_factory=list)
-    blocks: list[object] = field(default_factory=list)
-    """Its content as logged."""
     usages: list[JsonObject] = field(default_factory=list)
     cleared: tuple[Cleared, ...] = ()
     stop: str = ""
@@ -108,13 +102,6 @@ class _ChildCall(NamedTuple):
     at: float
 
 
-class _Waiting(NamedTuple):
-    """A line that waits for the request that sends it."""
-
-    entry: JsonObject
-    at: float
-
-
 @dataclass(slots=True)
 class _Boundary:
     """A compaction whose summary has not come yet."""
@@ -127,19 +114,19 @@ class ClaudeCodeReader(Reader):
     """Reads one session of Claude Code."""
 
     format: ClassVar[str] = "claude-code"
+    wire: ClassVar[str] = WIRE
+    dialect: ClassVar[str] = wire_named(WIRE).dialects[0].name
     names_calls: ClassVar[bool] = True
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
+        self.provider = wire_named(WIRE).maker
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
-        self.requests = ClaudeRequests(self.rows)
         self.totals = ClaudeTotals()
-        self._waiting: list[_Waiting] = []
         self._is_first = True
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
-        self._roots = 0
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -191,11 +178,8 @@ class ClaudeCodeReader(Reader):
             case "cost-state":
                 self._total(entry)
             case "api-request-shape":
-                self.requests.read_shape(entry)
-            case "api-request-blob":
-                self.requests.read_blob(entry)
-            case "api-request":
-                self.requests.read_request(entry)
+                if entry.get("isSidechain") is not True:
+                    self.attachments.read_shape(f.mapping(entry, "shape"))
             case "":
                 raise Unusable("no `type`")
             case _:
@@ -206,7 +190,6 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
-        self._release()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -222,7 +205,7 @@ class ClaudeCodeReader(Reader):
             self.rows.call(
                 f"{UNLOGGED}{unlogged.purpose}",
                 None,
-                normalise(_DIALECT, unlogged.usage),
+                self.usage(unlogged.usage),
                 purpose=unlogged.purpose,
                 model=unlogged.model,
             )
@@ -270,8 +253,6 @@ class ClaudeCodeReader(Reader):
             return
         if kind == "assistant":
             self._assistant(uuid, entry, message)
-        elif self._waits(entry, message):
-            self._wait(entry, message)
         else:
             self._user(uuid, entry, message)
 
@@ -306,68 +287,12 @@ class ClaudeCodeReader(Reader):
         rows = self.rows
         now = rows.at
         for name, (model, usage, at) in self._children.items():
-            counted = normalise(_DIALECT, usage) if usage else None
+            counted = self.usage(usage)
             self.totals.read_child(model, usage)
             rows.at = at
             rows.call(f"child-{name}", None, counted, purpose="child", model=model)
         rows.at = now
         self._children.clear()
-
-    # -- lines whose request is logged --
-
-    def _waits(self, entry: JsonObject, message: JsonObject) -> bool:
-        """Whether the line is read from the request that sends it."""
-        is_sent = not is_summary(entry) and not is_only_shown(entry)
-        return self.requests.are_logged and is_sent and bool(message.get("content"))
-
-    def _wait(self, entry: JsonObject, message: JsonObject) -> None:
-        content = message.get("content")
-        if isinstance(content, str):
-            text: list[Part] = [TextPart(id="", text=content)]
-            self._notice(text, entry.get("isMeta") is True)
-        self.requests.note_loaded(content)
-        self._waiting.append(_Waiting(entry, self.rows.at))
-        self._pass(entry)
-
-    def _write_request(self, name: str) -> bool:
-        """Make the view what this request sent. False where the log does not hold it in full."""
-        if not self.requests.is_known(name):
-            return False
-        entries = [each.entry for each in self._waiting]
-        messages = [
-            f.mapping(entry, "message")
-            for entry in entries
-            if f.text(entry, "type") == "user"
-        ]
-        starts_over = self.rows.start_over()
-        if not self.requests.write(name, messages):
-            self.skip("api-request whose messages are not all in the log")
-            return False
-        if starts_over:
-            self.tree.end_all()
-        for entry in entries:
-            self._pass(entry)
-        self._waiting.clear()
-        return True
-
-    def _release(self) -> None:
-        """Read the lines that wait as those of older versions are read: their request is not in the log (yet)."""
-        waiting, self._waiting = self._waiting, []
-        if not waiting:
-            return
-        self.requests.lose_step()
-        now = self.rows.at
-        for entry, at in waiting:
-            self.rows.at = at
-            try:
-                if f.text(entry, "type") == "attachment":
-                    self._attach(entry)
-                else:
-                    message = f.mapping(entry, "message")
-                    self._user(f.text(entry, "uuid"), entry, message)
-            except Unusable as why:
-                self.skip(str(why))
-        self.rows.at = now
 
     def _user(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
         content = message.get("content")
@@ -382,7 +307,7 @@ class ClaudeCodeReader(Reader):
             if self._open is None
             else self._names_with_open(self._open)
         )
-        parts = self._parts(name).read(content, names)
+        parts = self.parts(name).read(content, names)
         if not parts:
             self._pass(entry)
             raise Unusable("user line without content")
@@ -417,14 +342,6 @@ class ClaudeCodeReader(Reader):
             )
             self._notice(beside, injected or bool(results))
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
-
-    def _parts(self, name: str) -> LogParts:
-        return LogParts(
-            name,
-            WIRE,
-            provider=self.rows.provider or wire_named(WIRE).maker,
-            model=self.rows.model,
-        )
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
         own = {
@@ -484,9 +401,7 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
-            if not self._write_request(f.text(entry, "requestRef")):
-                self._release()
-                self._follow(entry, can_restart=False)
+            self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
             started = self.rows.at
@@ -498,8 +413,6 @@ class ClaudeCodeReader(Reader):
                 LogParts(label, WIRE, provider=provider, model=model),
             )
         call.parts += call.content.read(content)
-        if self.requests.are_logged and isinstance(content, list):
-            call.blocks += content
         usage = f.mapping(message, "usage")
         if usage:
             call.usages.append(usage)
@@ -525,22 +438,35 @@ class ClaudeCodeReader(Reader):
         rows.call(
             call.id,
             answer,
-            _usage(call),
+            self._used(call),
             stop=call.stop,
             model=call.model,
             started=call.started,
         )
-        self.requests.answered(call.message, call.blocks)
         for result in call.held:
             rows.add(result)
         rows.at = now
 
+    def _used(self, call: _OpenCall) -> Usage | None:
+        """The usage of the last line; its output is a placeholder when the stream's final count never came."""
+        if not call.usages:
+            return None
+        outputs = [f.number(each, "output_tokens") for each in call.usages]
+        placeholder = outputs[-1] is not None and is_placeholder(
+            int(outputs[-1]),
+            sum(map(_characters, call.parts)),
+            lines=len(outputs),
+            is_unchanged=len(set(outputs)) == 1,
+            has_stopped=bool(call.stop),
+        )
+        usage = self.usage(call.usages[-1], placeholder=placeholder)
+        return None if usage is None else replace(usage, cleared=call.cleared)
+
     def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
         self._flush_call()
-        self._release()
         name = self.rows.unique(uuid)
-        parts = self._parts(name).read(content)
+        parts = self.parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
         if is_api_error(entry):
             self.rows.call(
@@ -552,7 +478,6 @@ class ClaudeCodeReader(Reader):
         self.rows.add(
             Message(id=name, role="assistant", parts=tuple(parts), origin="injected")
         )
-        self.requests.answered(name, content)
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     # -- what the program does to the context --
@@ -563,28 +488,13 @@ class ClaudeCodeReader(Reader):
         uuid = f.text(entry, "uuid")
         if uuid and uuid in self.tree:
             raise Unusable("repeated line")
-        self._note_reminders(entry)
-        if self.requests.are_logged:
-            self._waiting.append(_Waiting(entry, self.rows.at))
-            self._pass(entry)
-            return
-        self._attach(entry)
-
-    def _note_reminders(self, entry: JsonObject) -> None:
-        kind = f.text(f.mapping(entry, "attachment"), "type")
-        for rendered in f.objects(entry, "rendered"):
-            self.requests.note_reminder(f.text(rendered, "content"), kind)
-
-    def _attach(self, entry: JsonObject) -> None:
-        uuid = f.text(entry, "uuid")
         if self._open is not None and self._open.held:
             self._flush_call()
         if self._boundary is not None:
             self._pass(entry)
             return
         name = self.rows.unique(uuid)
-        is_text = self.requests.are_logged
-        message = self.attachments.read(entry, name, as_text=is_text)
+        message = self.attachments.read(entry, name)
         if message is None:
             self._pass(entry)
             return
@@ -599,7 +509,6 @@ class ClaudeCodeReader(Reader):
             return
         if subtype == "compact_boundary":
             self._flush_call()
-            self._release()
             self._flush_boundary(None)
             compaction = compaction_of(entry)
             self._boundary = _Boundary(compaction, self._preserved(compaction))
@@ -632,8 +541,6 @@ class ClaudeCodeReader(Reader):
         else:
             self._boundary = self._boundary or _Boundary(NO_COMPACTION, frozenset())
             self._flush_boundary(summary)
-            content = f.mapping(entry, "message").get("content")
-            self.requests.summarised(summary.id, content)
         self.tree.place(uuid, f.text(entry, "parentUuid"), self.rows.tip)
 
     def _flush_boundary(self, summary: Message | None) -> None:
@@ -649,25 +556,6 @@ class ClaudeCodeReader(Reader):
             before=boundary.compaction.before or None,
             after=boundary.compaction.after or None,
         )
-
-
-def _usage(call: _OpenCall) -> Usage | None:
-    """The usage of the last line of a call; its output is a placeholder when the stream's final count never came."""
-    if not call.usages:
-        return None
-    last = call.usages[-1]
-    output = f.number(last, "output_tokens")
-    placeholder = output is not None and is_placeholder(
-        int(output),
-        sum(_characters(part) for part in call.parts),
-        lines=len(call.usages),
-        is_unchanged=all(
-            f.number(each, "output_tokens") == output for each in call.usages
-        ),
-        has_stopped=bool(call.stop),
-    )
-    usage = normalise(_DIALECT, last, placeholder=placeholder)
-    return replace(usage, cleared=call.cleared)
 
 
 def _characters(part: Part) -> int:
@@ -732,31 +620,26 @@ def _session_of(path: Path) -> str:
     return f.text(first, "sessionId") if isinstance(first, dict) else ""
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be Claude Code's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict):
-            continue
-        kind = entry.get("type")
-        if kind in ("user", "assistant", "attachment") and (
-            "parentUuid" in entry or "parent_tool_use_id" in entry
-        ):
-            return ""
-        if kind == "system" and (
-            "parentUuid" in entry
-            or (entry.get("subtype") == "init" and "session_id" in entry)
-        ):
-            return ""
-        if kind in ("summary", "file-history-snapshot") and (
-            "leafUuid" in entry or "messageId" in entry
-        ):
-            return ""
-        if (
-            kind in ("ai-title", "permission-mode", "last-prompt", "queue-operation")
-            and "sessionId" in entry
-        ):
-            return ""
-    return "no line of type user, assistant or system with a parentUuid"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of Claude Code's."""
+    match entry.get("type"):
+        case "user" | "assistant" | "attachment":
+            return "parentUuid" in entry or "parent_tool_use_id" in entry
+        case "system":
+            is_init = entry.get("subtype") == "init" and "session_id" in entry
+            return "parentUuid" in entry or is_init
+        case "summary" | "file-history-snapshot":
+            return "leafUuid" in entry or "messageId" in entry
+        case "ai-title" | "permission-mode" | "last-prompt" | "queue-operation":
+            return "sessionId" in entry
+        case _:
+            return False
 
 
-FORMAT = LogFormat("claude-code", recognise, ClaudeCodeReader, nested_logs)
+FORMAT = LogFormat(
+    "claude-code",
+    fits,
+    "no line of type user, assistant or system with a parentUuid",
+    ClaudeCodeReader,
+    nested_logs,
+)

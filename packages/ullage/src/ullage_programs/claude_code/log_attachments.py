@@ -6,6 +6,7 @@ older versions leave it out, and then the attachment's own text stands for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -29,6 +30,11 @@ _BLOCKS: dict[str, BlockKind] = {
     "relevant_memories": "memory",
 }
 
+LONGEST_HEADING: Final = 60
+"""Characters of a heading that name a row."""
+
+_SECTIONS: Final = re.compile(r"(?m)(?!\A)^(?=# \S)")
+
 
 class Attachments:
     """Reads attachments: some are messages, others change the system prompt or the tools."""
@@ -36,13 +42,8 @@ class Attachments:
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
 
-    def read(
-        self, entry: JsonObject, name: str, *, as_text: bool = False
-    ) -> Message | None:
-        """The message that an attachment adds; ``None`` when it adds none.
-
-        ``as_text``: the system prompt and the tools are known from elsewhere, so that it only adds its own text.
-        """
+    def read(self, entry: JsonObject, name: str) -> Message | None:
+        """The message that an attachment adds; ``None`` when it adds none."""
         attachment = f.mapping(entry, "attachment")
         kind = f.text(attachment, "type")
         rendered = "\n".join(
@@ -50,9 +51,11 @@ class Attachments:
                 None, (f.text(each, "content") for each in f.objects(entry, "rendered"))
             )
         )
-        match "" if as_text else kind:
+        match kind:
             case "prompt_snapshot":
-                self._prompt(attachment)
+                prompt = attachment.get("systemPrompt")
+                pieces = prompt if isinstance(prompt, list) else [prompt]
+                self._use_prompt(pieces, f.objects(attachment, "tools"))
                 return None
             case "instructions":
                 self._instructions(attachment)
@@ -67,8 +70,6 @@ class Attachments:
                     self._drop_blocks(_BLOCKS[kind])
                 self._add_block(_BLOCKS[kind], text, _label(attachment))
                 return None
-        if as_text and kind == "queued_command":
-            return self._queued(attachment, name)
         text = rendered or _own_text(kind, attachment)
         if not text:
             return None
@@ -85,22 +86,23 @@ class Attachments:
         if deferred and not self._rows.tools:
             self._rows.use_tools(deferred)
 
-    def _prompt(self, attachment: JsonObject) -> None:
-        prompt = attachment.get("systemPrompt")
-        pieces = prompt if isinstance(prompt, list) else [prompt]
-        texts = [
-            f.text(piece, "text") if isinstance(piece, dict) else piece
-            for piece in pieces
-        ]
-        blocks = [
-            SystemBlock(text=clean_text(text).text)
-            for text in texts
-            if isinstance(text, str) and text
-        ]
+    def read_shape(self, shape: JsonObject) -> None:
+        """The system prompt and the tools of a logged request."""
+        self._use_prompt(f.items(shape, "system"), f.objects(shape, "tools"))
+
+    def _use_prompt(self, pieces: list[object], tools: list[JsonObject]) -> None:
+        """The system prompt by its headings, and the tools."""
+        blocks: list[SystemBlock] = []
+        for piece in pieces:
+            text = f.text(piece, "text") if isinstance(piece, dict) else piece
+            if isinstance(text, str) and text:
+                for section in _SECTIONS.split(clean_text(text).text):
+                    heading = section.partition("\n")[0][:LONGEST_HEADING]
+                    name = heading.removeprefix("# ") if heading[:2] == "# " else ""
+                    blocks.append(SystemBlock(text=section, name=name))
         others = [block for block in self._rows.system if block.kind != "prompt"]
         if blocks:
             self._rows.use_system([*blocks, *others])
-        tools = f.objects(attachment, "tools")
         if tools:
             declared = [_declared(tool) for tool in tools]
             names = {tool.name for tool in declared}
@@ -166,7 +168,8 @@ def _label(attachment: JsonObject) -> str:
 
 def _declared(one: JsonObject) -> Tool:
     schema = f.mapping(one, "input_schema") or f.mapping(one, "inputJSONSchema")
-    return tool(one.get("name"), one.get("description"), schema)
+    deferred = one.get("defer_loading") is True
+    return tool(one.get("name"), one.get("description"), schema, deferred=deferred)
 
 
 def _named(name: str, *, deferred: bool) -> Tool:

@@ -1,7 +1,7 @@
 """A look at a session log: only the lines that are new since the last look are read.
 
-A log that is seen for the first time can take too long to read whole. It is read twice: from a place near its end,
-which gives a line at once, and from its start, a piece at each look, until that has caught up.
+Of a long log that is seen for the first time, or that grew much, the end alone is read: then nothing is known of the
+session before, such as the size of its system prompt, until the next report.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from ullage_programs.fields import count, mapping, text
 from ullage_programs.files import open_regular, read_object, write_object
 from ullage_programs.line.places import session_file
 
-VERSION = 5
+VERSION = 6
 
-PIECE = 256 * 1024
-"""Bytes that one look reads near the end, and again from the start. ``bench/statusline.py`` shows what it costs."""
+MOST = 2 * 1024 * 1024
+"""Bytes that one look reads, and so of a line: a longer one is passed over. Claude Code cuts tool results below that;
+an image in full may be longer."""
 
-LINE_AT_MOST = 2 * 1024 * 1024
-"""A longer line is passed over. Claude Code cuts tool results below that; an image in full may be longer."""
+NEAR = 512 * 1024
+"""Bytes near the end of a longer log that are read at first. ``bench/statusline.py`` shows what they cost."""
 
 CHECKED = 64
 """The last bytes that were read are compared at the next look, which shows a log that was written anew."""
@@ -52,12 +53,7 @@ class LogPosition:
         self.size = SessionSize()
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "at": self.at,
-            "inside": self.is_inside_line,
-            "before": self.before,
-            "size": vars(self.size),
-        }
+        return {**vars(self), "size": vars(self.size)}
 
     @classmethod
     def restored(cls, kept: dict[str, object], log: LogFile) -> LogPosition | None:
@@ -65,7 +61,7 @@ class LogPosition:
         size = SessionSize.restored(mapping(kept, "size"))
         position = cls(count(kept, "at"))
         position.before = text(kept, "before")
-        position.is_inside_line = kept.get("inside") is True
+        position.is_inside_line = kept.get("is_inside_line") is True
         if size is None or position.at > log.end:
             return None
         if log.before(position.at) != position.before:
@@ -73,13 +69,11 @@ class LogPosition:
         position.size = size
         return position
 
-    def advance(self, log: LogFile, length: int) -> None:
-        """Fold at most this much. A last line without an end is left for the next look."""
-        data = log.read(self.at, length)
-        if b"\n" not in data and len(data) == length:
-            data = log.read(self.at, LINE_AT_MOST)
+    def advance(self, log: LogFile) -> None:
+        """Fold what is new. A last line without an end is left for the next look."""
+        data = log.read(self.at, MOST)
         complete = data.rfind(b"\n") + 1
-        if not complete and len(data) == LINE_AT_MOST:
+        if not complete and len(data) == MOST:
             self.is_inside_line = True
             complete = len(data)
         lines = data[:complete].split(b"\n")
@@ -110,22 +104,12 @@ def look(path: str) -> SessionSize | None:
 def _look(log: LogFile, path: str) -> SessionSize:
     state = session_file(path, ".json")
     kept = read_object(state)
-    if kept.get("version") != VERSION or kept.get("log") != path:
-        kept = {}
-    start = LogPosition.restored(mapping(kept, "start"), log) or LogPosition()
-    if start.at and log.end == start.at:
-        return start.size
-    if log.end - start.at <= 2 * PIECE:
-        start.advance(log, 2 * PIECE)
-        near = None
-    else:
-        start.advance(log, PIECE)
-        near = LogPosition.restored(mapping(kept, "near"), log)
-        if near is None or log.end - near.at > PIECE:
-            near = LogPosition(log.end - PIECE)
-        near.advance(log, PIECE)
-    found: dict[str, object] = {"version": VERSION, "log": path, "start": start.to_json()}
-    if near is not None:
-        found["near"] = near.to_json()
-    write_object(state, found)
-    return (near or start).size
+    is_known = kept.get("version") == VERSION and kept.get("log") == path
+    position = LogPosition.restored(kept, log) if is_known else None
+    if position is None or log.end - position.at > MOST:
+        position = LogPosition(log.end - NEAR if log.end > MOST else 0)
+    elif position.at == log.end:
+        return position.size
+    position.advance(log)
+    write_object(state, {"version": VERSION, "log": path, **position.to_json()})
+    return position.size

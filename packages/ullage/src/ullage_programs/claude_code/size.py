@@ -45,9 +45,7 @@ NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
     f'{{"type":"{kind}"'.encode()
-    for kind in sorted(
-        SILENT_KINDS | {"ai-title", "api-request", "api-request-blob", "cost-state"}
-    )
+    for kind in sorted(SILENT_KINDS | {"ai-title", "cost-state"})
 )
 """How lines begin that don't change the size. They are passed over undecoded: ``api-request-blob`` repeats every
 message."""

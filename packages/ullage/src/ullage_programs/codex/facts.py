@@ -59,6 +59,8 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
 FACTS = ProgramFacts(
     "codex",
     "Codex",
+    "codex",
+    "@openai/codex",
     window,
     threshold,
     SettingsPlaces(

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.codec.parts import tool
 from ullage.codec.reminders import CODEX_MARKS
 from ullage.codec.wires import wire_named
@@ -44,6 +43,18 @@ from ullage.models.providers import is_listed
 from ullage.usage import Usage
 
 WIRE = "responses"
+
+ENVELOPES = frozenset(
+    {
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "compacted",
+        "token_usage_record",
+    }
+)
+"""Kinds of lines that are read, each with a payload."""
 
 KNOWN_SILENT = frozenset(
     {
@@ -99,6 +110,7 @@ class CodexReader(Reader):
     """Reads one rollout of Codex."""
 
     format: ClassVar[str] = "codex"
+    wire: ClassVar[str] = WIRE
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -112,7 +124,7 @@ class CodexReader(Reader):
         self._has_items = False
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
-        self._provider = wire_named(WIRE).maker
+        self.provider = wire_named(WIRE).maker
         self._identified = False
 
     def read(self, entry: JsonObject) -> None:
@@ -170,7 +182,7 @@ class CodexReader(Reader):
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
         provider = f.text(meta, "model_provider")
         if is_listed(provider):  # else it is a name of the user's own, for some address
-            self._provider = provider
+            self.provider = provider
         instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
             meta, "instructions"
         )
@@ -183,7 +195,7 @@ class CodexReader(Reader):
     def _turn_context(self, context: JsonObject) -> None:
         self._claim()
         self._end_call(None, "")
-        self.rows.use_model(f.text(context, "model"), WIRE, self._provider)
+        self.rows.use_model(f.text(context, "model"), WIRE, self.provider)
         self.rows.cwd = self.rows.cwd or f.text(context, "cwd")
 
     # -- items --
@@ -214,7 +226,7 @@ class CodexReader(Reader):
         if call is None:
             usage, self._unclaimed = self._unclaimed, {}
             label = self.rows.reserve("assistant")
-            call = self._open = _OpenItems(label, self.rows.at, usage, self._parts(label))
+            call = self._open = _OpenItems(label, self.rows.at, usage, self.parts(label))
         call.summarises = call.summarises or summarises
         call.parts += call.content.read([_plain(item)])
         call.ended = self.rows.at
@@ -231,7 +243,7 @@ class CodexReader(Reader):
         message = Message(
             id=label,
             role="tool",
-            parts=tuple(self._parts(label).read([_plain(item)], names)),
+            parts=tuple(self.parts(label).read([_plain(item)], names)),
         )
         if self._open is not None:
             self._open.held.append(message)
@@ -242,7 +254,7 @@ class CodexReader(Reader):
         self._claim()
         self._end_call(None, "")
         label = self.rows.reserve("user")
-        parts = tuple(self._parts(label).read([_plain(item)]))
+        parts = tuple(self.parts(label).read([_plain(item)]))
         if not parts:
             raise Unusable("message without content")
         said = next((part.text for part in parts if isinstance(part, TextPart)), "")
@@ -251,17 +263,7 @@ class CodexReader(Reader):
         if not injected:
             self._turns.append(self.rows.tip)
             self.prompted(said)
-        self.rows.add(
-            Message(
-                id=label,
-                role=role,
-                parts=parts,
-                origin="injected" if injected else "said",
-            )
-        )
-
-    def _parts(self, name: str) -> LogParts:
-        return LogParts(name, WIRE, provider=self._provider, model=self.rows.model)
+        self.rows.say(label, role, parts, "injected" if injected else "said")
 
     def _end_call(self, usage: Usage | None, error: str) -> None:
         """The open call is over: its answer, then the results that came while it was open."""
@@ -273,7 +275,7 @@ class CodexReader(Reader):
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
         outcome: Outcome = "cancelled" if error else "finished"
         if call.usage:
-            usage = normalise("codex", call.usage)
+            usage = self.usage(call.usage)
         if call.summarises:
             self._summary_usage = usage
         rows.call(
@@ -319,9 +321,7 @@ class CodexReader(Reader):
         if not info:
             return
         window = f.count(info, "model_context_window")
-        self.rows.use_model(
-            f.text(info, "model") or self.rows.model, WIRE, self._provider
-        )
+        self.rows.use_model(f.text(info, "model") or self.rows.model, WIRE, self.provider)
         self.rows.learn_window(self.rows.model, window)
         total = f.mapping(info, "total_token_usage")
         if total and total == self._last_total:
@@ -337,7 +337,7 @@ class CodexReader(Reader):
             return
         self._last_usage = usage
         if self._open is not None and not self._open.usage:
-            self._end_call(normalise("codex", usage), "")
+            self._end_call(self.usage(usage), "")
         else:
             self._end_call(None, "")
             self._claim()
@@ -347,7 +347,7 @@ class CodexReader(Reader):
         """A usage without items was a main call after all: its log holds none, or its answer was empty."""
         usage, self._unclaimed = self._unclaimed, {}
         if usage:
-            self.rows.call("", None, normalise("codex", usage), model=self.rows.model)
+            self.rows.call("", None, self.usage(usage), model=self.rows.model)
 
     def _roll_back(self, turns: int) -> None:
         self._claim()
@@ -365,7 +365,7 @@ class CodexReader(Reader):
         usage, self._unclaimed = self._unclaimed, {}
         counted, self._summary_usage = self._summary_usage, None
         if usage:
-            counted = normalise("codex", usage)
+            counted = self.usage(usage)
             rows.call("", None, counted, purpose="summary", model=rows.model)
         history = f.objects(payload, "replacement_history")
         if isinstance(payload.get("replacement_history"), list):
@@ -392,7 +392,7 @@ class CodexReader(Reader):
             item = _item_of(entry)
             role = _role(item)
             label = rows.reserve(role)
-            parts = tuple(self._parts(label).read([_plain(item)], rows.tool_names))
+            parts = tuple(self.parts(label).read([_plain(item)], rows.tool_names))
             is_last = at == len(items) - 1 and role == "user"
             summarises = is_last or _is_summary(item, parts)
             origin: Origin = "summary" if summarises else "injected"
@@ -465,26 +465,16 @@ def _tool(one: JsonObject) -> Tool:
     return tool(one.get("name"), one.get("description"), schema, deferred=deferred)
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be a Codex rollout; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict):
-            continue
-        kind = entry.get("type")
-        if isinstance(entry.get("payload"), dict) and kind in (
-            "session_meta",
-            "turn_context",
-            "response_item",
-            "event_msg",
-            "compacted",
-            "token_usage_record",
-        ):
-            return ""
-        if "record_type" in entry or (
-            "instructions" in entry and "timestamp" in entry and "id" in entry
-        ):
-            return ""
-    return "no line with a type such as session_meta, response_item or event_msg, and a payload"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of a rollout."""
+    if isinstance(entry.get("payload"), dict) and entry.get("type") in ENVELOPES:
+        return True
+    return "record_type" in entry or entry.keys() >= {"instructions", "timestamp", "id"}
 
 
-FORMAT = LogFormat("codex", recognise, CodexReader)
+FORMAT = LogFormat(
+    "codex",
+    fits,
+    "no line with a type such as session_meta, response_item or event_msg, and a payload",
+    CodexReader,
+)

@@ -43,6 +43,8 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
 FACTS = ProgramFacts(
     "copilot-cli",
     "Copilot CLI",
+    "copilot",
+    "@github/copilot",
     window,
     threshold,
     SettingsPlaces(variables=(VARIABLE,)),

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.parts import LogParts, likely_provider
+from ullage.importers.parts import likely_provider
 from ullage.importers.reader import LogFormat, Reader
 from ullage.messages import (
     Message,
@@ -70,6 +69,7 @@ class CopilotCliReader(Reader):
     """Reads one session of Copilot CLI."""
 
     format: ClassVar[str] = "copilot-cli"
+    wire: ClassVar[str] = "chat"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -137,16 +137,11 @@ class CopilotCliReader(Reader):
 
     # -- messages --
 
-    def _parts(self, name: str) -> LogParts:
-        rows = self.rows
-        wire = rows.wire or "chat"
-        return LogParts(name, wire, provider=rows.provider, model=rows.model)
-
     def _user(self, data: JsonObject) -> None:
         self._unanswered()
         said = f.text(data, "content")
         name = self.rows.unique(f.text(data, "messageId"))
-        text = self._parts(name).make.text(f.text(data, "transformedContent") or said)
+        text = self.parts(name).make.text(f.text(data, "transformedContent") or said)
         if not text.text:
             raise Unusable("message without content")
         origin: Origin = "said"
@@ -155,7 +150,7 @@ class CopilotCliReader(Reader):
         else:
             self.prompted(said)
             self._asked.append(said)
-        self.rows.add(Message(id=name, role="user", parts=(text,), origin=origin))
+        self.rows.say(name, "user", [text], origin)
 
     def _answer(self, data: JsonObject) -> None:
         rows = self.rows
@@ -165,21 +160,20 @@ class CopilotCliReader(Reader):
             usage = {}
         if not usage:
             model = f.text(data, "model")
-            wire = rows.wire or "chat"
-            rows.use_model(model, wire, likely_provider(model, wire))
+            self._use_model(model, rows.wire or self.wire)
         name = rows.unique(f.text(data, "messageId"))
         parts = self._answer_parts(name, data)
         answer = Message(id=name, role="assistant", parts=tuple(parts))
         rows.call(
             f.text(data, "apiCallId"),
             answer if parts else None,
-            normalise(self.format, usage) if usage else None,
+            self.usage(usage),
             stop=f.text(usage, "finishReason"),
             model=rows.model,
         )
 
     def _answer_parts(self, name: str, data: JsonObject) -> list[Part]:
-        reader = self._parts(name)
+        reader = self.parts(name)
         make = reader.make
         parts: list[Part] = []
         thought = f.mapping(data, "reasoningBlocks")
@@ -198,7 +192,7 @@ class CopilotCliReader(Reader):
     def _result(self, data: JsonObject) -> None:
         rows = self.rows
         name = rows.reserve("tool")
-        make = self._parts(name).make
+        make = self.parts(name).make
         is_error = data.get("success") is False
         given = f.text(f.mapping(data, "result"), "content")
         if is_error:
@@ -208,7 +202,7 @@ class CopilotCliReader(Reader):
         part = make.result(
             call, content, name=rows.tool_names.get(call, ""), is_error=is_error
         )
-        rows.add(Message(id=name, role="tool", parts=(part,)))
+        rows.say(name, "tool", [part])
 
     # -- usage --
 
@@ -220,10 +214,13 @@ class CopilotCliReader(Reader):
             return
         rows = self.rows
         model = f.text(usage, "model")
-        wire = WIRE_OF.get(f.text(usage, "apiEndpoint"), rows.wire or "chat")
-        rows.use_model(model, wire, likely_provider(model, wire))
+        endpoint = f.text(usage, "apiEndpoint")
+        self._use_model(model, WIRE_OF.get(endpoint, rows.wire or self.wire))
         rows.learn_window(model, f.count(usage, "maxPromptTokens"))
         self._reported = usage
+
+    def _use_model(self, model: str, wire: str) -> None:
+        self.rows.use_model(model, wire, likely_provider(model, wire))
 
     def _unanswered(self) -> None:
         usage, self._reported = self._reported, {}
@@ -231,9 +228,8 @@ class CopilotCliReader(Reader):
             self._spend(usage, "other")
 
     def _spend(self, usage: JsonObject, purpose: Purpose) -> None:
-        counted = normalise(self.format, usage)
         model = f.text(usage, "model")
-        self.rows.call("", None, counted, purpose=purpose, model=model)
+        self.rows.call("", None, self.usage(usage), purpose=purpose, model=model)
 
     # -- compaction --
 
@@ -280,17 +276,25 @@ class CopilotCliReader(Reader):
         return Message(id=name, role="user", parts=(part,), origin="summary")
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be Copilot CLI's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict) or not isinstance(entry.get("data"), dict):
-            continue
-        kind = f.text(entry, "type")
-        if kind == "session.start" and "copilotVersion" in entry["data"]:
-            return ""
-        if kind in ("assistant.turn_start", "session.usage_record", "session.resume"):
-            return ""
-    return "no event of type session.start with a copilotVersion"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of Copilot CLI's events."""
+    data = entry.get("data")
+    if not isinstance(data, dict):
+        return False
+    match entry.get("type"):
+        case "session.start":
+            return "copilotVersion" in data
+        case kind:
+            return kind in (
+                "assistant.turn_start",
+                "session.usage_record",
+                "session.resume",
+            )
 
 
-FORMAT = LogFormat("copilot-cli", recognise, CopilotCliReader)
+FORMAT = LogFormat(
+    "copilot-cli",
+    fits,
+    "no event of type session.start with a copilotVersion",
+    CopilotCliReader,
+)

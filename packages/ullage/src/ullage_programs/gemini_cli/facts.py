@@ -55,6 +55,8 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
 FACTS = ProgramFacts(
     "gemini-cli",
     "Gemini CLI",
+    "gemini",
+    "@google/gemini-cli",
     window,
     threshold,
     SettingsPlaces(

@@ -19,10 +19,8 @@ from typing import Any, ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
 from ullage.messages import (
     Message,
@@ -68,13 +66,14 @@ class GeminiCliReader(Reader):
     """Reads one chat of Gemini CLI, in either of its forms."""
 
     format: ClassVar[str] = "gemini-cli"
+    wire: ClassVar[str] = WIRE
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
         self._records: dict[str, _Written] = {}
         self._held: JsonObject = {}
         """The last answer, to which its tool calls may still come."""
-        self.rows.program = "gemini-cli"
+        self.provider = PROVIDER
 
     def read(self, entry: JsonObject) -> None:
         if isinstance(entry.get("$rewindTo"), str):
@@ -149,7 +148,7 @@ class GeminiCliReader(Reader):
         ):
             return written
         name = self.rows.unique(f.text(record, "id"))
-        parts = self._parts(name).read(content, self.rows.tool_names)
+        parts = self.parts(name).read(content, self.rows.tool_names)
         texts = [part.text[:BEGIN] for part in parts if isinstance(part, TextPart)]
         said = "".join(texts).strip()
         results = any(isinstance(part, ToolResultPart) for part in parts)
@@ -159,7 +158,7 @@ class GeminiCliReader(Reader):
         if origin == "said" and not results:
             self.prompted(said)
         role: Role = "tool" if results else "user"
-        self.rows.add(Message(id=name, role=role, parts=tuple(parts), origin=origin))
+        self.rows.say(name, role, parts, origin)
         written.messages.append(name)
         return written
 
@@ -190,7 +189,7 @@ class GeminiCliReader(Reader):
         ]
         if results:
             written.messages.append(f"{name}.results")
-            rows.add(Message(id=f"{name}.results", role="tool", parts=tuple(results)))
+            rows.say(f"{name}.results", "tool", results)
 
     def _answer(self, name: str, record: JsonObject, parts: list[Part]) -> None:
         model = f.text(record, "model")
@@ -200,13 +199,12 @@ class GeminiCliReader(Reader):
             self.rows.add(msgspec.structs.replace(answer, origin="injected"))
             return
         self.rows.use_model(model, WIRE, PROVIDER)
-        usage = normalise("gemini-cli", tokens) if tokens else None
-        self.rows.call(name, answer, usage, model=model)
+        self.rows.call(name, answer, self.usage(tokens), model=model)
 
     def _answer_parts(self, name: str, record: JsonObject) -> list[Part]:
         """Thoughts, text and tool calls: as parts where the content holds them, else from the record's own lists."""
         content = _part_list(record.get("content"))
-        reader = self._parts(name)
+        reader = self.parts(name)
         if any("functionCall" in part or part.get("thought") is True for part in content):
             return reader.read(content)
         make = reader.make
@@ -232,7 +230,7 @@ class GeminiCliReader(Reader):
         """The results of a record's tool calls; media beside a result joins its content."""
         found: list[ToolResultPart] = []
         for at, call in enumerate(f.objects(record, "toolCalls")):
-            parts = self._parts(f"{name}/{at}").read(_part_list(call.get("result")), {})
+            parts = self.parts(f"{name}/{at}").read(_part_list(call.get("result")), {})
             results = [part for part in parts if isinstance(part, ToolResultPart)]
             beside = tuple(
                 part
@@ -259,9 +257,6 @@ class GeminiCliReader(Reader):
             )
         return found
 
-    def _parts(self, name: str) -> LogParts:
-        return LogParts(name, WIRE, provider=PROVIDER, model=self.rows.model)
-
     # -- records that change --
 
     def _again(self, name: str, record: JsonObject) -> None:
@@ -276,7 +271,7 @@ class GeminiCliReader(Reader):
                 self._replace(label, parts)
             elif parts:
                 written.messages.append(label)
-                rows.add(Message(id=label, role="tool", parts=parts))
+                rows.say(label, "tool", parts)
         content = _digest(
             _part_list(record.get("content"))
             if f.text(record, "type") != "gemini"
@@ -288,7 +283,7 @@ class GeminiCliReader(Reader):
             and written.messages
         ):
             written.content = content
-            parts_now = self._parts(written.messages[0]).read(
+            parts_now = self.parts(written.messages[0]).read(
                 _part_list(record.get("content")), rows.tool_names
             )
             self._replace(written.messages[0], tuple(_masked(part) for part in parts_now))
@@ -344,7 +339,7 @@ class GeminiCliReader(Reader):
         summary = None
         if first is not None:
             name = rows.reserve("user", f.text(first, "id"))
-            parts = tuple(self._parts(name).read(_part_list(first.get("content"))))
+            parts = tuple(self.parts(name).read(_part_list(first.get("content"))))
             summary = Message(id=name, role="user", parts=parts, origin="summary")
             self._records[f.text(first, "id")] = _Written(
                 [name], f.raw_json(_part_list(first.get("content")))
@@ -382,26 +377,18 @@ def _results_key(record: JsonObject) -> bytes:
     return f.raw_json([call.get("result") for call in f.objects(record, "toolCalls")])
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log, or the whole of one, lack to be Gemini CLI's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict):
-            continue
-        if isinstance(entry.get("sessionId"), str) and (
-            "projectHash" in entry
-            or (isinstance(entry.get("messages"), list) and "startTime" in entry)
-        ):
-            return ""
-        if "$set" in entry or "$rewindTo" in entry:
-            return ""
-        if (
-            entry.get("type") in ("user", "gemini")
-            and "content" in entry
-            and "timestamp" in entry
-            and "id" in entry
-        ):
-            return ""
-    return "no object with a sessionId and a projectHash"
+def fits(entry: JsonObject) -> bool:
+    """Whether an object is a line of a chat, or a whole one."""
+    if "$set" in entry or "$rewindTo" in entry:
+        return True
+    if isinstance(entry.get("sessionId"), str):
+        is_whole = isinstance(entry.get("messages"), list) and "startTime" in entry
+        if is_whole or "projectHash" in entry:
+            return True
+    has_all = entry.keys() >= {"content", "timestamp", "id"}
+    return has_all and entry.get("type") in ("user", "gemini")
 
 
-FORMAT = LogFormat("gemini-cli", recognise, GeminiCliReader)
+FORMAT = LogFormat(
+    "gemini-cli", fits, "no object with a sessionId and a projectHash", GeminiCliReader
+)

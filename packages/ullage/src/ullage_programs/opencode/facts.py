@@ -82,6 +82,8 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
 FACTS = ProgramFacts(
     "opencode",
     "OpenCode",
+    "opencode",
+    "opencode-ai",
     window,
     threshold,
     SettingsPlaces(

@@ -1,7 +1,7 @@
 """OpenCode's sessions in its SQLite database, which has taken over the files of earlier versions.
 
 Source: https://github.com/anomalyco/opencode, ``packages/core/src/session/sql.ts`` (tables ``session``, ``message`` and
-``part`` with JSON in ``data``, and the newer ``session_message``).
+``part`` with JSON in ``data``). 1.18.33 writes to ``session_message`` only behind the flag of an experiment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import ullage.importers.fields as f
 from ullage.bounds import TOO_MANY, json_values
-from ullage.codec.dialects import normalise
 from ullage.envelope import (
     DATABASE_CELL_BYTES,
     JSON_VALUES,
@@ -33,7 +32,6 @@ from ullage.importers.database import (
 )
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import ImportedSession
-from ullage.messages import SystemBlock, clean_text
 from ullage_programs.opencode.facts import FACTS
 from ullage_programs.opencode.log_messages import OpenCodeReader
 
@@ -44,7 +42,7 @@ FILES: Final = "opencode*.db"
 NAME_BYTES: Final = 10_000
 """Of a title, a directory or an id. A database may hold any number of sessions, of which each is looked at."""
 
-_JSON: Final = frozenset({"data", "model", "revert"})
+_JSON: Final = frozenset({"data", "message", "revert"})
 """Columns with JSON, which is decoded as it is stored."""
 
 
@@ -114,9 +112,9 @@ def _data(
 
 def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     tables = {f.text(row, "name") for row in _select(database, "tables")}
-    if "session" not in tables or not tables & {"message", "session_message"}:
+    if not tables >= {"session", "message", "part"}:
         missed = FormatMiss(
-            "opencode", "a database without the tables session and message"
+            "opencode", "a database without the tables session, message and part"
         )
         raise NotASession(str(path), (missed,))
     chosen, others = _chosen(database, wanted)
@@ -129,24 +127,14 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     session = OpenCodeReader()
     session.read(_info(chosen))
     name = session.rows.session
-    if "session_context_epoch" in tables:
-        baselines = [
-            f.text(row, "baseline") for row in _select(database, "baseline", name)
-        ]
-        session.rows.use_system(
-            [SystemBlock(text=clean_text(text).text) for text in baselines if text]
-        )
-    if _newer_form(database, tables, name):
-        _read_rows(database, session)
-    else:
-        _read_messages(database, session)
+    _read_messages(database, session)
     own = database.read_bytes - of_all
-    for row in _sessions(database) if "part" in tables else ():
+    for row in _sessions(database):
         if row.get("parent_id") == name:
             before = database.read_bytes
             child = f.text(row, "id")
             session.subagents.add(child)
-            _spend(session, child, _child_steps(database, child))
+            _spend(database, session, child)
             own += database.read_bytes - before
     return session.imported(session.settle(), str(path), others, own)
 
@@ -172,10 +160,7 @@ def _updated(row: DatabaseRow) -> float:
 
 def _info(row: DatabaseRow) -> JsonObject:
     """A row of ``session`` as the session's own object."""
-    info = dict(row)
-    for column in ("revert", "model"):
-        info[column] = _value(row.get(column))
-    return info
+    return {**row, "revert": _value(row.get("revert"))}
 
 
 def _value(data: object) -> JsonObject:
@@ -187,22 +172,6 @@ def _value(data: object) -> JsonObject:
     except Unusable:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _newer_form(database: Database, tables: set[str], session: str) -> bool:
-    """Whether ``session_message`` tells more of this session than ``message`` with ``part``."""
-    newest = {
-        table: max(
-            (f.seconds(row.get("newest")) for row in _select(database, query, session)),
-            default=0.0,
-        )
-        for table, query in (
-            ("message", "newest_message"),
-            ("session_message", "newest_row"),
-        )
-        if table in tables
-    }
-    return newest.get("session_message", 0) > newest.get("message", 0)
 
 
 def _read_messages(database: Database, session: OpenCodeReader) -> None:
@@ -243,35 +212,6 @@ def _parts(
     return parts
 
 
-def _read_rows(database: Database, session: OpenCodeReader) -> None:
-    for row, data in _data(database, "rows", session.rows.session):
-        value = _value(data)
-        del data
-        try:
-            if not value:
-                raise Unusable("torn: a message that is no complete JSON")
-            session.row({**value, "id": row.get("id"), "type": row.get("type")})
-        except Unusable as why:
-            session.skip(str(why))
-
-
-def _child_steps(
-    database: Database, session: str
-) -> Iterator[tuple[JsonObject, JsonObject]]:
-    messages: dict[str, JsonObject] = {}
-    for row, data in _data(database, "messages", session):
-        value = _value(data)
-        time = f.mapping(value, "time")
-        messages[f.text(row, "id")] = {
-            "time": {each: f.number(time, each) for each in ("created", "completed")},
-            "modelID": f.text(value, "modelID"),
-        }
-    for row, data in _data(database, "finished_steps", session):
-        part = _value(data)
-        if f.text(part, "type") == "step-finish":
-            yield messages.get(f.text(row, "message_id"), {}), part
-
-
 def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) -> None:
     try:
         session.message(message, parts)
@@ -279,21 +219,21 @@ def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) 
         session.skip(str(why))
 
 
-def _spend(
-    session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]
-) -> None:
+def _spend(database: Database, session: OpenCodeReader, child: str) -> None:
     """The calls of a subagent: spend of this session, never in its window."""
     rows = session.rows
     now = rows.at
-    for number, (message, step) in enumerate(steps):
+    for number, (row, data) in enumerate(_data(database, "finished_steps", child)):
+        step, message = _value(data), _value(row.get("message"))
+        if f.text(step, "type") != "step-finish":
+            continue
         time = f.mapping(message, "time")
         ended = f.seconds(time.get("completed")) or f.seconds(time.get("created"))
         rows.at = ended or now
-        usage = normalise("opencode-v1", f.mapping(step, "tokens"))
         rows.call(
             f"child-{child}-{number}",
             None,
-            usage,
+            session.usage(f.mapping(step, "tokens")),
             purpose="child",
             model=f.text(message, "modelID"),
         )

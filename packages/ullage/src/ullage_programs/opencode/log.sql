@@ -14,17 +14,6 @@ SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id;
 SELECT part.id, part.message_id, part.data FROM part JOIN message ON message.id = part.message_id
 WHERE part.session_id = ?1 AND message.session_id = ?1 ORDER BY message.time_created, message.id, part.id;
 
--- name: rows
-SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq;
-
--- name: newest_message
-SELECT max(time_created) AS newest FROM message WHERE session_id = ?;
-
--- name: newest_row
-SELECT max(time_created) AS newest FROM session_message WHERE session_id = ?;
-
--- name: baseline
-SELECT baseline FROM session_context_epoch WHERE session_id = ?;
-
 -- name: finished_steps
-SELECT id, message_id, data FROM part WHERE session_id = ? AND data LIKE '%step-finish%' ORDER BY id;
+SELECT part.id, part.data, message.data AS message FROM part LEFT JOIN message ON message.id = part.message_id
+WHERE part.session_id = ? AND part.data LIKE '%step-finish%' ORDER BY part.id;

@@ -48,6 +48,8 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
 FACTS = ProgramFacts(
     "pi",
     "pi",
+    "pi",
+    "@earendil-works/pi-coding-agent",
     window,
     threshold,
     SettingsPlaces(

@@ -17,12 +17,10 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.codec.parts import PartMaker
 from ullage.envelope import COPY_STEPS
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.parts import LogNamer
 from ullage.importers.reader import LogFormat, Reader
 from ullage.importers.tree import Tree
 from ullage.messages import (
@@ -198,12 +196,6 @@ class PiReader(Reader):
             case role:
                 raise Unusable(f"unknown role: {role[:40]}")
 
-    def _maker(self, name: str) -> PartMaker:
-        rows = self.rows
-        return PartMaker(
-            namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model
-        )
-
     def _name(self, entry: JsonObject) -> str:
         return self.rows.unique(f.text(entry, "id"))
 
@@ -217,24 +209,24 @@ class PiReader(Reader):
         summary: bool = False,
     ) -> None:
         name = self._name(entry)
-        parts = _content(self._maker(name), content)
+        parts = _content(self.parts(name).make, content)
         if not parts:
             raise Unusable("message without content")
         if not injected and not summary and isinstance(parts[0], TextPart):
             self.prompted(parts[0].text)
         origin: Origin = "summary" if summary else "injected" if injected else "said"
-        self.rows.add(Message(id=name, role=role, parts=tuple(parts), origin=origin))
+        self.rows.say(name, role, parts, origin)
 
     def _result(self, entry: JsonObject, message: JsonObject) -> None:
         name = self._name(entry)
-        maker = self._maker(name)
+        maker = self.parts(name).make
         part = maker.result(
             message.get("toolCallId"),
             _content(maker, message.get("content")),
             name=message.get("toolName"),
             is_error=message.get("isError") is True,
         )
-        self.rows.add(Message(id=name, role="tool", parts=(part,)))
+        self.rows.say(name, "tool", [part])
 
     def _answer(self, entry: JsonObject, message: JsonObject) -> None:
         rows = self.rows
@@ -246,13 +238,10 @@ class PiReader(Reader):
         name = self._name(entry)
         stop = f.text(message, "stopReason")
         outcome = _OUTCOMES.get(stop, "finished")
-        raw = f.mapping(message, "usage")
-        usage = (
-            normalise(
-                "pi", raw, final=outcome == "finished", placeholder=outcome == "cancelled"
-            )
-            if raw
-            else None
+        usage = self.usage(
+            f.mapping(message, "usage"),
+            final=outcome == "finished",
+            placeholder=outcome == "cancelled",
         )
         if outcome == "failed":
             usage = None
@@ -272,7 +261,7 @@ class PiReader(Reader):
         self, name: str, blocks: list[JsonObject], outcome: Outcome
     ) -> Message | None:
         """The answer as later requests send it; ``None`` when they don't."""
-        maker = self._maker(name)
+        maker = self.parts(name).make
         if outcome == "finished":
             return Message(
                 id=name,
@@ -328,7 +317,7 @@ class PiReader(Reader):
             raise Unusable("an edit of a message that is not in the log")
         message = self.rows.messages[name]
         self._originals.setdefault(name, message)
-        maker = self._maker(self.rows.unique(f.text(entry, "id")))
+        maker = self.parts(self.rows.unique(f.text(entry, "id"))).make
         parts: tuple[Part, ...] = tuple(_content(maker, entry.get("replacement")))
         first = next(iter(message.parts), None)
         if isinstance(first, ToolResultPart):
@@ -351,7 +340,7 @@ class PiReader(Reader):
             self.rows.call(
                 "",
                 None,
-                normalise("pi", raw),
+                self.usage(raw),
                 purpose=purpose,
                 model=f.text(entry, "model") or self.rows.model,
                 provider=f.text(entry, "provider"),
@@ -367,7 +356,7 @@ class PiReader(Reader):
             self._prompt(PiPrompt(), prompt)
         name = self._name(entry)
         text = f"{_SUMMARY[0]}{f.text(entry, 'summary')}{_SUMMARY[1]}"
-        parts = tuple(_content(self._maker(name), text))
+        parts = tuple(_content(self.parts(name).make, text))
         summary = Message(id=name, role="user", parts=parts, origin="summary")
         rows.compact(
             summary,
@@ -457,25 +446,13 @@ def _guessed_wire(provider: str) -> str:
     return provider_named(provider).wire or "chat"
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be pi's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict):
-            continue
-        if (
-            entry.get("type") == "session"
-            and "id" in entry
-            and ("cwd" in entry or "version" in entry)
-        ):
-            return ""
-        message = entry.get("message")
-        if (
-            entry.get("type") == "message"
-            and isinstance(message, dict)
-            and "role" in message
-        ):
-            return ""
-    return "no `session` header and no line of type message with a role"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of pi's."""
+    if entry.get("type") == "session":
+        return "id" in entry and ("cwd" in entry or "version" in entry)
+    return entry.get("type") == "message" and "role" in f.mapping(entry, "message")
 
 
-FORMAT = LogFormat("pi", recognise, PiReader)
+FORMAT = LogFormat(
+    "pi", fits, "no `session` header and no line of type message with a role", PiReader
+)

@@ -63,6 +63,8 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
 FACTS = ProgramFacts(
     "qwen-code",
     "qwen-code",
+    "qwen",
+    "@qwen-code/qwen-code",
     window,
     threshold,
     SettingsPlaces(

@@ -22,7 +22,6 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import normalise
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts, likely_provider
@@ -133,8 +132,7 @@ class QwenCodeReader(Reader):
         rows.learn_window(model, f.count(entry, "contextWindowSize"))
         name = rows.unique(f.text(entry, "uuid"))
         answer = self._made(name, message)
-        raw = f.mapping(entry, "usageMetadata")
-        usage = normalise("qwen-code", raw) if raw else None
+        usage = self.usage(f.mapping(entry, "usageMetadata"))
         rows.call(name, answer if answer.parts else None, usage, model=model)
 
     def _made(
@@ -223,8 +221,8 @@ class QwenCodeReader(Reader):
             self._spend(event, purpose)
 
     def _spend(self, event: JsonObject, purpose: Purpose) -> None:
-        usage = normalise("qwen-code", event)
-        self.rows.call("", None, usage, purpose=purpose, model=f.text(event, "model"))
+        model = f.text(event, "model")
+        self.rows.call("", None, self.usage(event), purpose=purpose, model=model)
 
     def _compression(self, payload: JsonObject) -> None:
         rows = self.rows
@@ -290,18 +288,19 @@ def _text_of(message: Message) -> str:
     return "".join(part.text for part in message.parts if isinstance(part, TextPart))
 
 
-def recognise(sample: list[object]) -> str:
-    """What the first lines of a log lack to be qwen-code's; empty when they fit."""
-    for entry in sample:
-        if not isinstance(entry, dict) or "uuid" not in entry or "sessionId" not in entry:
-            continue
-        if isinstance(entry.get("systemPayload"), dict):
-            return ""
-        message = entry.get("message")
-        if isinstance(message, dict) and isinstance(message.get("parts"), list):
-            return ""
-    return "no record with a sessionId and a message of parts"
+def fits(entry: JsonObject) -> bool:
+    """Whether a line is one of qwen-code's records."""
+    if not entry.keys() >= {"uuid", "sessionId"}:
+        return False
+    has_payload = isinstance(entry.get("systemPayload"), dict)
+    return has_payload or isinstance(f.mapping(entry, "message").get("parts"), list)
 
 
-FORMAT = LogFormat("qwen-code", recognise, QwenCodeReader, is_tried_first=True)
+FORMAT = LogFormat(
+    "qwen-code",
+    fits,
+    "no record with a sessionId and a message of parts",
+    QwenCodeReader,
+    is_tried_first=True,
+)
 """Its records have the ids of Claude Code's."""

@@ -15,11 +15,12 @@ from ullage.cli.installing.entries import (
     command,
 )
 from ullage.cli.installing.files import CannotEdit, ClientFiles
+from ullage_programs.pi.client import FOOTER
 
 PATH = Path("/nowhere/settings.json")
 LINE = Path("/nowhere/line.json")
-OURS = command("claude_code/statusline.py")
-OLDER = '"/old/python" -I -S "/old/ullage_programs/claude_code/statusline.py"'
+OURS = command("claude_code.status")
+OLDER = '"/old/python" -I -S "/old/ullage_programs/start.py" claude_code.status'
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "https://llm.example/v1"}
 KEYS = ["env", "ADDRESS"]
 
@@ -153,7 +154,7 @@ def test_a_setting_beside_the_address_stays_the_users() -> None:
 
 def test_a_plugin_of_ours_is_told_by_its_first_words(tmp_path: Path) -> None:
     path = tmp_path / "ullage.js"
-    entry = PluginEntry("hooks", path, "pi.js")
+    entry = PluginEntry("hooks", path, FOOTER)
     path.write_text("// Installed by `ullage install pi`; an older one\n")
     for is_put in (True, False):
         files = ClientFiles()

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.claude_code import setup, used_address
 from ullage.cli.wrapping.setup import BASE, WrapRefused
+from ullage_programs.claude_code.client import setup, used_address
 
 ADDRESS = "ANTHROPIC_BASE_URL"
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.codex import setup, signed_in_with_chatgpt
 from ullage.cli.wrapping.setup import BASE, Start, WrapRefused
+from ullage_programs.codex.client import setup, signed_in_with_chatgpt
 
 CUSTOM = """model_provider = "lab"
 [model_providers.lab]

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in
-from ullage.cli.wrapping.copilot_cli import setup
 from ullage.cli.wrapping.setup import BASE, WrapRefused
+from ullage_programs.copilot_cli.client import setup
 
 OWN = "https://llm.example/anthropic"
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.gemini_cli import setup, used_address
 from ullage.cli.wrapping.setup import BASE, WrapRefused
+from ullage_programs.gemini_cli.client import setup, used_address
 
 ADDRESS = "GOOGLE_GEMINI_BASE_URL"
 

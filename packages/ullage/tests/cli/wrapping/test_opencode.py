@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.opencode import setup, used_address
 from ullage.cli.wrapping.setup import BASE, Start, WrapRefused
+from ullage_programs.opencode.client import setup, used_address
 
 CONTENT = "OPENCODE_CONFIG_CONTENT"
 

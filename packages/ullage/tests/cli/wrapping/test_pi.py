@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.pi import EXTENSION, setup
 from ullage.cli.wrapping.setup import BASE
+from ullage_programs.pi.client import EXTENSION, setup
 
 
 def test_its_providers_get_other_addresses_by_an_extension_of_this_run(

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.qwen_code import setup, used_address
 from ullage.cli.wrapping.setup import BASE, WrapRefused
+from ullage_programs.qwen_code.client import setup, used_address
 
 ADDRESS = "OPENAI_BASE_URL"
 SYSTEM = "QWEN_CODE_SYSTEM_SETTINGS_PATH"

@@ -22,7 +22,7 @@ from ullage.cli.installing.files import (
 )
 from ullage.cli.upstreams import PROXY, address_behind
 
-OWN: Final = re.compile(r"ullage_programs[/\\]+\w+[/\\]+\w+\.py")
+OWN: Final = re.compile(r"ullage_programs[/\\]+start\.py")
 """What every command of ours holds, from wherever Ullage is installed."""
 
 
@@ -38,10 +38,10 @@ class ClientEntry(Protocol):
     def take(self, files: ClientFiles, upstreams: Mapping[str, str]) -> None: ...
 
 
-def command(script: str) -> str:
-    """How a program starts a script of ``ullage_programs``."""
-    place = Path(ullage_programs.__file__).parent / script
-    return f'"{sys.executable}" -I -S "{place}"'
+def command(module: str) -> str:
+    """How a program starts the ``main`` of a module of ``ullage_programs``."""
+    place = Path(ullage_programs.__file__).parent / "start.py"
+    return f'"{sys.executable}" -I -S "{place}" {module}'
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class PluginEntry:
 
     kind: str
     path: Path
-    source: str
+    source: Path
 
     def put(self, files: ClientFiles) -> None:
         file, text = files[self.path], self._text()
@@ -194,7 +194,7 @@ class PluginEntry:
             file.content = ""
 
     def _text(self) -> str:
-        return (Path(__file__).parent / "plugins" / self.source).read_text("utf-8")
+        return self.source.read_text("utf-8")
 
     def _is_own(self, text: str) -> bool:
         return text.startswith(self._text().partition(";")[0])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Final, NamedTuple
 
 from ullage.cli.installing.files import CannotEdit, configured, text_of
 from ullage.cli.upstreams import checked_address, name_for
 from ullage.cli.wrapping.folder_trust import trusted_folders
 from ullage.errors import SettingError
+from ullage_programs.programs import folder_of
 
 _MOST_UPSTREAMS: Final = 50
 
@@ -56,6 +58,11 @@ class UsedAddress(NamedTuple):
     provider: str
     place: Path | None = None
     """The directory whose files set it, where the client has not been told to trust them: its user is asked first."""
+
+
+def client_of(name: str) -> ModuleType:
+    """The module ``client`` of a program: what is put into its settings, and how it is started behind a proxy."""
+    return import_module(f"ullage_programs.{folder_of(name)}.client")
 
 
 Agree = Callable[[str, str, Path], None]

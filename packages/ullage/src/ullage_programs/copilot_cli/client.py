@@ -1,15 +1,31 @@
-"""Copilot CLI: variables of a provider of one's own (``copilot help environment``). Tried with 1.0.102."""
+"""Copilot CLI's status line (``copilot help config``), and the variables of a provider of one's own.
+
+``copilot help environment``. Tried with 1.0.102.
+"""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Final
 
+from ullage.cli.installing.entries import ClientEntry, StatusLineEntry, command
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
 ADDRESS: Final = "COPILOT_PROVIDER_BASE_URL"
 KIND: Final = "COPILOT_PROVIDER_TYPE"
 TRANSPORT: Final = "COPILOT_PROVIDER_TRANSPORT"
 USUAL_KIND: Final = "openai"
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed. It takes another address from the environment alone."""
+    if project:
+        return []
+    own = os.environ.get("COPILOT_HOME", "")
+    directory = Path(own) if own else Path.home() / ".copilot"
+    path = directory / "settings.json"
+    return [StatusLineEntry(path, ["statusLine"], command("copilot_cli.status"))]
 
 
 def used_address(start: Start) -> UsedAddress:

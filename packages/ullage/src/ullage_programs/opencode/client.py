@@ -1,14 +1,18 @@
-"""OpenCode: settings in a variable (https://opencode.ai/docs/config). Tried with 1.18.33."""
+"""A plugin for OpenCode, the address in its settings, and settings in a variable for one run.
+
+https://opencode.ai/docs/plugins, https://opencode.ai/docs/config. Tried with 1.18.33.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
 from ullage.cli.installing.files import CannotEdit, owner_of, parsed
-from ullage.cli.installing.opencode import INSTALLED, config_directory
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 from ullage.models.providers import Provider, known_providers, provider_named
 
@@ -18,7 +22,31 @@ CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 KEYS: Final[Mapping[str, str]] = {"google": "GOOGLE_GENERATIVE_AI_API_KEY"}
 """Variables of keys that only OpenCode has."""
 
+INSTALLED: Final = "anthropic"
+"""The provider whose address ``ullage install`` changes."""
+
+PLUGIN: Final = Path(__file__).parent / "plugin.js"
+
 FILES: Final = ("opencode.json", "opencode.jsonc", "config.json")
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed. OpenCode has no status line for plugins; ours is a message at two shares."""
+    directory = config_directory(os.environ)
+    configuration = directory / "opencode.json"
+    if project:
+        directory = Path.cwd() / ".opencode"
+        configuration = Path.cwd() / "opencode.json"
+    plugin = PluginEntry("hooks", directory / "plugins" / "ullage.js", PLUGIN)
+    keys = ["provider", INSTALLED, "options", "baseURL"]
+    return [plugin, AddressEntry(configuration, keys, proxy, [INSTALLED])]
+
+
+def config_directory(environment: Mapping[str, str]) -> Path:
+    """Where the user's configuration is."""
+    shared = environment.get("XDG_CONFIG_HOME", "")
+    home = Path(shared) if shared else Path.home() / ".config"
+    return home / "opencode"
 
 
 def used_address(start: Start) -> UsedAddress:

@@ -1,17 +1,24 @@
-"""pi: an extension for one run, which gives its providers other addresses (https://pi.dev/docs). Tried with 0.87.1."""
+"""Extensions of pi: a line in its footer, and for one run other addresses of its providers.
+
+https://pi.dev/docs. Tried with 0.87.1.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli import installing
-from ullage.cli.installing.pi import INSTALLED, agent_directory
+from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress
 
-EXTENSION: Final = Path(installing.__file__).parent / "plugins" / "pi_addresses.js"
+INSTALLED: Final = "anthropic"
+"""The provider whose address ``ullage install`` changes."""
+
+FOOTER: Final = Path(__file__).parent / "footer.js"
+EXTENSION: Final = Path(__file__).parent / "addresses.js"
 ADDRESSES: Final = "ULLAGE_PI_ADDRESSES"
 """What the extension reads: the addresses, by provider."""
 
@@ -21,6 +28,26 @@ USUAL: Final[Mapping[str, str]] = {
     "google": "https://generativelanguage.googleapis.com/v1beta",
 }
 """The addresses of pi's own providers, as its package has them (0.87.1)."""
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed. pi has no hooks besides extensions; ours is a line in its footer.
+
+    It reads addresses from the user's configuration alone.
+    """
+    home = agent_directory(os.environ)
+    directory = Path.cwd() / ".pi" if project else home
+    plugin = PluginEntry("statusline", directory / "extensions" / "ullage.js", FOOTER)
+    if project:
+        return [plugin]
+    keys = ["providers", INSTALLED, "baseUrl"]
+    return [plugin, AddressEntry(home / "models.json", keys, proxy, [INSTALLED])]
+
+
+def agent_directory(environment: Mapping[str, str]) -> Path:
+    """Where the user's configuration is."""
+    own = environment.get("PI_CODING_AGENT_DIR", "")
+    return Path(own) if own else Path.home() / ".pi" / "agent"
 
 
 def used_address(start: Start) -> UsedAddress:

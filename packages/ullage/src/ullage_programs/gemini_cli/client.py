@@ -1,10 +1,14 @@
-"""Gemini CLI: a variable (https://geminicli.com/docs/reference/configuration). Tried with 0.61.0."""
+"""A hook in Gemini CLI's settings (https://geminicli.com/docs/hooks/reference), and the variable of its address.
+
+https://geminicli.com/docs/reference/configuration. Tried with 0.61.0.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
+from ullage.cli.installing.entries import ClientEntry, HookEntry, command
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
 ADDRESS: Final = "GOOGLE_GEMINI_BASE_URL"
@@ -17,6 +21,19 @@ RESTRICTED: Final = "GEMINI_RESTRICTED_MODE"
 
 METERED: Final = (None, "gemini-api-key", "gateway")
 """Ways to sign in whose calls go to the address. The others speak to Code Assist or Vertex AI."""
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed. It has no status line, and takes another address from the environment alone."""
+    directory = Path.cwd() if project else Path.home()
+    path = directory / ".gemini" / "settings.json"
+    handler = {
+        "type": "command",
+        "name": "ullage",
+        "command": command("gemini_cli.turn"),
+        "timeout": 5_000,
+    }
+    return [HookEntry(path, ["hooks", "AfterAgent"], handler)]
 
 
 def used_address(start: Start) -> UsedAddress:

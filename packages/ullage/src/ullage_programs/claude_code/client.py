@@ -1,13 +1,23 @@
-"""Claude Code: its variables (https://code.claude.com/docs/en/env-vars). Tried with 2.1.330."""
+"""What is put into Claude Code's settings, and how it is started so that its calls go through a proxy.
+
+https://code.claude.com/docs/en/settings, https://code.claude.com/docs/en/env-vars. Tried with 2.1.330.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.claude_code import settings_path
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    HookEntry,
+    StatusLineEntry,
+    command,
+)
 from ullage.cli.wrapping.folder_trust import accepted_dialog
 from ullage.cli.wrapping.setup import (
     EXCEPTED,
@@ -18,6 +28,7 @@ from ullage.cli.wrapping.setup import (
     WrapRefused,
     reached_directly,
 )
+from ullage_programs.line.places import settings_file
 
 ADDRESS: Final = "ANTHROPIC_BASE_URL"
 TOOL_SEARCH: Final = "ENABLE_TOOL_SEARCH"
@@ -38,6 +49,43 @@ CLOUDS: Final = {
 """Variables after which it speaks to a cloud, with the cloud's own signatures and paths."""
 
 OFF: Final = ("", "0", "false")
+
+EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "PostToolUse": {"matcher": "*"},
+    "Stop": {},
+}
+"""The events of the hooks, and what stands beside each."""
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed.
+
+    A project's status line may come with a clone: it does not become the user's own, which runs everywhere.
+    """
+    path = settings_path(project=project)
+    line = StatusLineEntry(
+        path,
+        ["statusLine"],
+        command("claude_code.status"),
+        composed=None if project else Path(settings_file()),
+        usual={"padding": 0},
+    )
+    run = command("claude_code.hook_events")
+    handler = {"type": "command", "command": run, "timeout": 5}
+    hooks = [
+        HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS.items()
+    ]
+    beside = {TOOL_SEARCH: "true"}
+    return [line, *hooks, AddressEntry(path, ["env", ADDRESS], proxy, [PROVIDER], beside)]
+
+
+def settings_path(*, project: bool) -> Path:
+    """The user's settings, or the user's own settings for this project, which are not committed."""
+    if project:
+        return Path.cwd() / ".claude" / "settings.local.json"
+    own = os.environ.get("CLAUDE_CONFIG_DIR", "")
+    directory = Path(own) if own else Path.home() / ".claude"
+    return directory / "settings.json"
 
 
 def used_address(start: Start) -> UsedAddress:

@@ -1,4 +1,4 @@
-"""qwen-code: a variable, or the addresses of its ``modelProviders``.
+"""qwen-code's status line, and its address: a variable, or those of its ``modelProviders``.
 
 https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings/. Tried with 0.24.4.
 """
@@ -10,6 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    StatusLineEntry,
+    command,
+)
 from ullage.cli.installing.files import CannotEdit, parsed, text_of
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
@@ -21,6 +27,21 @@ SYSTEM_SETTINGS: Final = "QWEN_CODE_SYSTEM_SETTINGS_PATH"
 """Names the file that comes before the user's settings."""
 
 USUAL_SYSTEM_SETTINGS: Final = Path("/etc/qwen-code/settings.json")
+
+
+def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
+    """What can be installed. Addresses of ``modelProviders`` come before ours.
+
+    A project's settings are shared, so the command, which names this machine's Python, is no part of them.
+    """
+    directory = Path.cwd() if project else Path.home()
+    path = directory / ".qwen" / "settings.json"
+    keys = ["env", ADDRESS]
+    address = AddressEntry(path, keys, proxy, [PROVIDER], above="modelProviders")
+    if project:
+        return [address]
+    line = StatusLineEntry(path, ["ui", "statusLine"], command("qwen_code.status"))
+    return [line, address]
 
 
 def used_address(start: Start) -> UsedAddress:
