@@ -16,7 +16,6 @@ from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Unattended
 from ullage_agent.runtime.dispatch import Embedded
 from ullage_agent.runtime.hosting import Host
-from ullage_agent.runtime.lease_dispatch import LeaseDispatch
 from ullage_simulators import running
 
 
@@ -70,7 +69,7 @@ async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
     provider: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    here, there = LeaseDispatch(place="here"), LeaseDispatch(place="there")
+    here, there = Embedded(place="here"), Embedded(place="there")
     async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
         own = await first.begin("own")
         assert (await own.ask("Hello.")).text == "Yes."
@@ -89,7 +88,7 @@ async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_wher
     provider: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    here = LeaseDispatch(place="here")
+    here = Embedded(place="here")
     async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
         session = await first.begin("s")
         assert (await session.ask("Hello.")).text == "Yes."

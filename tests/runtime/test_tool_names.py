@@ -204,7 +204,6 @@ async def test_before_a_server_has_offered_its_tools_no_turn_begins(
                 await session.wait()
             assert generated(server) == []
             bank.begin()
-            session.drive()
             assert (await session.wait()).reason == "approval"
     assert till.paid == []
 

@@ -62,7 +62,6 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
-from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -253,22 +252,6 @@ class Agent(Generic[OutputT, DepsT]):
             deps=deps,
             output=self._output,
             output_retries=self._output_retries,
-        )
-
-    def _hosted(
-        self, session: str, dispatch: Dispatch, *, drives_here: bool, awaits_other: bool
-    ) -> Session[OutputT]:
-        """A session that this dispatch has driven."""
-        return Session(
-            self,
-            session,
-            resume=False,
-            settings={},
-            output=self._output,
-            output_retries=self._output_retries,
-            dispatch=dispatch,
-            drives_here=drives_here,
-            awaits_other=awaits_other,
         )
 
     @overload
