@@ -72,7 +72,7 @@ def test_a_value_that_can_not_be_is_refused_with_its_key(key: str) -> None:
 def test_a_refusal_says_what_is_allowed() -> None:
     with pytest.raises(SettingError, match="there are all, last, none"):
         changed(Settings(), {"reasoning": "some"})
-    with pytest.raises(SettingError, match="above 0 and below 1"):
+    with pytest.raises(SettingError, match=r"at least 0\.001 and at most"):
         changed(Settings(), {"keep": 2})
 
 

@@ -53,9 +53,6 @@ class Meaning(NamedTuple):
     """The default in words, if the value alone does not show it."""
     per_model: bool = False
     """Whether a table of one model may set it."""
-    has_variable: bool = True
-    """Whether an environment variable can hold it: not a table."""
-    is_list: bool = False
 
 
 def _setting(
@@ -68,19 +65,7 @@ def _setting(
     default_text: str = "",
     per_model: bool = False,
 ) -> Any:
-    has_variable = not isinstance(default, dict)
-    described = {
-        "setting": Meaning(
-            meaning,
-            read,
-            unit,
-            who,
-            default_text,
-            per_model,
-            has_variable,
-            isinstance(default, tuple),
-        )
-    }
+    described = {"setting": Meaning(meaning, read, unit, who, default_text, per_model)}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -89,8 +74,10 @@ def _setting(
 _MOST: Final = 10**12
 _COUNT: Final = values.whole(1, _MOST)
 _FROM_NONE: Final = values.whole(0, _MOST)
-_SECONDS: Final = values.real(0, 7 * 86_400, above=True)
-_USD: Final = values.real(0, 1_000_000, above=True)
+_SECONDS: Final = values.real(0.001, 7 * 86_400)
+_USD: Final = values.real(0.000001, 1_000_000)
+
+_SHARE: Final = values.real(0.001, 0.999)
 
 BUDGET: Final = values.fields_of(
     Budget,
@@ -166,7 +153,7 @@ class Settings:
     )  # fmt: skip
     effort: Effort | int | None = _setting(
         None, "how much the model reasons: a word of the API, or the most tokens where it has a budget for that",
-        values.or_none(values.effort(get_args(Effort))), default_text="the provider's", per_model=True,
+        values.effort(get_args(Effort)), default_text="the provider's", per_model=True,
     )  # fmt: skip
     temperature: float | None = _setting(
         None, "the sampling temperature", values.optional(values.real(0, 2)),
@@ -231,7 +218,7 @@ class Settings:
     )  # fmt: skip
     keep: float = _setting(
         KEEP, "how much of the newest messages a summary leaves unchanged",
-        values.real(0, 1, above=True, below=True), unit="share of their tokens",
+        _SHARE, unit="share of their tokens",
     )  # fmt: skip
     protect_tokens: int = _setting(
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
@@ -255,12 +242,12 @@ class Settings:
     )
     background_at: float | None = _setting(
         None, "from which share on a summary is prepared while the model answers",
-        values.optional(values.real(0, 1, above=True, below=True)),
+        values.optional(_SHARE),
         unit="share of the compaction threshold", default_text="never",
     )  # fmt: skip
     clear_cold_at: float | None = _setting(
         None, "from which share on old tool results are cleared once the provider's cache has expired",
-        values.optional(values.real(0, 1, above=True)),
+        values.optional(values.real(0.001, 1)),
         unit="share of the compaction threshold", default_text="never",
     )  # fmt: skip
 
@@ -350,13 +337,13 @@ class Settings:
     sandbox_read: tuple[Path, ...] = _setting(
         (),
         "further directories that commands may read, absolute or from `~/`, beside the root, system and toolchains",
-        values.absolute_directories,
+        values.directories,
         who=authority.SANDBOX_PLACES,
     )
     sandbox_write: tuple[Path, ...] = _setting(
         (),
         "further directories that commands may write, absolute or from `~/`; one is a repository's `.git` in the root",
-        values.absolute_directories,
+        values.directories,
         who=authority.SANDBOX_PLACES,
     )
     defer_tools: Literal["auto", "always", "never"] = _setting(
@@ -450,6 +437,12 @@ KEYS: Final = tuple(_MEANINGS)
 """Every key, in the order of the documentation."""
 PER_MODEL: Final = tuple(key for key, meaning in _MEANINGS.items() if meaning.per_model)
 """The keys that a table of one model may set."""
+TABLES: Final = ("params", "mcp", "models", "endpoints")
+"""Settings whose entries are looked up one by one."""
+LISTS: Final = frozenset(
+    one.name for one in dataclasses.fields(Settings) if isinstance(one.default, tuple)
+)
+"""Settings that hold a list."""
 
 
 def meaning_of(key: str) -> Meaning:
@@ -461,8 +454,9 @@ def meaning_of(key: str) -> Meaning:
 
 
 def environment_name(key: str) -> str:
-    """The environment variable of a key; empty where it has none."""
-    return f"ULLAGE_{key.upper()}" if meaning_of(key).has_variable else ""
+    """The environment variable of a key; empty for a table, which none can hold."""
+    meaning_of(key)
+    return "" if key in TABLES else f"ULLAGE_{key.upper()}"
 
 
 def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
@@ -476,9 +470,7 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
 
 def from_text(key: str, text: str) -> object:
     """A value that was written as one text, in a variable or a terminal, where commas part the names of a list."""
-    if key in KEYS and meaning_of(key).is_list:
-        return values.split(text)
-    return text
+    return values.split(text) if key in LISTS else text
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
