@@ -149,7 +149,7 @@ def test_everything_that_is_left_out_is_named() -> None:
             CancelAsked(),
             CompactAsked(),
             CallStarted(call="c2"),
-            CallStarted(call="c3", purpose="summary", detached=True),
+            CallStarted(call="c3", purpose="summary"),
             CompactionStarted(compaction="k1", trigger="asked"),
         )
     )

@@ -913,7 +913,6 @@ def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -
         PAUSED,
         FAILED,
         [begun(), CallStarted(call="child:c1", purpose="child")],
-        [begun(), CallStarted(call="p1", purpose="summary", detached=True)],
     ],
 )
 def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(

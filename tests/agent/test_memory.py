@@ -63,12 +63,6 @@ def test_a_call_of_another_purpose_is_not_the_last_call() -> None:
     assert memory == LoopMemory()
 
 
-def test_a_summary_prepared_beside_the_conversation_is_known_until_it_ends() -> None:
-    begun_ = CallStarted(call="p1", purpose="summary", detached=True)
-    assert remembered(begun_).background == "p1"
-    assert remembered(begun_, CallEnded(call="p1", purpose="summary")).background == ""
-
-
 def test_the_error_of_the_last_call_is_known_until_one_ends_without() -> None:
     assert remembered(failed("BadKey")).last_error == "BadKey"
     assert remembered(failed("BadKey"), answered(text("Hi."))).last_error == ""

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from bench.bound import CALLED, MODEL, had
-from tests.compaction.stage import ASKS, KEYS, SUMMARY, heard, of_kind, refused
+from tests.compaction.stage import ASKS, KEYS, SUMMARY, of_kind, refused
 from tests.context.sessions import words
 from ullage.events import (
-    CallStarted,
     CompactionCommitted,
     EpochChanged,
     Event,
@@ -105,19 +104,6 @@ async def test_thinking_behind_a_compaction_that_another_model_gets_as_text_is_n
     assert not of_kind(events, ReasoningRefused)
     (epoch,) = [each for each in of_kind(events, EpochChanged) if each.reason == "model"]
     assert epoch.reasoning_lost
-
-
-async def test_no_summary_of_ours_is_prepared_where_it_would_cost_thinking(
-    tmp_path: Path,
-) -> None:
-    with running(scenario()) as server:
-        one = agent(server, tmp_path, background_at=0.5)
-        async with one.session("s") as session:
-            events = await asked(session, 40)
-        assert not [each for each in server.exchanges if ASKS in heard(each)]
-    assert of_kind(events, CompactionCommitted)
-    assert {each.rung for each in of_kind(events, CompactionCommitted)} == {"server"}
-    assert not [each for each in of_kind(events, CallStarted) if each.detached]
 
 
 async def test_a_provider_that_refuses_is_asked_once_and_the_session_goes_on_without_thinking(

@@ -99,13 +99,3 @@ async def test_a_session_chooses_for_itself_while_it_runs(tmp_path: Path) -> Non
         await session.wait()
         _, again = of_kind(await session.history(), CompactionCommitted)
         assert again.rung in ("summary", "pieces")
-
-
-async def test_a_summary_is_prepared_ahead_only_where_summaries_are_chosen(
-    tmp_path: Path,
-) -> None:
-    async with scene(
-        tmp_path, ANTHROPIC, turns(70), window=WINDOW, strategy="prune", background_at=0.3
-    ) as (server, session):
-        assert (await session.ask("And cask 7?")).reason == "finished"
-    assert not any(map(is_summary_call, generated(server)))

@@ -189,45 +189,6 @@ async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
     assert all(f"Please look at cask {number}." in body for number in range(20))
 
 
-async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_where_it_did_not(
-    tmp_path: Path,
-) -> None:
-    """The same session twice; in one of them the messages it was made from are rewound before the point is reached."""
-    for held in (True, False):
-        with running(script(ANTHROPIC, window=WINDOW)) as server:
-            agent = agent_on(
-                server,
-                tmp_path / f"{held}.db",
-                ANTHROPIC,
-                window=WINDOW,
-                background_at=0.5,
-            )
-            async with agent.session(SESSION) as session:
-                number = 0
-                while not (await session._look()).compactions.prepared:
-                    await session.ask(f"No. {number:03}: {words(200, number)}")
-                    await asyncio.sleep(0.05)
-                    number += 1
-                    assert number < 60
-                if not held:
-                    await session.rewind((await session.messages())[3].id)
-                while not of_kind(await session.history(), CompactionCommitted):
-                    await session.ask(f"No. {number:03}: {words(200, number)}")
-                    number += 1
-                    assert number < 200
-                events = await session.history()
-            assert not refused(server)
-            (committed,) = of_kind(events, CompactionCommitted)
-            rolled = [
-                (each.rung, each.reason) for each in of_kind(events, CompactionRolledBack)
-            ]
-            if held:
-                assert committed.rung == "prepared"
-            else:
-                assert committed.rung == "summary"
-                assert ("prepared", "changed") in rolled
-
-
 @pytest.mark.parametrize("moment", ["summary is asked for", "summary streams"])
 async def test_cancelling_a_compaction_leaves_the_history_untouched(
     moment: str, tmp_path: Path

@@ -7,13 +7,10 @@ from ullage.context.budget import (
     bytes_limit_of,
     correction_of,
     image_limit_of,
-    should_prepare,
 )
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
-from ullage.events import LimitLearnt
 from ullage.messages import ImagePart, Message
-from ullage.meter.meter import Meter
 
 
 def test_with_a_known_window_it_aims_at_45_percent_and_must_end_below_the_point() -> None:
@@ -115,10 +112,3 @@ def test_a_refusal_without_a_number_is_taken_to_mean_what_is_documented_of_the_m
     heavy = ImagePart(id="i", width=100, height=100, size_bytes=30_000_000)
     large = Situation(fold=fold_of(Message(id="u", role="user", parts=(heavy,))))
     assert bytes_limit_of(BodyTooLarge("413"), large) == 32_000_000
-
-
-def test_a_summary_is_prepared_between_the_soft_threshold_and_the_point() -> None:
-    meter = Meter("claude-haiku-4-5", window=10_000)
-    assert not should_prepare(meter.reading(), 0.5)
-    meter.apply(LimitLearnt(model="claude-haiku-4-5", source="user", window=20))
-    assert should_prepare(Meter("x", window=10_000).reading(), None) is False

@@ -57,7 +57,7 @@ WRONG: dict[str, Any] = {
     "session_budget": {"usd": "much"}, "rates": {"calls": 5},
     "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
-    "background_at": 1, "approve": [""], "timeout": 0, "strategy": "hybird",
+    "clear_cold_at": 2, "approve": [""], "timeout": 0, "strategy": "hybird",
 }  # fmt: skip
 
 
@@ -99,11 +99,10 @@ def test_a_mistyped_strategy_is_refused_with_the_one_that_was_meant() -> None:
 
 
 def test_a_session_compacts_by_itself_unless_that_is_off_or_nothing_is_chosen() -> None:
-    assert Settings().compacts and Settings().summarises
+    assert Settings().compacts
     assert not changed(Settings(), {"auto": False}).compacts
     assert not changed(Settings(), {"strategy": "noop"}).compacts
-    pruning = changed(Settings(), {"strategy": "prune"})
-    assert pruning.compacts and not pruning.summarises
+    assert changed(Settings(), {"strategy": "prune"}).compacts
 
 
 def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:

@@ -324,8 +324,6 @@ class CallStarted(
     snapshot: str = ""
     """The id of the reading that was taken for this call."""
     stream: bool = False
-    detached: bool = False
-    """It runs beside the session, which continues without waiting for it."""
     is_held: bool = False
     """The provider holds earlier content of this conversation, which the request does not repeat."""
     mark: str = ""

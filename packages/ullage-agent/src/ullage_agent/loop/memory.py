@@ -50,8 +50,6 @@ class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of error that ended the last call; empty for none."""
     refused: int | None = None
     """The provider's token count of the last request that it refused for its size."""
-    background: str = ""
-    """The running call that prepares a summary."""
     asides: dict[str, int] = {}
     """Running calls outside the conversation, with the estimated tokens of their requests."""
     task_start: str = ""
@@ -133,7 +131,7 @@ def _call_started(memory: LoopMemory, event: CallStarted) -> LoopMemory:
             memory = replace(
                 memory, asides={**memory.asides, event.call: event.estimate.tokens}
             )
-        return replace(memory, background=event.call) if event.detached else memory
+        return memory
     return replace(
         memory, started=event, newest_sent=memory.newest, broken="", is_declared=False
     )
@@ -145,8 +143,6 @@ def _call_ended(memory: LoopMemory, event: CallEnded) -> LoopMemory:
             call: tokens for call, tokens in memory.asides.items() if call != event.call
         }
         memory = replace(memory, asides=others)
-    if event.call == memory.background:
-        return replace(memory, background="")
     if event.purpose != "main":
         return memory
     refused = memory.refused

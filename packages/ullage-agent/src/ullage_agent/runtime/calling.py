@@ -35,7 +35,7 @@ from ullage.wire.call import Retries, stream
 from ullage.wire.discovery import limits
 from ullage_agent.loop.steps import CallModel
 from ullage_agent.runtime.answer_tool import is_about_format
-from ullage_agent.runtime.compacting import note_refusal, prepare_ahead
+from ullage_agent.runtime.compacting import note_refusal
 from ullage_agent.runtime.drafting import drafting
 from ullage_agent.runtime.hooks import run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
@@ -85,7 +85,6 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     # Pieces of a call of this name are left where the database lost the call's events.
     await ledger.write(started, ends_draft=call)
     runtime.usage_seen, runtime.waits_to_retry = None, False
-    prepare_ahead(runtime)
     answer: Answer | ProviderError
     try:
         answer = await _stream(runtime, request, call, options)

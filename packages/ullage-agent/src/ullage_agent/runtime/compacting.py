@@ -16,21 +16,15 @@ from ullage.compactor.summary_calls import (
     request_for,
     try_strategies,
 )
-from ullage.context.budget import (
-    aim_of,
-    correction_of,
-    should_prepare,
-)
-from ullage.context.choice import FOR_THINKING, ordered
+from ullage.context.budget import aim_of, correction_of
+from ullage.context.choice import ordered
 from ullage.context.clear import ClearToolResults
 from ullage.context.cold_cache import cache_lifetime_s, is_cold
-from ullage.context.kept_thinking import plan_with_thinking
 from ullage.context.known_limits import Served, served_by
-from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
-from ullage.context.strategy import Ask, Declined, SummaryAnswer
+from ullage.context.strategy import Ask, SummaryAnswer
 from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     BodyTooLarge,
@@ -50,19 +44,15 @@ from ullage.events import (
     CompactionRolledBack,
     CompactionStarted,
     CompactionTrigger,
-    Event,
     Pinned,
-    Purpose,
 )
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
-from ullage.tasks import start, stop
 from ullage.turns.loop import OVERFLOWS
-from ullage.usage import Usage
 from ullage.wire.endpoints import destination_of
 from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.hooks import Refusal, run_hook
-from ullage_agent.runtime.session_runtime import ReadySummary, SessionRuntime
+from ullage_agent.runtime.session_runtime import SessionRuntime
 from ullage_agent.runtime.settings import Settings
 
 
@@ -198,8 +188,6 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     order = ordered(runtime.settings.strategy)
     if is_optional:
         order = tuple(each for each in order if isinstance(each, ClearToolResults))
-    elif compactions.prepared is not None and not (step.up_to or step.from_):
-        order = (PreparedSummary(*compactions.prepared), *order)
     strategies = Strategies(order)
 
     async def next_step(attempt: Attempt) -> AttemptStep:
@@ -209,11 +197,10 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     found = await try_strategies(
         next_step,
         runtime.ledger.write,
-        lambda wanted: summarise(runtime, wanted, "summary"),
+        lambda wanted: summarise(runtime, wanted),
     )
     match found:
         case Commit():
-            compactions.prepared = None
             runtime.stuck = None
             await runtime.ledger.write(found.events, durable=True)
             await runtime.record_reading()
@@ -252,15 +239,12 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
     return True
 
 
-async def summarise(
-    runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False
-) -> SummaryAnswer:
+async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
     """Call the model for a summary. Its usage is spend; an error of the provider is a value for the strategy."""
     ledger, settings = runtime.ledger, runtime.settings
-    call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
+    call = f"summary-{ledger.loop.seq + 1}"
     size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
-    started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
-    await ledger.write([started])
+    await ledger.write([CallStarted(call=call, purpose="summary", estimate=size)])
     try:
         endpoint, model = settings.endpoint(
             runtime.shared.environment, settings.summary_model
@@ -288,7 +272,7 @@ async def summarise(
         kind = type(problem).__name__
         failed = CallEnded(
             call=call,
-            purpose=purpose,
+            purpose="summary",
             outcome="failed",
             error=str(problem),
             error_kind=kind,
@@ -297,7 +281,7 @@ async def summarise(
         return SummaryAnswer(None, error=kind)
     ended = CallEnded(
         call=call,
-        purpose=purpose,
+        purpose="summary",
         outcome=answer.outcome,
         stop=answer.stop,
         usage=answer.usage,
@@ -322,52 +306,6 @@ def is_not_offered(problem: ProviderError) -> bool:
         return False
     is_refused = isinstance(problem, NotFound | RequestRejected)
     return is_refused and "compaction_" not in f"{problem.said} {problem}"
-
-
-def prepare_ahead(runtime: SessionRuntime) -> None:
-    """Start a summary in the background if ``background_at`` is reached and none is prepared or running."""
-    compactions = runtime.compactions
-    if compactions.preparing is not None or compactions.prepared is not None:
-        return
-    settings = runtime.settings
-    if not settings.compacts or not settings.summarises:
-        return
-    if not should_prepare(runtime.reading, settings.background_at):
-        return
-    compactions.preparing = start(_prepare(runtime))
-
-
-async def _prepare(runtime: SessionRuntime) -> None:
-    compactions = runtime.compactions
-    try:
-        name = f"prepared-{runtime.ledger.loop.seq + 1}"
-        situation = situation_of(runtime, Compact("point"), name)
-        by_provider = FOR_THINKING in ordered(runtime.settings.strategy)
-        if by_provider and not situation.has_refused and plan_with_thinking(situation):
-            return  # behind a summary of ours thinking would be invalid
-        preparation = prepare(situation)
-        if isinstance(preparation, Declined):
-            return
-        answer = await summarise(runtime, preparation.ask, "summary", detached=True)
-        if answer.message is not None:
-            compactions.prepared = ReadySummary(preparation.prefix, answer)
-    finally:
-        compactions.preparing = None
-
-
-async def stop_preparing(runtime: SessionRuntime) -> None:
-    """Stop a summary in the background, and close its call in the ledger."""
-    task = runtime.compactions.preparing
-    if task is not None:
-        await stop(task)
-    if runtime.memory.background:
-        call = runtime.memory.background
-        await runtime.ledger.write(background_closed(call, runtime.usage_of_aside(call)))
-
-
-def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
-    """The end of a call for a summary in the background that is no longer needed."""
-    return [CallEnded(call=call, purpose="summary", outcome="cancelled", usage=usage)]
 
 
 # -- limits on images and bytes --

@@ -78,7 +78,6 @@ from ullage_agent.runtime.compacting import (
     is_over_request,
     may_clear_cold,
     may_compact,
-    stop_preparing,
 )
 from ullage_agent.runtime.counting import count_input, needs_count
 from ullage_agent.runtime.counting_pieces import (
@@ -239,7 +238,6 @@ class Driver:
                         pass
             finally:
                 await to_completion(stop_counting(runtime))
-                await to_completion(stop_preparing(runtime))
         except EXPECTED:
             raise
         except Exception as problem:

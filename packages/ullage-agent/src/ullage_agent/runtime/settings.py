@@ -240,11 +240,6 @@ class Settings:
     summary_instructions: str = _setting(
         "", "further instructions for summaries", values.text
     )
-    background_at: float | None = _setting(
-        None, "from which share on a summary is prepared while the model answers",
-        values.optional(_SHARE),
-        unit="share of the compaction threshold", default_text="never",
-    )  # fmt: skip
     clear_cold_at: float | None = _setting(
         None, "from which share on old tool results are cleared once the provider's cache has expired",
         values.optional(values.real(0.001, 1)),
@@ -407,11 +402,6 @@ class Settings:
     def compacts(self) -> bool:
         """Whether a session compacts by itself: ``auto``, with a strategy that may run."""
         return self.auto and bool(ordered(self.strategy))
-
-    @property
-    def summarises(self) -> bool:
-        """Whether a summary on the session's own request is among the chosen strategies."""
-        return any(strategy.name == "summary" for strategy in ordered(self.strategy))
 
     @property
     def policy(self) -> ReasoningPolicy:

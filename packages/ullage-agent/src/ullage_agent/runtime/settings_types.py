@@ -42,7 +42,6 @@ class AgentSettings(TypedDict, total=False):
     reattach_tokens: int | None
     summary_model: str | None
     summary_instructions: str | None
-    background_at: float | None
     clear_cold_at: float | None
     max_steps: int | None
     max_repeats: int | None

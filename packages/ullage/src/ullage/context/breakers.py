@@ -17,7 +17,7 @@ from ullage.events import (
     Uncompacted,
 )
 
-BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted", "changed"})
+BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted"})
 """Reasons of a rollback that don't tell whether the compaction could have worked."""
 
 STEP_TOKENS: Final = 2_000

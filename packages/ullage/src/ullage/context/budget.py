@@ -8,7 +8,6 @@ from ullage.context.keeping import must_stay
 from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
-from ullage.meter.reading import Reading
 from ullage.meter.window import DEFAULT_TRIGGER
 
 LEAST_SHARE: Final = 0.1
@@ -169,14 +168,4 @@ def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
 def _documented(situation: Situation) -> RequestLimits:
     return request_limits(
         situation.fold.provider, situation.fold.model, situation.messages
-    )
-
-
-def should_prepare(reading: Reading, soft: float | None) -> bool:
-    """Whether to prepare a summary while the model answers: from ``soft`` of the compaction threshold on, up to it."""
-    point = reading.compaction_point
-    return (
-        soft is not None
-        and point is not None
-        and soft * point <= reading.proven_high < point
     )

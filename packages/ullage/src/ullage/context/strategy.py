@@ -43,7 +43,6 @@ Reason = Literal[
     "reasoning_only",
     "tool_call",
     "failed",
-    "changed",
 ]
 """Why a strategy was not used, as a word that programs can count.
 
@@ -52,8 +51,7 @@ request of that kind fits into the window); ``not_offered``
 (the endpoint has no compaction of its own). Of the result: ``too_large`` (over the input limit), ``above_point``,
 ``no_progress``, ``uncovered`` (messages unaccounted for), ``touched`` (something that must stay), ``invalid`` (the wire
 would reject it), ``bytes``, ``images``. Of a summary: ``empty``, ``longer``, ``echo``, ``truncated``, ``refused``,
-``reasoning_only``, ``tool_call``, ``failed`` (the call itself, or a strategy that raised). ``changed``: a prepared
-summary's prefix is not what it was.
+``reasoning_only``, ``tool_call``, ``failed`` (the call itself, or a strategy that raised).
 """
 
 
