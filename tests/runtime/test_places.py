@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from tests.runtime.test_subagent import parent, reached, with_child
 from tests.server.served import script
 from ullage.errors import WrongPlace
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Unattended
 from ullage_agent.runtime.dispatch import Embedded
 from ullage_agent.runtime.hosting import Host
 from ullage_simulators import running
@@ -118,45 +116,4 @@ async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
             places = {row.id: row.place for row in await store.sessions()}
     assert len(places) == 2
     assert set(places.values()) == {"cellar"}
-    await store.close()
-
-
-@pytest.mark.parametrize("own", ["", "hall"])
-async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
-    own: str, provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Waiting(SqliteStore):
-        found: tuple[Unattended, ...] = (
-            Unattended("a", 1, 60.0),
-            Unattended("b", 1, 60.0, "cellar"),
-            Unattended("c", 1, 2.0, "cellar"),
-        )
-
-        async def unattended(
-            self, limit: int, places: Sequence[str] | None = None
-        ) -> list[Unattended]:
-            return list(self.found)
-
-    store = Waiting(tmp_path / "s.db")
-    agent = haiku(store, base_url=provider)
-    async with Host(agent, dispatch=Embedded(own)) as host:
-        with caplog.at_level(logging.WARNING):
-            await host.warn_of_places()
-            await host.warn_of_places()
-            store.found = ()
-            await host.warn_of_places()
-            store.found = (
-                Unattended("b", 1, 60.0, "cellar"),
-                Unattended("d", 1, 0.1, "new"),
-            )
-            await host.warn_of_places()
-    said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
-    if own:
-        assert said.pop(0) == (
-            "A worker is missing for 1 session without a place: start `ullage admin worker` where the files are."
-        )
-    assert [line.partition(":")[0] for line in said] == [
-        "A worker is missing for 2 sessions of the place cellar",
-        "A worker is missing for 1 session of the place cellar",
-    ]
     await store.close()

@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from ullage.display.text import counted, quoted
+from ullage.display.text import quoted
 from ullage.errors import (
     CommandRefused,
     LeaseLost,
@@ -29,7 +29,7 @@ from ullage.errors import (
 )
 from ullage.events import FirstCall
 from ullage.store.refusals import check_new_id
-from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store, waiting_places
+from ullage.store.store import DEFAULT_TENANT, Store
 from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import background, start, stop, to_completion
 from ullage_agent.loop.quotas import TenantQuota
@@ -43,9 +43,6 @@ log = logging.getLogger("ullage_agent.loop")
 
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
-
-PLACES_S: Final = 10.0
-"""Seconds between two looks at the places that have no worker."""
 
 ANSWERS_IN_S: Final = 3.0
 """Seconds after which a store or a dispatch that says nothing counts as away."""
@@ -187,8 +184,6 @@ class Host:
         self.clock = time.monotonic
         self._is_retiring = False
         self._tasks: list[asyncio.Task[None]] = []
-        self._without_worker: frozenset[str] = frozenset()
-        """The places of which a warning said that they have no worker."""
 
     async def __aenter__(self) -> Host:
         self.agent._place = self.dispatch.place
@@ -202,8 +197,6 @@ class Host:
             self._tasks.append(driving)
         if self.attends and (self.drives or self.dispatch.takes_over):
             self._taking_over = start(self._take_over(), name="host: taking over")
-        if self.attends:
-            self._tasks.append(start(self._watch_places(), name="host: places"))
         return self
 
     async def __aexit__(self, *problem: object) -> None:
@@ -464,30 +457,6 @@ class Host:
             for name, session in list(self._sessions.items()):
                 if session.is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
-
-    async def _watch_places(self) -> None:
-        while True:
-            await asyncio.sleep(PLACES_S)
-            with contextlib.suppress(UllageError):
-                await self.warn_of_places()
-
-    async def warn_of_places(self) -> None:
-        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``.
-
-        Sessions without a place count as those of one, unless this process is without one itself.
-        """
-        waiting = await waiting_places(self.store)
-        lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
-        if not self.dispatch.place:
-            lacking.pop("", None)
-        for place in sorted(lacking.keys() - self._without_worker):
-            log.warning(
-                "%s %s: start `ullage admin worker%s` where the files are.",
-                f"A worker is missing for {counted(lacking[place].sessions, 'session')}",
-                f"of the place {place}" if place else "without a place",
-                f" --place {place}" if place else "",
-            )
-        self._without_worker = frozenset(lacking)
 
 
 class TenantHost:
