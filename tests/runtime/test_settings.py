@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from ullage_agent.runtime.settings import (
     KEYS,
     PER_MODEL,
     Settings,
-    changed,
     environment_name,
     meaning_of,
 )
+
+
+def changed(settings: Settings, changes: dict[str, Any]) -> Settings:
+    return replace(settings, **changes)
 
 
 def test_the_defaults_are_those_of_the_parts_they_are_for() -> None:
@@ -48,7 +52,7 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
     with pytest.raises(
         SettingError, match=r"no setting 'max-step'. Did you mean 'max_steps'\?"
     ):
-        changed(Settings(), {"max-step": 3})
+        meaning_of("max-step")
 
 
 WRONG: dict[str, Any] = {

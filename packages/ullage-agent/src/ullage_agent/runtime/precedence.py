@@ -125,11 +125,6 @@ def resolve(
 # -- what a session or a caller asked for beyond the operator's settings --
 
 
-def check_values(values: Mapping[str, object]) -> None:
-    """Raise ``SettingError`` for an unknown key or an impossible value of a command."""
-    read_layer(Layer(place="session", values=values))
-
-
 def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
     """Raise ``SettingError`` where a session's value of one of these keys is more than the operator allows."""
     for key, what in resolved.narrowed:

@@ -35,6 +35,7 @@ from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
 from ullage.display.text import quoted
 from ullage.errors import (
+    AnswerInvalid,
     BadKey,
     CommandRefused,
     InputError,
@@ -105,17 +106,17 @@ from ullage_agent.runtime.outcome import (
     error_of,
     last_words,
 )
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import (
+    OUTPUT_RETRIES,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
-from ullage_agent.runtime.typed_asking import (
-    OUTPUT_RETRIES,
-    check_retries,
-    settled,
-)
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage_agent.loop")
@@ -123,6 +124,9 @@ log = logging.getLogger("ullage_agent.loop")
 POLL_S: Final = 0.5
 """Seconds between two looks at a session that another process drives, unless a change is noticed before."""
 
+
+AGAIN: Final = ".again-"
+"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 LONGEST_TITLE: Final = 200
 """Characters of a session's title: a line of a list."""
@@ -510,12 +514,54 @@ class Session(Generic[OutputT]):
         else:
             most = self._output_retries if retries is None else retries
             check_retries(most)
-            result = await settled(self, output, most)
+            result = await self._settled(output, most)
         return result.or_raise() if check else result
 
-    async def _send_text(self, text: str, id: str) -> None:
-        """Send a message of this id, once, and leave the schema of the request as it is."""
-        await self._store(await self.message(text, id=id), "steer")
+    async def _settled(self, output: OutputType[Any], retries: int) -> Result[Any]:
+        """The result once the answer fits. Raises ``AnswerInvalid`` after so many wrong answers more.
+
+        A turn that failed or waits for a person is its result, without an output.
+        """
+        tries = 0  # those in view are fewer where a compaction took some
+        while True:
+            result = await self._wait()
+            tries += 1
+            if result.error is not None or result.is_paused:
+                return result._replace(missing=output.name)
+            try:
+                parsed = output.read(result.text)
+            except AnswerMisfit as problem:
+                how = await self._instruction(output)
+                words = f"That answer can't be used: {problem}. Answer again. {how}"
+                if tries <= retries + 1 and await self._asked_again(words, retries):
+                    continue
+                raise AnswerInvalid(
+                    f"The answer does not fit {output.name}, after {retries} more tries: {problem}. "
+                    "Its text is in `text` of this error. Describe the fields in the type, raise output_retries, or "
+                    "ask another model.",
+                    text=result.text,
+                ) from problem
+            return result._replace(parsed=parsed, is_parsed=True)
+
+    async def _asked_again(self, words: str, most: int) -> bool:
+        """Whether the model was asked once more: at most so often for one message of the person.
+
+        What is asked is a message of the ledger like any other, so tries are counted in those after the person's own.
+        """
+        asked = 0
+        first = ""
+        for message in reversed(await self.messages()):
+            if message.role != "user" or message.origin != "said":
+                continue
+            first, found, _ = message.id.partition(AGAIN)
+            if not found:
+                break
+            asked += 1
+        if asked >= most:
+            return False
+        again = await self.message(words, id=f"{first}{AGAIN}{asked + 1}")
+        await self._store(again, "steer")
+        return True
 
     async def _instruction(self, output: OutputType[Any]) -> str:
         """What tells the model how to give an answer of this type."""

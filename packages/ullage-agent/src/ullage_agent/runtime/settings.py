@@ -2,7 +2,7 @@
 """Every setting of an agent: its default, meaning and unit, how it is read, and who may set it.
 
     settings = Settings(model="anthropic:claude-haiku-4-5", trigger=0.9)
-    settings = changed(settings, {"window": "200k"})
+    settings = dataclasses.replace(settings, window="200k")
 
 ``precedence.resolve`` makes them from arguments, a session, files and the environment. The table in docs/settings.md
 is made from this file. Pure but for ``~`` in a directory.
@@ -461,18 +461,6 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
 def from_text(key: str, text: str) -> object:
     """A value that was written as one text, in a variable or a terminal, where commas part the names of a list."""
     return values.split(text) if key in LISTS else text
-
-
-def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """A copy of the settings with these values.
-
-    The table of another ``model`` is not looked up: for that, resolve again with the change.
-    Raises ``SettingError`` for an unknown key, with the nearest known one, and for a value that a key can't take.
-    """
-    read = {
-        key: read_value(key, value, meaning_of(key)) for key, value in changes.items()
-    }
-    return dataclasses.replace(settings, **read)
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
