@@ -383,18 +383,26 @@ class SessionRuntime:
 
         They come with the events of the next step: a transaction of their own would cost as much as both.
         """
-        learnt, reading = self._learnt(), self.reading
-        if (
-            self.memory.taken is not None
-            and self.memory.taken.snapshot == reading.snapshot_id
-        ):
-            return learnt
-        event = reading_event(
-            reading,
-            messages=len(self.ledger.meter),
-            last=self.memory.taken,
-        )
-        return [*learnt, event]
+        events: list[Event] = []
+        call, started = self.memory.unlearnt, self.memory.started
+        last = self.ledger.meter._fold.track.last
+        is_unlearnt = last is not None and last.call == call and bool(call)
+        if is_unlearnt and started and last and last.actual is not None:
+            ratio = last.actual / last.estimated if last.estimated else 1.0
+            learnt = Calibrated(
+                model=started.fingerprint.model if started.fingerprint else "",
+                call=call,
+                estimated=last.estimated,
+                actual=last.actual,
+                error=last.estimated - last.actual,
+                ratio=ratio,
+            )
+            events.append(learnt)
+        reading, taken = self.reading, self.memory.taken
+        if taken is None or taken.snapshot != reading.snapshot_id:
+            count = len(self.ledger.meter)
+            events.append(reading_event(reading, messages=count, last=taken))
+        return events
 
     async def record_reading(self) -> Reading:
         """The reading that is displayed and decided on, recorded if it is new."""
@@ -402,25 +410,6 @@ class SessionRuntime:
         if events:
             await self.ledger.write(events)
         return self.reading
-
-    def _learnt(self) -> list[Event]:
-        """The error of the last call's estimate; nothing if the provider reported no usable input."""
-        call, started = self.memory.unlearnt, self.memory.started
-        last = self.ledger.meter._fold.track.last
-        if not call or started is None or last is None or last.call != call:
-            return []
-        if last.actual is None or last.error is None:
-            return []
-        ratio = last.actual / last.estimated if last.estimated else 1.0
-        learnt = Calibrated(
-            model=started.fingerprint.model if started.fingerprint else "",
-            call=call,
-            estimated=last.estimated,
-            actual=last.actual,
-            error=last.error,
-            ratio=ratio,
-        )
-        return [learnt]
 
     @property
     def reading(self) -> Reading:

@@ -23,10 +23,8 @@ from ullage.context.choice import ordered
 from ullage.context.strategy import Strategy
 from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
-from ullage.messages import is_utf8
 from ullage.similar import did_you_mean
 from ullage.tokens.text import NAMES as ESTIMATORS
-from ullage_agent.loop.budgets import Budget
 
 ValueReader = Callable[[object], Any]
 
@@ -377,15 +375,19 @@ def _server(name: str, given: object) -> McpServerSetting:
 
 def is_storable(value: object) -> bool:
     """Whether a ledger can hold a setting's value: JSON types and paths, no function, object or lone surrogate."""
-    if isinstance(value, str | Path):
-        return is_utf8(str(value))
-    if isinstance(value, Budget | RateLimits):
-        return True
-    if isinstance(value, Mapping):
-        return all(map(is_storable, (*value, *value.values())))
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return all(map(is_storable, value))
-    return value is None or isinstance(value, int | float)
+    if isinstance(value, tuple) and any(hasattr(one, "propose") for one in value):
+        return False
+    try:
+        msgspec.json.encode(value, enc_hook=_path_text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _path_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError
 
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
