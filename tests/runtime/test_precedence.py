@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ullage_agent.runtime.precedence import (
 from ullage_agent.runtime.settings import KEYS, Settings, environment_name, meaning_of
 
 
-def commanded_values(values: dict[str, object]) -> None:
+def commanded_values(values: Mapping[str, object]) -> None:
     read_layer(Layer(place="session", values=values))
 
 

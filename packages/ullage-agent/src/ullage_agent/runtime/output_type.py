@@ -139,16 +139,11 @@ class OutputType(Generic[T]):
         """The request's field that asks for this type; empty for a wire without one, and for a type it can't hold."""
         form: dict[str, Any]
         match wire:
-            case "chat" | "responses":
-                strict = _made(self.schema, _strictly)
-                form = {
-                    "name": self.name,
-                    "schema": strict or self.schema,
-                    "strict": strict is not None,
-                }
-                if wire == "responses":
-                    return {"text": {"format": {"type": "json_schema", **form}}}
-                return {"response_format": {"type": "json_schema", "json_schema": form}}
+            case "chat":
+                form = {"type": "json_schema", "json_schema": self._named()}
+                return {"response_format": form}
+            case "responses":
+                return {"text": {"format": {"type": "json_schema", **self._named()}}}
             case "messages" if _made(self.schema, _refuse_open) is not None:
                 taken = _changed(self.schema, partial(_limited, words=_ANTHROPIC_WORDS))
                 form = {"type": "json_schema", "schema": taken}
@@ -158,6 +153,15 @@ class OutputType(Generic[T]):
                 form = {"responseMimeType": "application/json"}
                 return {"generationConfig": {**form, "responseJsonSchema": taken}}
         return {}
+
+    def _named(self) -> dict[str, Any]:
+        """The schema in OpenAI's form."""
+        strict = _made(self.schema, _strictly)
+        return {
+            "name": self.name,
+            "schema": strict or self.schema,
+            "strict": strict is not None,
+        }
 
     def read(self, text: str) -> T:
         """The answer as this type. Raises ``AnswerMisfit`` for one that does not fit."""

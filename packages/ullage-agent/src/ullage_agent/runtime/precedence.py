@@ -188,7 +188,8 @@ def _with_session(
     others: Sequence[Layer], own: Layer, above: Collection[str]
 ) -> list[Layer]:
     """The session's layer among the others: above the arguments with the keys in ``above``, below with the rest."""
-    first, rest = {}, {}
+    first: dict[str, object] = {}
+    rest: dict[str, object] = {}
     for key, value in own.values.items():
         (first if key in above else rest)[key] = value
     return [
@@ -296,7 +297,7 @@ def _merged(
     for layer in reversed(layers):
         tables = cast(Mapping[str, Mapping[str, Any]], layer.values.get("models", {}))
         for table in ("", *model.names):
-            given = tables.get(table, {}) if table else layer.values
+            given: Mapping[str, Any] = tables.get(table, {}) if table else layer.values
             for key, value in given.items():
                 lower = values.get(key, {})
                 values[key] = {**lower, **value} if key in TABLES else value

@@ -361,10 +361,13 @@ def servers(given: object) -> dict[str, McpServerSetting]:
     return {name: _server(name, value) for name, value in table(given).items()}
 
 
+_mcp_server: Final = msgspec.json.Decoder(McpServerSetting)
+
+
 def _server(name: str, given: object) -> McpServerSetting:
     try:
-        server = msgspec.convert(given, McpServerSetting)
-    except msgspec.ValidationError as problem:
+        server = _mcp_server.decode(msgspec.json.encode(given))
+    except (TypeError, msgspec.MsgspecError) as problem:
         raise ValueError(f"the server {name!r} can't be read: {problem}") from problem
     if server.enabled and bool(server.command) == bool(server.url):
         raise ValueError(
