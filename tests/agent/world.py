@@ -210,7 +210,8 @@ class World:
 
     def situation(self) -> LoopSituation:
         loop = self.loop
-        calls = loop.settings.get("budget", {"calls": self.rules.budget.calls})["calls"]
+        budget: Any = loop.settings.get("budget", {"calls": self.rules.budget.calls})
+        calls = budget["calls"]
         assert calls is None or isinstance(calls, int)
         return LoopSituation(
             loop=loop,

@@ -269,7 +269,7 @@ class FakeLeft(SqliteStore):
     fails = 0
 
     async def unattended(
-        self, limit: int, places: Sequence[str] | None
+        self, limit: int, places: Sequence[str] | None = None
     ) -> list[Unattended]:
         if self.fails:
             self.fails -= 1

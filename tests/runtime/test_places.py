@@ -41,8 +41,8 @@ async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
         "after the host": "",
     }
     with pytest.raises(WrongPlace, match="ullage admin worker --place cellar"):
-        async with haiku(path, base_url=provider).session("s", resume=False) as session:
-            await session.ask("Hello again.")
+        async with haiku(path, base_url=provider).session("s", resume=False) as alone:
+            await alone.ask("Hello again.")
     store = SqliteStore(path)
     assert len(await store.read("s")) == len(before) + 1  # the message waits
     await store.close()
