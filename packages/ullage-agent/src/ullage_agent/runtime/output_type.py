@@ -13,7 +13,7 @@ from ullage_agent.tools.typed_values import read_value, type_schema, with_constr
 
 T = TypeVar("T")
 
-Change = Callable[[dict[str, Any]], dict[str, Any]]
+SchemaChange = Callable[[dict[str, Any]], dict[str, Any]]
 """Changes one schema; what is inside it comes later."""
 
 OUTPUT_RETRIES: Final = 2
@@ -266,7 +266,7 @@ def _used(shape: Any, definitions: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def _changed(value: Any, change: Change, *, is_names: bool = False) -> Any:
+def _changed(value: Any, change: SchemaChange, *, is_names: bool = False) -> Any:
     """The schema, and each one inside it, after this change. ``is_names``: the keys name fields or definitions."""
     if isinstance(value, list):
         return [_changed(each, change) for each in value]
@@ -333,7 +333,7 @@ def _limited(schema: dict[str, Any], words: frozenset[str]) -> dict[str, Any]:
     return limited
 
 
-def _made(schema: dict[str, Any], change: Change) -> dict[str, Any] | None:
+def _made(schema: dict[str, Any], change: SchemaChange) -> dict[str, Any] | None:
     """The schema after this change; ``None`` for one that it does not take."""
     try:
         made: dict[str, Any] = _changed(schema, change)
