@@ -13,7 +13,7 @@ from pathlib import Path
 from ullage.codec.rules import FieldTree
 from ullage.codec.wires import WIRES
 from ullage_agent.runtime.authority import ANYONE, PROJECT_KEYS, Authority
-from ullage_agent.runtime.settings import KEYS, Meaning, Settings, meaning_of
+from ullage_agent.runtime.settings import KEYS, TABLES, Meaning, Settings, meaning_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
 
@@ -53,7 +53,7 @@ def table() -> str:
         meaning = meaning_of(key)
         default = meaning.default or _shown(getattr(defaults, key))
         rows.append(
-            f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(meaning)} |"
+            f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(key, meaning)} |"
         )
     return "\n".join(rows)
 
@@ -112,8 +112,8 @@ def _for_a_session(who: Authority) -> str:
             return "never"
 
 
-def _notes(meaning: Meaning) -> str:
-    notes = [] if meaning.has_variable else ["no variable"]
+def _notes(key: str, meaning: Meaning) -> str:
+    notes = ["no variable"] if key in TABLES else []
     if meaning.per_model:
         notes.append("per model")
     return "; ".join(notes)

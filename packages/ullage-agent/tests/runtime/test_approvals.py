@@ -11,8 +11,7 @@ import pytest
 
 from tests.promises.stage import CLAUDE, agent_for, of_kind, results_of, script
 from ullage.errors import CommandRefused
-from ullage.events import ApprovalAsked, ApprovalGiven, GrantGiven, ToolEnded, ToolStarted
-from ullage.store.sqlite.store import SqliteStore
+from ullage.events import ApprovalAsked, GrantGiven, ToolEnded, ToolStarted
 from ullage.turns.approving import NOBODY_COULD_BE_ASKED, digest_of
 from ullage_agent.runtime.session import Session
 from ullage_agent.tools.functions import tool
@@ -72,28 +71,6 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
             await session.approve(call.call_id, digest=question.digest)
             assert (await session.wait()).reason == "finished"
     assert ran == [HIDDEN]
-
-
-async def test_an_approval_that_an_older_version_recorded_is_asked_for_again(
-    tmp_path: Path,
-) -> None:
-    ran: list[str] = []
-    with running(shells("ls")) as server:
-        async with agent_for(
-            tmp_path / "s.db", tools=[fake_shell(ran)], server=server
-        ).session("s", **CLAUDE.settings()) as session:
-            (question,) = await asked(session)
-        store = SqliteStore(tmp_path / "s.db")
-        await store.command("s", [ApprovalGiven(call_id=question.call_id, approved=True)])
-        await store.close()
-        async with agent_for(
-            tmp_path / "s.db", tools=[fake_shell(ran)], server=server
-        ).session("s") as session:
-            assert (await session.wait()).reason == "approval"
-            assert ran == []
-            await session.approve(question.call_id)
-            assert (await session.wait()).reason == "finished"
-    assert ran == ["ls"]
 
 
 async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(

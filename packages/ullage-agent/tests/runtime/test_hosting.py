@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.agents import haiku
-from ullage.errors import CommandRefused, SessionNotFound, SettingError
+from ullage.errors import (
+    CommandRefused,
+    SessionNotFound,
+    SettingError,
+    StoreUnavailable,
+)
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -23,8 +29,10 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage_agent.runtime.hosting import Host, is_child
-from ullage_agent.runtime.lease_dispatch import LeaseDispatch
+from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import Unattended
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_agent.runtime.hosting import AT_ONCE, RETRY_S, Host, is_child
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
@@ -152,7 +160,7 @@ async def test_a_cancel_at_rest_is_answered_through_a_host_that_drives_nothing(
     provider: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    calls = LeaseDispatch(serves=False)
+    calls = Embedded(serves=False)
     agent = haiku(path, base_url=provider, yields=True)
     async with (
         Host(agent, dispatch=calls, drives=0) as showing,
@@ -252,3 +260,78 @@ async def test_a_host_that_is_not_open_says_so(tmp_path: Path) -> None:
     agent = haiku(tmp_path / "s.db", environment={})
     with pytest.raises(RuntimeError, match="async with"):
         await Host(agent).look("s")
+
+
+class FakeLeft(SqliteStore):
+    """Lists the same sessions as left, until they are driven."""
+
+    left: list[str]
+    fails = 0
+
+    async def unattended(
+        self, limit: int, places: Sequence[str] | None = None
+    ) -> list[Unattended]:
+        if self.fails:
+            self.fails -= 1
+            raise StoreUnavailable("The disk is full.")
+        return [Unattended(name, 7) for name in self.left[:limit]]
+
+
+class FakeWakes(Embedded):
+    """Notes the wakes, in order, and drives nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[tuple[str, int]] = []
+        self.any = asyncio.Event()
+
+    async def wake(self, session: str, why: int, place: str = "") -> None:
+        self.all.append((session, why))
+        self.any.set()
+
+
+@asynccontextmanager
+async def sweeping(
+    path: Path, count: int, *, attends: bool = False, fails: int = 0
+) -> AsyncIterator[tuple[Host, FakeLeft, FakeWakes]]:
+    store, wakes = FakeLeft(path / "s.db"), FakeWakes()
+    store.left, store.fails = [f"s{number}" for number in range(count)], fails
+    async with Host(haiku(store), dispatch=wakes, attends=attends) as host:
+        yield host, store, wakes
+    await store.close()
+
+
+async def test_a_sweep_wakes_what_has_no_driver_and_leaves_alone_what_failed(
+    tmp_path: Path,
+) -> None:
+    async with sweeping(tmp_path, AT_ONCE + 1) as (host, store, wakes):
+        now = 0.0
+        host.clock = lambda: now
+        for name in await host.sweep():
+            host._failed[name] = now
+        assert wakes.all == [(name, 7) for name in store.left[:-1]]
+        assert await host.sweep() == store.left[-1:]
+        now = RETRY_S
+        assert await host.sweep() == store.left[:-1]
+
+
+async def test_sessions_that_no_driver_takes_hold_up_no_other(tmp_path: Path) -> None:
+    """As where Restate knows no worker of their place: they stay due, and wait longest."""
+    async with sweeping(tmp_path, 2 * AT_ONCE + 1) as (host, store, wakes):
+        for _ in range(3):
+            await host.sweep()
+        assert {name for name, _ in wakes.all} == set(store.left)
+        for number in range(3):
+            await host.sweep()
+            due = f"due after {number}"
+            store.left.append(due)
+            assert due in await host.sweep()
+            store.left.pop()
+        woken = Counter(name for name, _ in wakes.all)
+        assert all(woken[name] >= 2 for name in store.left)
+
+
+async def test_a_store_that_fails_is_searched_again(tmp_path: Path) -> None:
+    async with sweeping(tmp_path, 1, attends=True, fails=2) as (_, _, wakes):
+        await wakes.any.wait()
+    assert wakes.all[0] == ("s0", 7)

@@ -53,3 +53,11 @@ def test_openai_s_strict_mode_is_asked_for_only_where_the_whole_schema_is_taken(
     assert '"strict": true' in sent(msgspec.defstruct("Note", [("text", str)]), "chat")
     for kind in (Cellar, Pair, dict[str, int]):
         assert '"strict": false' in sent(kind, "chat")
+
+
+def test_in_strict_mode_every_field_is_required_and_none_has_a_default() -> None:
+    note = msgspec.defstruct("Note", [("text", str), ("mark", str, "x")])
+    form = OutputType(note).params("chat")["response_format"]["json_schema"]
+    assert form["strict"] and form["schema"]["required"] == ["text", "mark"]
+    assert form["schema"]["additionalProperties"] is False
+    assert "default" not in json.dumps(form)

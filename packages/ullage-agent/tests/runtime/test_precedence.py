@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,19 @@ from ullage.errors import SettingError
 from ullage_agent.loop.budgets import Budget
 from ullage_agent.runtime import authority
 from ullage_agent.runtime.authority import PROJECT_KEYS, SANDBOXES
-from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.layers import Layer, read_layer
 from ullage_agent.runtime.precedence import (
     SettingSource,
-    check_values,
     left_out,
     refuse_beyond,
     resolve,
 )
 from ullage_agent.runtime.settings import KEYS, Settings, environment_name, meaning_of
+
+
+def commanded_values(values: Mapping[str, object]) -> None:
+    read_layer(Layer(place="session", values=values))
+
 
 ROOT = Path("/projects/project")
 RANKS = ("argument", "session", "environment", "project file", "user file", "default")
@@ -118,7 +123,7 @@ def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session
 )
 def test_a_wrong_change_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError):
-        check_values(wrong)
+        commanded_values(wrong)
         refuse_beyond(resolve({}, wrong, [], {}), wrong)
 
 
@@ -212,11 +217,11 @@ def test_secrets_lie_in_no_session() -> None:
         SettingError,
         match="'api_key' is no setting: keys come from the environment alone",
     ):
-        check_values({"api_key": "x"})
+        commanded_values({"api_key": "x"})
     with pytest.raises(
         SettingError, match=r"mcp\.a\.headers\.Authorization holds a secret"
     ):
-        check_values(secret)
+        commanded_values(secret)
     assert resolve({}, {"api_key": "x", **secret}, [], {}).settings == Settings()
 
 

@@ -93,7 +93,7 @@ async def test_an_interrupted_turn_is_not_resumed_without_deps_and_is_with_them(
             with pytest.raises(SettingError, match="whose needs deps"):
                 await looked_at.send("And now?")
             with pytest.raises(SettingError, match="whose needs deps"):
-                looked_at.drive()
+                await looked_at.resume()
         async with agent.session("one", deps=Cellar("Ada")) as session:
             await session.wait()
             assert results(await session.history()) == ["It is Ada's."]

@@ -46,8 +46,8 @@ def test_yes_and_no_are_words_too() -> None:
 
 def test_none_unsets_what_is_optional_unless_it_is_a_word_of_its_own() -> None:
     assert values.optional(values.whole())("none") is None
-    assert values.or_none(values.one_of("none", "low"))("none") == "none"
-    assert values.or_none(values.one_of("none", "low"))(None) is None
+    assert values.effort(("none", "low"))("none") == "none"
+    assert values.effort(("none", "low"))(None) is None
 
 
 def test_a_text_where_a_list_is_meant_is_an_error() -> None:
@@ -100,10 +100,10 @@ def test_a_server_has_a_command_or_a_url() -> None:
     ):
         with pytest.raises(
             ValueError,
-            match=r"the server 'a' has a command or a url|such as 'a' has only|env of the server 'a' holds",
+            match=r"the server 'a' (has a command or a url|can't be read: .*(cmd|str))",
         ):
             values.servers({"a": wrong})
-    with pytest.raises(ValueError, match="args of the server 'a': give a list"):
+    with pytest.raises(ValueError, match=r"server 'a' can't be read: .* `\$\.args`"):
         values.servers({"a": {"command": "x", "args": 1}})
 
 

@@ -177,7 +177,6 @@ async def test_a_changed_session_that_never_called_a_model_comes_to_rest(
             await change(session)
             await session.wait()
             at_rest = await session.history()
-            session.drive()
             await session.wait()
             assert await session.history() == at_rest
         await store.close()

@@ -12,7 +12,6 @@ import pytest
 from tests.restate import shared_restate
 from ullage.tasks import background
 from ullage_agent.runtime.dispatch import Dispatch, Embedded, ListenAddress
-from ullage_agent.runtime.lease_dispatch import LeaseDispatch
 from ullage_cluster.postgres.calls import PostgresCalls
 from ullage_cluster.restate.admin import register_workers
 from ullage_cluster.restate.dispatch import RestateDispatch
@@ -20,10 +19,6 @@ from ullage_cluster.restate.dispatch import RestateDispatch
 
 async def embedded(place: str) -> Dispatch:
     return Embedded(place)
-
-
-async def lease(place: str) -> Dispatch:
-    return LeaseDispatch(place=place)
 
 
 async def restate(place: str) -> Dispatch:
@@ -40,7 +35,6 @@ async def restate(place: str) -> Dispatch:
 
 DISPATCHES: dict[str, Callable[[str], Awaitable[Dispatch]]] = {
     "embedded": embedded,
-    "lease": lease,
     "restate": restate,
 }
 """Every dispatch of a place by its name."""
@@ -128,8 +122,8 @@ async def test_only_sessions_of_its_place_are_driven(kind: str, name: str) -> No
 async def test_calls_are_heard_by_the_workers_of_the_place(database_url: str) -> None:
     workers = {}
     for place in ("", "a", "b"):
-        workers[place] = LeaseDispatch(PostgresCalls(database_url), place=place)
-    server = LeaseDispatch(PostgresCalls(database_url), serves=False, place="a")
+        workers[place] = Embedded(place, PostgresCalls(database_url))
+    server = Embedded("a", PostgresCalls(database_url), serves=False)
     drives = {place: Drives() for place in workers}
     async with AsyncExitStack() as stack:
         for place, dispatch in workers.items():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from tests.runtime.test_subagent import parent, reached, with_child
 from tests.server.served import script
 from ullage.errors import WrongPlace
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Unattended
 from ullage_agent.runtime.dispatch import Embedded
 from ullage_agent.runtime.hosting import Host
-from ullage_agent.runtime.lease_dispatch import LeaseDispatch
 from ullage_simulators import running
 
 
@@ -44,8 +41,8 @@ async def test_an_agent_without_a_place_does_not_drive_a_session_of_a_place(
         "after the host": "",
     }
     with pytest.raises(WrongPlace, match="ullage admin worker --place cellar"):
-        async with haiku(path, base_url=provider).session("s", resume=False) as session:
-            await session.ask("Hello again.")
+        async with haiku(path, base_url=provider).session("s", resume=False) as alone:
+            await alone.ask("Hello again.")
     store = SqliteStore(path)
     assert len(await store.read("s")) == len(before) + 1  # the message waits
     await store.close()
@@ -70,7 +67,7 @@ async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
     provider: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    here, there = LeaseDispatch(place="here"), LeaseDispatch(place="there")
+    here, there = Embedded(place="here"), Embedded(place="there")
     async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
         own = await first.begin("own")
         assert (await own.ask("Hello.")).text == "Yes."
@@ -89,7 +86,7 @@ async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_wher
     provider: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
-    here = LeaseDispatch(place="here")
+    here = Embedded(place="here")
     async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
         session = await first.begin("s")
         assert (await session.ask("Hello.")).text == "Yes."
@@ -119,45 +116,4 @@ async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
             places = {row.id: row.place for row in await store.sessions()}
     assert len(places) == 2
     assert set(places.values()) == {"cellar"}
-    await store.close()
-
-
-@pytest.mark.parametrize("own", ["", "hall"])
-async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
-    own: str, provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Waiting(SqliteStore):
-        found: tuple[Unattended, ...] = (
-            Unattended("a", 1, 60.0),
-            Unattended("b", 1, 60.0, "cellar"),
-            Unattended("c", 1, 2.0, "cellar"),
-        )
-
-        async def unattended(
-            self, limit: int, places: Sequence[str] | None = None
-        ) -> list[Unattended]:
-            return list(self.found)
-
-    store = Waiting(tmp_path / "s.db")
-    agent = haiku(store, base_url=provider)
-    async with Host(agent, dispatch=Embedded(own)) as host:
-        with caplog.at_level(logging.WARNING):
-            await host.warn_of_places()
-            await host.warn_of_places()
-            store.found = ()
-            await host.warn_of_places()
-            store.found = (
-                Unattended("b", 1, 60.0, "cellar"),
-                Unattended("d", 1, 0.1, "new"),
-            )
-            await host.warn_of_places()
-    said = [each.getMessage() for each in caplog.records if "worker" in each.getMessage()]
-    if own:
-        assert said.pop(0) == (
-            "A worker is missing for 1 session without a place: start `ullage admin worker` where the files are."
-        )
-    assert [line.partition(":")[0] for line in said] == [
-        "A worker is missing for 2 sessions of the place cellar",
-        "A worker is missing for 1 session of the place cellar",
-    ]
     await store.close()

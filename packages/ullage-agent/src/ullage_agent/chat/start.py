@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +40,6 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.hosting import Host
 from ullage_agent.runtime.session import Session
-from ullage_agent.runtime.settings import changed
 
 
 def run(args: argparse.Namespace) -> int:
@@ -226,7 +226,7 @@ def lacking(
         )
     try:
         wire = settings.get("wire") or agent.settings.wire
-        changed(agent.settings, {"model": model, "wire": wire}).endpoint(environment)
+        replace(agent.settings, model=model, wire=wire).endpoint(environment)
     except (BadKey, SettingError) as problem:
         return str(problem)
     return ""

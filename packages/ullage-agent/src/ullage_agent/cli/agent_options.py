@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.precedence import left_out
 from ullage_agent.runtime.session import Session
 
 INSTRUCTIONS: Final = ("AGENTS.md",)
@@ -81,7 +82,7 @@ async def warn_of_left_out(session: Session) -> None:
 async def left_out_line(session: Session) -> str:
     """What of an opened session's own settings does not count here, in one line; empty where all of them do."""
     work = await session._look()
-    return work.shared.left_out(work.ledger.loop.settings)
+    return left_out(work.shared.resolve(work.ledger.loop.settings))
 
 
 def own_defaults(**values: object) -> Layer:

@@ -62,7 +62,6 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
-from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -73,7 +72,7 @@ from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import OUTPUT_RETRIES, OutputType, check_retries
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
@@ -83,7 +82,6 @@ from ullage_agent.runtime.settings import Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.turn_instructions import InstructionWriter
-from ullage_agent.runtime.typed_asking import OUTPUT_RETRIES, check_retries
 from ullage_agent.tools.builtin import builtin_tools
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
@@ -255,22 +253,6 @@ class Agent(Generic[OutputT, DepsT]):
             output_retries=self._output_retries,
         )
 
-    def _hosted(
-        self, session: str, dispatch: Dispatch, *, drives_here: bool, awaits_other: bool
-    ) -> Session[OutputT]:
-        """A session that this dispatch has driven."""
-        return Session(
-            self,
-            session,
-            resume=False,
-            settings={},
-            output=self._output,
-            output_retries=self._output_retries,
-            dispatch=dispatch,
-            drives_here=drives_here,
-            awaits_other=awaits_other,
-        )
-
     @overload
     async def ask(
         self,
@@ -390,24 +372,13 @@ class Agent(Generic[OutputT, DepsT]):
         try:
             async with self._opening:
                 if self._shared is None:
-                    self._shared = await self._begun()
+                    self._shared = await self._begin()
                 self._shared.place = self._place
                 self._open += 1
                 return self._shared
         except BaseException:
             self._in_use.leave()
             raise
-
-    async def _begun(self) -> AgentRuntime:
-        shared = await self._begin()
-        try:
-            await self._begin_team(shared)
-        except BaseException:
-            resources, self._resources = self._resources, None
-            if resources is not None:
-                await resources.aclose()
-            raise
-        return shared
 
     def _forget_opened(self) -> None:
         """Nothing of it is open in this event loop."""
@@ -448,17 +419,16 @@ class Agent(Generic[OutputT, DepsT]):
         guest._forget_opened()
         return guest
 
-    async def _begin_team(self, first: AgentRuntime) -> None:
+    async def _begin_team(self, first: AgentRuntime, stack: AsyncExitStack) -> None:
         """Open the other agents of a session and make them known to the ``first`` one. Raises ``SettingError``."""
         if self._is_member:
             return
-        assert self._resources is not None
         for name, other in team_of(self).items():
             assert isinstance(other, Agent)
             member = other._copied(first.store, first.client)
             member._is_member = True
             opened = await member._enter()
-            self._resources.push_async_callback(member._leave)
+            stack.push_async_callback(member._leave)
             arguments = arguments_within(
                 member._arguments, self._arguments, has_model=bool(other.settings.model)
             )
@@ -509,31 +479,33 @@ class Agent(Generic[OutputT, DepsT]):
                 stack.push_async_exit(server)
             await open_all(self._servers)
             self._forget_tools()
+            shared = AgentRuntime(
+                name=self.name,
+                deps_type=self._deps_type,
+                writers=self._writers,
+                store=store,
+                client=client,
+                owner=new_owner(),
+                arguments=self._arguments,
+                yields=self._yields,
+                files=self._files,
+                environment=self._environment,
+                settings=self.settings,
+                tools=self._tools,
+                servers=lambda: self._servers,
+                system=self._system,
+                hooks=self._hooks,
+                clock=time.time,
+                grants=grants,
+                counts=CountEndpoints(
+                    client,
+                    time.time,
+                    CountStore(self._data) if self._learns(settings) else None,
+                ),
+            )
+            await self._begin_team(shared, stack)
             self._resources = stack.pop_all()
-        return AgentRuntime(
-            name=self.name,
-            deps_type=self._deps_type,
-            writers=self._writers,
-            store=store,
-            client=client,
-            owner=new_owner(),
-            arguments=self._arguments,
-            yields=self._yields,
-            files=self._files,
-            environment=self._environment,
-            settings=self.settings,
-            tools=self._tools,
-            servers=lambda: self._servers,
-            system=self._system,
-            hooks=self._hooks,
-            clock=time.time,
-            grants=grants,
-            counts=CountEndpoints(
-                client,
-                time.time,
-                CountStore(self._data) if self._learns(settings) else None,
-            ),
-        )
+        return shared
 
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
         """Create the session in the store if it does not exist. Returns its place.

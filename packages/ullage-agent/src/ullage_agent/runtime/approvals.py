@@ -59,21 +59,16 @@ class ScopedGrant(NamedTuple):
     grant: Grant
 
 
-def question_about(runtime: SessionRuntime, call: OpenCall) -> Question:
-    """The question about this call."""
-    return Question(
-        call_id=call.call_id,
-        name=call.name,
-        digest=call.digest,
-        lines=call_lines(call.name, call.arguments),
-        offer=_offer(runtime, call),
-    )
-
-
 def questions(runtime: SessionRuntime) -> list[Question]:
     """The questions that wait for an answer, in order."""
     return [
-        question_about(runtime, call)
+        Question(
+            call_id=call.call_id,
+            name=call.name,
+            digest=call.digest,
+            lines=call_lines(call.name, call.arguments),
+            offer=_offer(runtime, call),
+        )
         for call in runtime.ledger.loop.open
         if call.state == "asked"
     ]

@@ -189,7 +189,10 @@ class _Queue:
         """Have the store promise a slot to the calls that came first, until this one has its own or none is left."""
         async with self._lock:
             if slot.promise is None and slot not in self._line:
-                if not self._line and await self._is_free(slot.cost):
+                is_first = not self._line
+                if is_first and (
+                    not await self._limited() or self._take_ahead(slot.cost)
+                ):
                     slot.promise = RateSlot(0.0, 0.0)
                 else:
                     self._line.append(slot)
@@ -273,10 +276,6 @@ class _Queue:
         kinds = before.keys() | amounts.keys()
         after = {kind: before.get(kind, 0.0) + amounts.get(kind, 0.0) for kind in kinds}
         self._report = self._report._replace(returned=after)
-
-    async def _is_free(self, cost: Amounts) -> bool:
-        """Whether a call may be sent without asking the store."""
-        return not await self._limited() or self._take_ahead(cost)
 
     def _take_ahead(self, cost: Amounts) -> bool:
         """Whether what was taken ahead is enough for this call too. It is given back when it is too old."""

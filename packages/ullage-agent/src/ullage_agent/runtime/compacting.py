@@ -43,7 +43,6 @@ from ullage.events import (
     CompactionStarted,
     CompactionTrigger,
     Pinned,
-    Purpose,
 )
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
@@ -173,7 +172,7 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
     found = await try_strategies(
         next_step,
         runtime.ledger.write,
-        lambda wanted: summarise(runtime, wanted, "summary"),
+        lambda wanted: summarise(runtime, wanted),
     )
     match found:
         case Commit():
@@ -211,15 +210,12 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
     return True
 
 
-async def summarise(
-    runtime: SessionRuntime, wanted: Ask, purpose: Purpose
-) -> SummaryAnswer:
+async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
     """Call the model for a summary. Its usage is spend; an error of the provider is a value for the strategy."""
     ledger, settings = runtime.ledger, runtime.settings
     call = f"summary-{ledger.loop.seq + 1}"
     size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
-    started = CallStarted(call=call, purpose=purpose, estimate=size)
-    await ledger.write([started])
+    await ledger.write([CallStarted(call=call, purpose="summary", estimate=size)])
     try:
         endpoint, model = settings.endpoint(
             runtime.shared.environment, settings.summary_model
@@ -247,7 +243,7 @@ async def summarise(
         kind = type(problem).__name__
         failed = CallEnded(
             call=call,
-            purpose=purpose,
+            purpose="summary",
             outcome="failed",
             error=str(problem),
             error_kind=kind,
@@ -256,7 +252,7 @@ async def summarise(
         return SummaryAnswer(None, error=kind)
     ended = CallEnded(
         call=call,
-        purpose=purpose,
+        purpose="summary",
         outcome=answer.outcome,
         stop=answer.stop,
         usage=answer.usage,

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from ullage.errors import SettingError
 from ullage.events import Forked
 from ullage.store.export import Taken, import_file
 from ullage.store.refusals import check_new_id
 from ullage.store.store import Store
-from ullage_agent.runtime import authority
 from ullage_agent.runtime.quotas import new_session, new_session_id
-from ullage_agent.runtime.settings import KEYS, Settings, meaning_of, read_value
-
-KEPT_IN_A_FORK: Final = (authority.TOOLS, authority.BUDGET, authority.SANDBOX)
-"""Settings that can only restrict a session: a fork of the user's own session keeps them."""
+from ullage_agent.runtime.settings import KEYS, meaning_of, read_value
 
 NARROWED: Final = ("params", "instructions")
-"""Settings of which a copy keeps the harmless part."""
+"""Settings of which an import keeps what only narrows the operator's."""
 
 
 class Fork(NamedTuple):
@@ -58,41 +52,27 @@ async def imported(
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The settings that a copy keeps: those that need no authority of the operator, and harmless parts of others.
+    """The settings that an import keeps: those of which each value, or a part, needs no authority of the operator.
 
-    Unreadable values are left out.
+    What counts of a part is decided whenever the session is opened (``precedence.resolve``).
     """
-    kept: dict[str, object] = {}
-    for name, (value, read) in _readable(settings).items():
-        who = meaning_of(name).who
-        if who.session == "any" and who.narrow is None:
-            kept[name] = value
-        elif name in NARROWED and (part := _harmless_part(name, value, read)):
-            kept[name] = part
-    return kept
+    return _kept(settings, NARROWED)
 
 
 def kept_in_fork(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The same with tools, budgets and sandbox: in the user's own store they can only narrow the operator's."""
-    kept = dict(harmless(settings))
-    for name, (value, _) in _readable(settings).items():
-        if meaning_of(name).who in KEPT_IN_A_FORK:
-            kept[name] = value
-    return kept
+    """Those that a session may set at all: in the user's own store they can only narrow the operator's."""
+    return _kept(settings, KEYS)
 
 
-def _readable(settings: Mapping[str, object]) -> dict[str, tuple[object, Any]]:
-    """The known settings with a readable value: the value as stored, and as read."""
-    found: dict[str, tuple[object, Any]] = {}
-    for name, value in settings.items():
-        if name in KEYS:
+def _kept(
+    settings: Mapping[str, object], narrower: Collection[str]
+) -> Mapping[str, object]:
+    """Those that any session may set, and the ``narrower`` ones. Unreadable values are left out."""
+    kept: dict[str, object] = {}
+    for name in settings.keys() & set(KEYS):
+        session = meaning_of(name).who.session
+        if session == "any" or (session == "narrower" and name in narrower):
             with suppress(SettingError):
-                found[name] = value, read_value(name, value)
-    return found
-
-
-def _harmless_part(name: str, value: object, read: Any) -> object:
-    narrow = meaning_of(name).who.narrow
-    assert narrow is not None, f"{name} has no part that is harmless by itself"
-    part = narrow(read, getattr(Settings(), name), "")
-    return msgspec.json.decode(msgspec.json.encode(part.value)) if part.dropped else value
+                read_value(name, settings[name])
+                kept[name] = settings[name]
+    return kept

@@ -1,7 +1,7 @@
 """Which endpoints count requests, and how: found by asking once, and remembered.
 
 A server without a count endpoint is not asked again for a week, by any session on this machine; one that fails is left
-alone for a while, longer with each failure. Nothing here raises for a count that can't be had.
+alone for a while. Nothing here raises for a count that can't be had.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from ullage.codec.blocks import PLAIN, Options
 from ullage.codec.wire import CountEndpoint
@@ -30,18 +30,10 @@ log = logging.getLogger("ullage.agent")
 MISSING_S: Final = 7 * 86_400.0
 """How long a server without a count endpoint is not asked again: it may be updated."""
 
-FIRST_PAUSE_S: Final = 60.0
-LONGEST_PAUSE_S: Final = 3_600.0
-"""How long a count endpoint is left alone after a failure; doubled with each further one."""
+PAUSE_S: Final = 600.0
+"""How long a count endpoint is left alone after a failure."""
 
 _MISSING: Final = (404, 405, 410, 501)
-
-
-class _Pause(NamedTuple):
-    """An endpoint that failed ``failures`` times in a row is not asked before ``until``."""
-
-    failures: int
-    until: float
 
 
 @dataclass(slots=True)
@@ -55,7 +47,8 @@ class CountEndpoints:
     clock: Callable[[], float]
     store: CountStore | None = None
     _known: KnownCounts | None = None
-    _pauses: dict[str, _Pause] = field(default_factory=dict)
+    _left_until: dict[str, float] = field(default_factory=dict)
+    """When an endpoint that failed may be asked again."""
 
     async def known(self) -> KnownCounts:
         """What is stored, read once."""
@@ -74,10 +67,6 @@ class CountEndpoints:
             await asyncio.to_thread(self.store.add, new)
         except UnwritableStore as problem:
             log.debug("%s", problem)
-
-    async def may_ask(self, endpoint: Endpoint, model: str) -> bool:
-        """Whether this endpoint may count: it has a way to, is not known to lack it, and has not just failed."""
-        return bool(await self._ways(endpoint, model))
 
     async def count(
         self,
@@ -118,7 +107,7 @@ class CountEndpoints:
             log.debug("No count: %s", problem)
             return None
         if failed:
-            self._pause(place)
+            self._left_until[place] = self.clock() + PAUSE_S
         else:
             await self.keep(_found(place, KnownEndpoint(way="", at=self.clock())))
         return None
@@ -129,8 +118,7 @@ class CountEndpoints:
         Another version may know other ways, and a clock may have been wrong.
         """
         place, now = place_of(endpoint, model), self.clock()
-        pause = self._pauses.get(place)
-        if pause is not None and now < pause.until:
+        if now < self._left_until.get(place, 0.0):
             return ()
         ways = wire_named(endpoint.wire).counts
         known = (await self.known()).endpoints.get(place)
@@ -143,16 +131,9 @@ class CountEndpoints:
         return () if is_missing else ways
 
     async def _works(self, place: str, way: CountEndpoint) -> None:
-        self._pauses.pop(place, None)
         known = (await self.known()).endpoints.get(place)
         if known is None or known.way != way.name:
             await self.keep(_found(place, KnownEndpoint(way=way.name, at=self.clock())))
-
-    def _pause(self, place: str) -> None:
-        before = self._pauses.get(place)
-        failures = 1 if before is None else before.failures + 1
-        seconds = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(failures - 1, 10))
-        self._pauses[place] = _Pause(failures, self.clock() + seconds)
 
 
 def place_of(endpoint: Endpoint, model: str) -> str:

@@ -6,10 +6,14 @@ A wake carries no content. What there is to do is in the ledger, and a driver th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, NamedTuple, Protocol
 
+from ullage.errors import StoreUnavailable
 from ullage.tasks import start, stop
+
+log = logging.getLogger("ullage.agent")
 
 Drive = Callable[[str], Awaitable[bool]]
 """Drives a session until it rests, waits for a person, or has another driver. Begins at the call; what it returns ends
@@ -18,6 +22,9 @@ later."""
 
 LOST_WAKE_S: Final = 0.9
 """Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
+
+LISTEN_AGAIN_S: Final = 1.0
+"""Seconds before calls are listened for again after the database was away."""
 
 
 class ListenAddress(NamedTuple):
@@ -58,17 +65,46 @@ class Dispatch(Protocol):
         ...
 
 
-class Embedded:
-    """Drives in the process that wakes. Wakes that came before ``serve`` are carried out by it.
+class DriverCalls(Protocol):
+    """Calls for a driver between the processes of one store. A call may be lost, and several processes may hear it."""
 
-    A session of another place is left to the sweep of a process of that place.
+    async def call(self, session: str, place: str) -> None:
+        """Ask the processes that listen for this place to drive this session. Raises ``StoreUnavailable``."""
+        ...
+
+    def heard(self, place: str) -> AsyncIterator[str]:
+        """The sessions of this place that any process calls a driver for, from the first step of the iteration on.
+
+        Raises ``StoreUnavailable`` when the connection ends.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Raises ``StoreUnavailable`` unless a call would be sent now."""
+        ...
+
+    async def close(self) -> None:
+        """Let the connection go."""
+        ...
+
+
+class Embedded:
+    """Drives in the process that wakes, if it ``serves`` the session's place; otherwise in one that hears the call.
+
+    The store's lease keeps two processes apart that heard the same call. Without ``calls``, as with SQLite, and after a
+    lost one, the sweep of the processes that serve finds the session: see ``Host``. Wakes that came before ``serve``
+    are carried out by it.
     """
 
     takes_over = False
     sweep_s = LOST_WAKE_S
 
-    def __init__(self, place: str = "") -> None:
+    def __init__(
+        self, place: str = "", calls: DriverCalls | None = None, *, serves: bool = True
+    ) -> None:
         self.place = place
+        self._calls = calls
+        self._serves = serves
         self._drive: Drive | None = None
         self._running: dict[str, asyncio.Task[bool]] = {}
         self._again: set[str] = set()
@@ -76,8 +112,13 @@ class Embedded:
 
     async def wake(self, session: str, why: int, place: str = "") -> None:
         """See ``Dispatch.wake``."""
-        if place == self.place:
+        if self._serves and place == self.place:
             self._wake_here(session)
+        elif self._calls is not None:
+            try:
+                await self._calls.call(session, place)
+            except StoreUnavailable as problem:
+                log.warning("A call for a driver of %s was lost: %s", session, problem)
 
     def _wake_here(self, session: str) -> None:
         if self._drive is None or session in self._running:
@@ -102,15 +143,33 @@ class Embedded:
         for session in tuple(self._again):
             self._begin(session, drive)
         try:
-            await asyncio.Event().wait()
+            await self._hear()
         finally:
             self._drive = None
             if self._running:
                 await stop(*self._running.values())
 
+    async def _hear(self) -> None:
+        while self._calls is not None:
+            try:
+                async for session in self._calls.heard(self.place):
+                    if session.isprintable():  # whoever reaches the database may call
+                        self._wake_here(session)
+            except StoreUnavailable as problem:
+                log.warning("Calls for drivers can't be heard: %s", problem)
+            await asyncio.sleep(LISTEN_AGAIN_S)
+        await asyncio.Event().wait()
+
     async def problem(self) -> str:
         """See ``Dispatch.problem``."""
+        try:
+            if self._calls is not None:
+                await self._calls.check()
+        except StoreUnavailable as problem:
+            return f"Calls for drivers can't be sent or heard: {problem}"
         return ""
 
     async def close(self) -> None:
         """See ``Dispatch.close``."""
+        if self._calls is not None:
+            await self._calls.close()

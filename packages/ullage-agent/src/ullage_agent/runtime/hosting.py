@@ -10,28 +10,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import time
 from collections.abc import Awaitable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
-from ullage.display.text import counted, quoted
+from ullage.display.text import quoted
 from ullage.errors import (
     CommandRefused,
+    LeaseLost,
+    SessionBusy,
     SessionNotFound,
+    SettingError,
     StoreUnavailable,
     UllageError,
 )
 from ullage.events import FirstCall
 from ullage.store.refusals import check_new_id
-from ullage.store.store import DEFAULT_TENANT, UNTAKEN_S, Store, waiting_places
+from ullage.store.store import DEFAULT_TENANT, Store
 from ullage.store.tenants import TenantStore, prefix_of
-from ullage.tasks import start, stop, to_completion
+from ullage.tasks import background, start, stop, to_completion
 from ullage_agent.loop.quotas import TenantQuota
 from ullage_agent.runtime.agent import Agent
-from ullage_agent.runtime.attending import Attending
 from ullage_agent.runtime.dispatch import Dispatch, Embedded
 from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
-from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session import POLL_S, Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
 log = logging.getLogger("ullage_agent.loop")
@@ -39,20 +44,109 @@ log = logging.getLogger("ullage_agent.loop")
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
-PLACES_S: Final = 10.0
-"""Seconds between two looks at the places that have no worker."""
-
 ANSWERS_IN_S: Final = 3.0
 """Seconds after which a store or a dispatch that says nothing counts as away."""
+
+SHORTEST_SHARE: Final = 0.45
+"""The shortest pause between two sweeps as a share of the longest: each is drawn anew, so that several servers of a
+store rarely sweep at once."""
+
+AT_ONCE: Final = 100
+"""Sessions that one sweep wakes: what one server takes over is opened in memory."""
+
+RETRY_S: Final = 30.0
+"""Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
 
 
+class HostedSession(Session[Any]):
+    """A session of a host: its commands wake the driver that the ``dispatch`` chooses, here or in another process."""
+
+    def __init__(self, agent: Agent[Any], session: str, host: Host) -> None:
+        super().__init__(
+            agent,
+            session,
+            resume=False,
+            settings={},
+            output=agent._output,
+            output_retries=agent._output_retries,
+        )
+        self._dispatch = host.dispatch
+        self._drives_here = host.drives > 0
+        self._awaits_other = not host.attends
+        self._takes_over = host.dispatch.takes_over
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed, or is being closed."""
+        return self._is_closing
+
+    @property
+    def _is_driven_elsewhere(self) -> bool:
+        """Whether other processes drive the session: those of its place, or all but this one."""
+        return not self._drives_here or self._driving.place != self._open.place
+
+    async def _ask_driver(self) -> None:
+        is_driven_here = not self._is_idle.is_set()
+        if is_driven_here:
+            await super()._ask_driver()
+            return
+        self._drives = True
+        about = await self._open.store.about(self.id)
+        await self._dispatch.wake(self.id, about.seq, about.place)
+
+    async def resume_left(self) -> None:
+        """Have unfinished work driven: an interrupted turn, queued messages. Does nothing if there is none.
+
+        Raises ``SettingError`` if a tool needs ``deps`` that the session was opened without.
+        """
+        self._check_deps(self._open)
+        await self._ask_driver()
+
+    def expect_driver(self) -> None:
+        """Count as at work from here on: ``driven`` follows."""
+        self._is_idle.clear()
+
+    async def driven(self) -> None:
+        """Drive the session here until it rests or has another driver; ``failure`` says why it can't be.
+
+        Raises ``SettingError`` as ``resume_left`` does.
+        """
+        try:
+            self._check_deps(self._open)
+        except SettingError:
+            self._is_idle.set()
+            raise
+        await super()._ask_driver()
+        await self._is_idle.wait()
+
+    async def until_idle(self) -> None:
+        """Return once this process does no work for the session."""
+        await self._is_idle.wait()
+
+    def retire(self) -> None:
+        """Drive the session no further than to the end of the current step. What is left is due for another driver."""
+        self._driving.retire()
+
+    def _beside_cancel(self) -> AbstractAsyncContextManager[Any]:
+        """Where other processes drive the session and none of them has it, this one carries the cancel out."""
+        if self._is_driven_elsewhere:
+            return background(self._settle_cancel())
+        return super()._beside_cancel()
+
+    async def _settle_cancel(self) -> None:
+        while True:
+            with contextlib.suppress(LeaseLost, SessionBusy):
+                return await self._driving.settle_cancel()
+            await asyncio.sleep(POLL_S)
+
+
 class Host:
     """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop.
 
-    With ``attends`` it also takes over the sessions of its store whose driver ended in any process: see ``Attending``.
+    With ``attends`` it also takes over the sessions of its store whose driver ended in any process.
     ``drives`` is how many sessions it drives at once; 0: none, it only stores and shows, and its dispatch has them
     driven elsewhere.
     """
@@ -76,42 +170,38 @@ class Host:
         self._shared: AgentRuntime | None = None
         self._agents: dict[str, Agent[Any]] = {}
         """The agent's copies for tenants, by their names."""
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, HostedSession] = {}
         self._used: dict[str, float] = {}
-        self._locks: dict[str, _Lock] = {}
-        self._attending: Attending | None = None
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._taking_over: asyncio.Task[None] | None = None
+        self._failed: dict[str, float] = {}
+        """When each of the sessions failed that are left alone for ``RETRY_S``."""
+        self._woken: dict[str, int] = {}
+        """The last sweep that woke each of those that still wait, as where their place has no worker."""
+        self._sweeps = 0
+        self.swept_sessions = 0
+        """How many sessions its search for lost work has woken."""
+        self.clock = time.monotonic
         self._is_retiring = False
         self._tasks: list[asyncio.Task[None]] = []
-        self._without_worker: frozenset[str] = frozenset()
-        """The places of which a warning said that they have no worker."""
 
     async def __aenter__(self) -> Host:
         self.agent._place = self.dispatch.place
         self._shared = await self.agent._enter()
         self._is_retiring = False
         self._tasks = [
-            start(self._sweep(), name="host: closing idle sessions"),
+            start(self._close_idle(), name="host: closing idle sessions"),
         ]
         if self.drives:
             driving = start(self.dispatch.serve(self._drive), name="host: driving")
             self._tasks.append(driving)
         if self.attends and (self.drives or self.dispatch.takes_over):
-            self._attending = Attending(
-                self.store,
-                self.dispatch.wake,
-                places=None if self.dispatch.takes_over else [self.dispatch.place],
-                pause_s=self.dispatch.sweep_s,
-                room=self._room,
-            )
-            self._taking_over = start(self._attending.run(), name="host: taking over")
-        if self.attends:
-            self._tasks.append(start(self._watch_places(), name="host: places"))
+            self._taking_over = start(self._take_over(), name="host: taking over")
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         """Stop all sessions without loss: the next process resumes unfinished turns."""
-        await self._end_attending()
+        await self._end_taking_over()
         await stop(*self._tasks)
         sessions, self._sessions = list(self._sessions.values()), {}
         closed = await asyncio.gather(
@@ -135,13 +225,13 @@ class Host:
         is due: another server takes it over, or the next one.
         """
         self._is_retiring = True
-        await self._end_attending()
+        await self._end_taking_over()
         for session in self._sessions.values():
             session.retire()
         for session in tuple(self._sessions.values()):
             await session.until_idle()
 
-    async def _end_attending(self) -> None:
+    async def _end_taking_over(self) -> None:
         if self._taking_over is not None:
             await stop(self._taking_over)
             self._taking_over = None
@@ -166,7 +256,7 @@ class Host:
         if tenant == DEFAULT_TENANT:
             return self._open
         if tenant not in self._agents:
-            async with _Locked(self._locks, f"the tenant {tenant}"):
+            async with self._lock(f"the tenant {tenant}"):
                 if tenant not in self._agents:
                     shared = self._open
                     store = TenantStore(shared.store, tenant)
@@ -184,7 +274,7 @@ class Host:
         *,
         tenant: str = DEFAULT_TENANT,
         place: str | None = None,
-    ) -> Session:
+    ) -> HostedSession:
         """A new session, at the host's place where none is named. Raises ``CommandRefused`` for a taken
         id or one that is not driven, ``QuotaReached``, ``SettingError``, ``StoreUnavailable``."""
         own = {
@@ -202,25 +292,20 @@ class Host:
             await shared.store.create(name, events, place=where)
         return await self.wake(name)
 
-    async def look(self, session: str) -> Session:
+    async def look(self, session: str) -> HostedSession:
         """A session of the store, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
         Nothing is driven before a command to it.
         """
         held = self._sessions.get(session)
         if held is None:
-            async with _Locked(self._locks, session):
+            async with self._lock(session):
                 held = self._sessions.get(session)
                 if held is None:
                     tenant = (await self.store.about(session)).tenant
                     await self._shared_by(tenant)
                     agent = self._agents.get(tenant, self.agent)
-                    held = agent._hosted(
-                        session,
-                        self.dispatch,
-                        drives_here=self.drives > 0,
-                        awaits_other=not self.attends,
-                    )
+                    held = HostedSession(agent, session, self)
                     await held.__aenter__()
                     if self._is_retiring:
                         held.retire()
@@ -228,7 +313,7 @@ class Host:
         self._used[session] = time.monotonic()
         return held
 
-    async def wake(self, session: str) -> Session:
+    async def wake(self, session: str) -> HostedSession:
         """Have unfinished work of the session resumed. Raises as ``look`` does, and ``SettingError``.
 
         A tool call's own session is only opened: it belongs to the session that made the call.
@@ -240,17 +325,56 @@ class Host:
 
     async def forget(self, session: str) -> None:
         """Close an open session at once; its work in progress is left as by a crash."""
-        async with _Locked(self._locks, session):
+        async with self._lock(session):
             held = self._sessions.pop(session, None)
             self._used.pop(session, None)
             if held is not None:
                 await held.close()
 
-    def _room(self) -> int:
-        """How many more sessions may be woken by the sweep."""
-        if self.dispatch.takes_over:
-            return ANY_NUMBER
-        return self.drives - self._drives_begun
+    def _lock(self, name: str) -> asyncio.Lock:
+        """The lock of this name, which is dropped after its last user."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    async def _take_over(self) -> None:
+        """Sweep until cancelled. A store that fails is asked again."""
+        while True:
+            try:
+                woken = await self.sweep()
+            except UllageError as problem:
+                log.warning("Unfinished sessions can't be found: %s", problem)
+            else:
+                if woken:
+                    log.info("Resuming %d sessions: %s", len(woken), ", ".join(woken))
+            share = random.uniform(SHORTEST_SHARE, 1.0)  # noqa: S311
+            await asyncio.sleep(share * self.dispatch.sweep_s)
+
+    async def sweep(self) -> list[str]:
+        """Wake the sessions that are due and have no driver; returns their ids. Raises ``StoreUnavailable``.
+
+        Those that earlier sweeps woke come last, the latest woken last of all: any number of sessions that no driver
+        takes delays no other.
+        """
+        now = self.clock()
+        self._failed = {
+            name: at for name, at in self._failed.items() if now - at < RETRY_S
+        }
+        most, places = AT_ONCE, None
+        if not self.dispatch.takes_over:
+            most = min(AT_ONCE, self.drives - self._drives_begun)
+            places = [self.dispatch.place]
+        if most <= 0:
+            return []
+        limit = most + len(self._failed) + len(self._woken)
+        found = await self.store.unattended(limit, places)
+        due = {each.id: each for each in found if each.id not in self._failed}
+        self._woken = {name: at for name, at in self._woken.items() if name in due}
+        woken = sorted(due, key=lambda name: self._woken.get(name, 0))[:most]
+        for name in woken:
+            await self.dispatch.wake(name, due[name].seq, due[name].place)
+        self._sweeps += 1
+        self._woken.update(dict.fromkeys(woken, self._sweeps))
+        self.swept_sessions += len(woken)
+        return woken
 
     def _drive(self, session: str) -> Awaitable[bool]:
         held = self._sessions.get(session)
@@ -273,8 +397,8 @@ class Host:
             self._drives_begun -= 1
         if self._is_retiring or isinstance(failure, StoreUnavailable):
             return False
-        if failure is not None and self._attending is not None:
-            self._attending.failed(session)
+        if failure is not None:
+            self._failed[session] = self.clock()
         return True
 
     async def _failure_of_driving(self, session: str) -> BaseException | None:
@@ -317,11 +441,6 @@ class Host:
         return ""
 
     @property
-    def swept_sessions(self) -> int:
-        """How many sessions its search for lost work has woken."""
-        return self._attending.woken if self._attending is not None else 0
-
-    @property
     def open_sessions(self) -> int:
         """How many sessions are open."""
         return len(self._sessions)
@@ -331,37 +450,13 @@ class Host:
         """How many of them are at work."""
         return sum(not session.is_idle for session in self._sessions.values())
 
-    async def _sweep(self) -> None:
+    async def _close_idle(self) -> None:
         while True:
             await asyncio.sleep(min(self._idle_s, 30.0))
             now = time.monotonic()
             for name, session in list(self._sessions.items()):
                 if session.is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
-
-    async def _watch_places(self) -> None:
-        while True:
-            await asyncio.sleep(PLACES_S)
-            with contextlib.suppress(UllageError):
-                await self.warn_of_places()
-
-    async def warn_of_places(self) -> None:
-        """Log once which places have waiting sessions and no worker. Raises ``StoreUnavailable``.
-
-        Sessions without a place count as those of one, unless this process is without one itself.
-        """
-        waiting = await waiting_places(self.store)
-        lacking = {each.place: each for each in waiting if each.oldest_s > UNTAKEN_S}
-        if not self.dispatch.place:
-            lacking.pop("", None)
-        for place in sorted(lacking.keys() - self._without_worker):
-            log.warning(
-                "%s %s: start `ullage admin worker%s` where the files are.",
-                f"A worker is missing for {counted(lacking[place].sessions, 'session')}",
-                f"of the place {place}" if place else "without a place",
-                f" --place {place}" if place else "",
-            )
-        self._without_worker = frozenset(lacking)
 
 
 class TenantHost:
@@ -440,37 +535,3 @@ def _check_driven(session: str) -> None:
 def is_child(session: str) -> bool:
     """Whether a session belongs to a tool call of another one."""
     return "/" in session
-
-
-class _Lock:
-    """A lock, and how many tasks hold it or wait for it."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.users = 0
-
-
-class _Locked:
-    """A lock by name; it is dropped after its last user."""
-
-    def __init__(self, locks: dict[str, _Lock], name: str) -> None:
-        self._locks = locks
-        self._name = name
-        self._lock = locks.setdefault(name, _Lock())
-
-    async def __aenter__(self) -> None:
-        self._lock.users += 1
-        try:
-            await self._lock.lock.acquire()
-        except BaseException:
-            self._leave()
-            raise
-
-    async def __aexit__(self, *problem: object) -> None:
-        self._lock.lock.release()
-        self._leave()
-
-    def _leave(self) -> None:
-        self._lock.users -= 1
-        if not self._lock.users:
-            self._locks.pop(self._name, None)

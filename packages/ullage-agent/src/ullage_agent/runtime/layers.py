@@ -15,6 +15,7 @@ from ullage_agent.runtime.authority import PROJECT_KEYS, is_hidden
 from ullage_agent.runtime.setting_values import is_secret_name, literal_secrets
 from ullage_agent.runtime.settings import (
     KEYS,
+    TABLES,
     Place,
     environment_name,
     from_text,
@@ -33,9 +34,6 @@ NO_SETTINGS: Final = frozenset(
 )
 """Variables that are read elsewhere: directories, a file, a key, a server's token."""
 
-TABLES: Final = ("params", "mcp", "models", "endpoints")
-"""Settings whose entries are looked up one by one."""
-
 _TYPO: Final = 0.8  # an unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error
 
 
@@ -47,11 +45,6 @@ class Layer:
     values: Mapping[str, object]
     path: Path | None = None
     text: str = field(default="", repr=False)
-
-    @property
-    def is_operator(self) -> bool:
-        """Whether the operator set it: an argument, the environment, the user's own file or the program's default."""
-        return self.place not in ("session", "project file")
 
     def where(self, *key: str) -> str:
         """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
@@ -71,12 +64,7 @@ def read_layer(layer: Layer) -> Layer:
             raise SettingError(f"{layer.where(key)}: {_unknown(key)}")
         if layer.place == "project file" and key not in PROJECT_KEYS:
             raise _no_project_s(layer, key)
-        try:
-            value = read_value(key, given)
-        except SettingError as problem:
-            raise SettingError(
-                f"{layer.where(*_path_of_problem(key, given))}: {problem}"
-            ) from problem
+        value = _read(layer, key, given)
         if layer.place == "project file" and key == "instructions":
             _refuse_hidden(value, layer)
         if layer.path is not None and isinstance(value, Path):
@@ -145,26 +133,18 @@ def _refuse_secrets(key: str, table: object, layer: Layer) -> None:
         )
 
 
-def _path_of_problem(key: str, value: object) -> tuple[str, ...]:
-    """The key whose value is wrong, or the first entry of its table that is wrong by itself."""
-    if not isinstance(value, Mapping) or key not in TABLES:
-        return (key,)
-    for name, entry in value.items():
-        if key == "models" and isinstance(entry, Mapping):
-            for inner in entry:
-                if not _is_valid(key, {name: {inner: entry[inner]}}):
-                    return (key, name, inner)
-        elif not _is_valid(key, {name: entry}):
-            return (key, name)
-    return (key,)
-
-
-def _is_valid(key: str, value: object) -> bool:
-    try:
-        read_value(key, value)
-    except SettingError:
-        return False
-    return True
+def _read(layer: Layer, key: str, given: object) -> object:
+    """The value; a table is read entry by entry before, so that the place of a wrong one is named."""
+    paths: dict[tuple[str, ...], object] = {}
+    if key in TABLES and isinstance(given, Mapping):
+        paths = {(key, str(name)): {name: entry} for name, entry in given.items()}
+    value: object = None
+    for path, part in {**paths, (key,): given}.items():
+        try:
+            value = read_value(key, part)
+        except SettingError as problem:
+            raise SettingError(f"{layer.where(*path)}: {problem}") from problem
+    return value
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:

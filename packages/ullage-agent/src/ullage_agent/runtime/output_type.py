@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ullage.codec.foreign import parse_json
@@ -12,13 +13,19 @@ from ullage_agent.tools.typed_values import read_value, type_schema, with_constr
 
 T = TypeVar("T")
 
+SchemaChange = Callable[[dict[str, Any]], dict[str, Any]]
+"""Changes one schema; what is inside it comes later."""
+
+OUTPUT_RETRIES: Final = 2
+"""How often an answer that does not fit is asked for again."""
+
 VALUE: Final = "value"
 """The field that holds an answer whose type is no object: all wires want an object."""
 
 _FENCES: Final = ("```json", "```JSON", "```")
 
 _STRICT_WORDS: Final = frozenset(
-    (
+    [
         "$defs",
         "$ref",
         "additionalProperties",
@@ -32,14 +39,14 @@ _STRICT_WORDS: Final = frozenset(
         "required",
         "title",
         "type",
-    )
+    ]
 )
 """Keywords that OpenAI's strict mode takes for all models, and ``default``, which is taken out: a careful part of
 https://developers.openai.com/api/docs/guides/structured-outputs. The rules for fields, ``default`` and ``$ref`` are
 those of its SDK (openai 3.52, ``lib/_pydantic.py``)."""
 
 _ANTHROPIC_WORDS: Final = frozenset(
-    (
+    [
         "$defs",
         "$ref",
         "additionalProperties",
@@ -53,14 +60,14 @@ _ANTHROPIC_WORDS: Final = frozenset(
         "required",
         "title",
         "type",
-    )
+    ]
 )
 """Keywords that Anthropic takes, but for some values of ``format`` and ``minItems``; its SDK writes the others into
 the description (anthropic 2.11, ``lib/_parse/_transform.py``;
 https://platform.claude.com/docs/en/build-with-claude/structured-outputs)."""
 
 _GEMINI_WORDS: Final = frozenset(
-    (
+    [
         "$defs",
         "$ref",
         "additionalProperties",
@@ -79,10 +86,18 @@ _GEMINI_WORDS: Final = frozenset(
         "required",
         "title",
         "type",
-    )
+    ]
 )
 """Keywords of ``responseJsonSchema`` that Gemini takes. Beside ``$ref`` it takes nothing else
 (https://ai.google.dev/api/generate-content#generationconfig, read in the reference of the client googleapis 15.0)."""
+
+
+def check_retries(retries: object) -> None:
+    """Raises ``SettingError`` for what is no number of tries."""
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise SettingError(
+            f"output_retries is a whole number from 0 on, and not {retries!r:.60}."
+        )
 
 
 class AnswerMisfit(UllageError):
@@ -112,42 +127,41 @@ class OutputType(Generic[T]):
                 "properties": {VALUE: shape},
                 "required": [VALUE],
             }
-        closed = _closed(shape)
+        closed = _changed(shape, _closed)
         used = _used(closed, definitions)
         if used:
-            closed["$defs"] = {name: _closed(definitions[name]) for name in sorted(used)}
+            closed["$defs"] = {
+                name: _changed(definitions[name], _closed) for name in sorted(used)
+            }
         self.schema: dict[str, Any] = closed
 
     def params(self, wire: str) -> dict[str, Any]:
         """The request's field that asks for this type; empty for a wire without one, and for a type it can't hold."""
+        form: dict[str, Any]
         match wire:
             case "chat":
-                strict = _strict(self.schema)
-                form: dict[str, Any] = {
-                    "name": self.name,
-                    "schema": strict or self.schema,
-                }
-                form["strict"] = strict is not None
-                asked = {"type": "json_schema", "json_schema": form}
-                return {"response_format": asked}
+                form = {"type": "json_schema", "json_schema": self._named()}
+                return {"response_format": form}
             case "responses":
-                strict = _strict(self.schema)
-                form = {"type": "json_schema", "name": self.name}
-                form["schema"] = strict or self.schema
-                form["strict"] = strict is not None
-                return {"text": {"format": form}}
-            case "messages" if not _is_open(self.schema):
-                taken = _limited(self.schema, _ANTHROPIC_WORDS)
+                return {"text": {"format": {"type": "json_schema", **self._named()}}}
+            case "messages" if _made(self.schema, _refuse_open) is not None:
+                taken = _changed(self.schema, partial(_limited, words=_ANTHROPIC_WORDS))
                 form = {"type": "json_schema", "schema": taken}
                 return {"output_config": {"format": form}}
             case "generateContent":
-                return {
-                    "generationConfig": {
-                        "responseMimeType": "application/json",
-                        "responseJsonSchema": _limited(self.schema, _GEMINI_WORDS),
-                    }
-                }
+                taken = _changed(self.schema, partial(_limited, words=_GEMINI_WORDS))
+                form = {"responseMimeType": "application/json"}
+                return {"generationConfig": {**form, "responseJsonSchema": taken}}
         return {}
+
+    def _named(self) -> dict[str, Any]:
+        """The schema in OpenAI's form."""
+        strict = _made(self.schema, _strictly)
+        return {
+            "name": self.name,
+            "schema": strict or self.schema,
+            "strict": strict is not None,
+        }
 
     def read(self, text: str) -> T:
         """The answer as this type. Raises ``AnswerMisfit`` for one that does not fit."""
@@ -239,112 +253,90 @@ def _used(shape: Any, definitions: Mapping[str, Any]) -> set[str]:
     """Names of the definitions that a schema refers to, through others too."""
     found: set[str] = set()
     waiting = [shape]
+
+    def note(schema: dict[str, Any]) -> dict[str, Any]:
+        name = str(schema.get("$ref", "")).rpartition("/")[2]
+        if name in definitions and name not in found:
+            found.add(name)
+            waiting.append(definitions[name])
+        return schema
+
     while waiting:
-        for name in _references(waiting.pop()):
-            if name in definitions and name not in found:
-                found.add(name)
-                waiting.append(definitions[name])
+        _changed(waiting.pop(), note)
     return found
 
 
-def _references(value: Any) -> list[str]:
-    found: list[str] = []
+def _changed(value: Any, change: SchemaChange, *, is_names: bool = False) -> Any:
+    """The schema, and each one inside it, after this change. ``is_names``: the keys name fields or definitions."""
     if isinstance(value, list):
-        for each in value:
-            found += _references(each)
-    if isinstance(value, dict):
-        for name, each in value.items():
-            if name == "$ref" and isinstance(each, str):
-                found.append(each.rpartition("/")[2])
-            else:
-                found += _references(each)
-    return found
-
-
-def _closed(value: Any) -> Any:
-    """The schema whose objects have no other fields than their own: OpenAI's strict mode and Anthropic want that."""
-    if isinstance(value, list):
-        return [_closed(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    closed = {name: _closed(each) for name, each in value.items()}
-    if isinstance(value.get("properties"), dict) and value.get("type") == "object":
-        closed.setdefault("additionalProperties", False)
-    return closed
-
-
-def _is_open(value: Any) -> bool:
-    """Whether a schema has a table of any names, or a list whose places differ: Anthropic's field takes neither."""
-    if isinstance(value, list):
-        return any(_is_open(each) for each in value)
-    if not isinstance(value, dict):
-        return False
-    if "prefixItems" in value or isinstance(value.get("additionalProperties"), dict):
-        return True
-    return any(_is_open(each) for each in value.values())
-
-
-def _strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema for OpenAI's strict mode, where all fields are required; ``None`` for one that it does not take."""
-    try:
-        made: dict[str, Any] = _strictly(schema, is_names=False)
-    except TypeError:
-        return None
-    return made
-
-
-def _strictly(value: Any, *, is_names: bool) -> Any:
-    """``is_names``: the keys are names of fields or definitions. Raises ``TypeError`` for what is not taken."""
-    if isinstance(value, list):
-        return [_strictly(each, is_names=False) for each in value]
+        return [_changed(each, change) for each in value]
     if not isinstance(value, dict):
         return value
     if is_names:
-        return {name: _strictly(each, is_names=False) for name, each in value.items()}
-    if not _STRICT_WORDS.issuperset(value):
+        return {name: _changed(each, change) for name, each in value.items()}
+    changed: dict[str, Any] = {}
+    for name, each in change(value).items():
+        changed[name] = each
+        if name not in ("enum", "const", "required", "default"):
+            is_inner = name in ("properties", "$defs")
+            changed[name] = _changed(each, change, is_names=is_inner)
+    return changed
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema whose objects have no other fields than their own: OpenAI's strict mode and Anthropic want that."""
+    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+        return {
+            **schema,
+            "additionalProperties": schema.get("additionalProperties", False),
+        }
+    return schema
+
+
+def _refuse_open(schema: dict[str, Any]) -> dict[str, Any]:
+    """Raises ``TypeError`` for a table of any names or a list whose places differ: Anthropic's field takes neither."""
+    if "prefixItems" in schema or isinstance(schema.get("additionalProperties"), dict):
         raise TypeError
-    if value.get("type") == "object" and value.get("additionalProperties") is not False:
+    return schema
+
+
+def _strictly(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema for OpenAI's strict mode: all fields are required. Raises ``TypeError`` for what is not taken."""
+    is_open = schema.get("additionalProperties") is not False
+    is_more = "$ref" in schema and not {"$ref", "$defs", "default"}.issuperset(schema)
+    if not _STRICT_WORDS.issuperset(schema) or is_more:
         raise TypeError
-    if "$ref" in value and not {"$ref", "$defs", "default"}.issuperset(value):
+    if schema.get("type") == "object" and is_open:
         raise TypeError
-    strict: dict[str, Any] = {}
-    for name, each in value.items():
-        if name in ("enum", "const", "required"):
-            strict[name] = each
-        elif name != "default":
-            strict[name] = _strictly(each, is_names=name in ("properties", "$defs"))
+    strict = {name: each for name, each in schema.items() if name != "default"}
     if "properties" in strict:
         strict["required"] = list(strict["properties"])
     return strict
 
 
-def _limited(value: Any, words: frozenset[str], *, is_names: bool = False) -> Any:
-    """The schema with these keywords alone; the others are told in the descriptions.
-
-    ``is_names``: the keys are names of fields or definitions.
-    """
-    if isinstance(value, list):
-        return [_limited(each, words) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if is_names:
-        return {name: _limited(each, words) for name, each in value.items()}
-    if "$ref" in value:
-        kept = {name: each for name, each in value.items() if name == "$defs"}
-        return {"$ref": value["$ref"], **_limited(kept, words)}
+def _limited(schema: dict[str, Any], words: frozenset[str]) -> dict[str, Any]:
+    """The schema with these keywords alone; the others are told in the description."""
+    if "$ref" in schema:
+        return {name: schema[name] for name in ("$ref", "$defs") if name in schema}
     limited: dict[str, Any] = {}
     told: list[str] = []
-    for name, each in value.items():
-        if name == "const" and name not in words:
-            limited["enum"] = [each]
-        elif name not in words:
-            told.append(f"{name}: {each}")
-        elif name in ("enum", "const", "required"):
+    for name, each in schema.items():
+        if name in words:
             limited[name] = each
+        elif name == "const":
+            limited["enum"] = [each]
         else:
-            is_inner = name in ("properties", "$defs")
-            limited[name] = _limited(each, words, is_names=is_inner)
+            told.append(f"{name}: {each}")
     if told:
         described = limited.get("description", "")
         limited["description"] = f"{described} ({', '.join(told)})".strip()
     return limited
+
+
+def _made(schema: dict[str, Any], change: SchemaChange) -> dict[str, Any] | None:
+    """The schema after this change; ``None`` for one that it does not take."""
+    try:
+        made: dict[str, Any] = _changed(schema, change)
+    except TypeError:
+        return None
+    return made

@@ -15,33 +15,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from ullage.codec.params import owned_in
 from ullage.errors import SettingError
 from ullage.models.providers import Provider, read_name
 from ullage.wire.endpoints import destination_of
-from ullage_agent.runtime.layers import TABLES, Layer, environment_layer, read_layer
+from ullage_agent.runtime.authority import Kept
+from ullage_agent.runtime.layers import Layer, environment_layer, read_layer
 from ullage_agent.runtime.setting_values import shown
 from ullage_agent.runtime.settings import (
     KEYS,
+    TABLES,
     Place,
     Settings,
     environment_name,
-    from_text,
     meaning_of,
 )
 
 log = logging.getLogger("ullage.agent")
 
-_RANKS: Final[tuple[Place, ...]] = (
-    "argument",
-    "session",
-    "environment",
-    "project file",
-    "user file",
-    "default",
-)
+_RANKS: Final = get_args(Place)
 
 _UNNAMED_SERVER: Final = "(server)"
 """Stands for the provider of a model that names none: the server at the operator's address."""
@@ -99,35 +93,23 @@ def resolve(
     key, with the nearest known one; for an impossible value; for a field of ``params`` that only the encoder sets. The
     message names the file and the line, or the variable.
     """
-    read = [
-        read_layer(Layer(place="argument", values=arguments)),
-        *map(read_layer, files),
-    ]
-    read.append(environment_layer(environment))
-    own, unreadable = _readable(Layer(place="session", values=session))
-    layers = _ranked([*read, own])
-
+    given = [Layer(place="argument", values=arguments), *files]
+    others = _ranked([*map(read_layer, given), environment_layer(environment)])
+    narrowed: list[Narrowed] = []
+    own = _readable(Layer(place="session", values=session), narrowed)
+    layers = _ranked([*others, own])
     # A session's narrower value of a ceiling counts although an argument has a higher rank.
     above = {
         *session_first,
         *(key for key in own.values if meaning_of(key).who.is_ceiling),
     }
-    model = _model_in_use(layers, own, above)
+    model = _model_in_use(others, own, above)
 
-    allowed = [layer for layer in layers if layer.place != "session"]
-    ceiling, _ = _merged(allowed, model)
-    limits = {
-        key: value
-        for key, value in ceiling.items()
-        if meaning_of(key).who.session == "narrower"
-    }
-    own, narrowed = _session_within(own, Settings(**limits), model.wire)
-    narrowed = [*unreadable, *narrowed]
-
-    values, sources = _merged(_with_session(allowed, own, above), model)
-    if (
-        model.is_elsewhere
-    ):  # the operator's address and wire belong to the provider of the operator's model
+    ceiling, _ = _merged(others, model)
+    own = _within(own, Settings(**ceiling), model.wire, narrowed)
+    values, sources = _merged(_with_session(others, own, above), model)
+    if model.is_elsewhere:
+        # The operator's address and wire belong to the provider of the operator's model.
         values["base_url"] = ""
         if "wire" not in sources or sources["wire"].place != "session":
             values["wire"] = ""
@@ -143,38 +125,27 @@ def resolve(
 # -- what a session or a caller asked for beyond the operator's settings --
 
 
-def check_values(values: Mapping[str, object]) -> None:
-    """Raise ``SettingError`` for an unknown key or an impossible value of a command."""
-    read_layer(Layer(place="session", values=values))
-
-
 def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
     """Raise ``SettingError`` where a session's value of one of these keys is more than the operator allows."""
-    for found in resolved.narrowed:
-        if found.key not in keys:
+    for key, what in resolved.narrowed:
+        if key not in keys:
             continue
-        option, variable = meaning_of(found.key).who.option, environment_name(found.key)
-        if option:
-            way = f"Start it with {option}"
-        elif _is_argument(resolved, found.key):
-            raise SettingError(
-                f"{found.key}: {found.what} is more than the agent was made with. Make it with a larger "
-                f"Agent({found.key}=…), and open the session again."
-            )
-        elif variable:
-            way = f"Start it with {variable}=…"
-        else:
-            way = "Stop it"
-        raise SettingError(
-            f"{found.key}: {found.what} is more than this program was started with. {way}, or set `{found.key}` in "
-            "your own ullage.toml and start it again."
+        option, variable = meaning_of(key).who.option, environment_name(key)
+        is_argument = any(
+            key in layer.values for layer in resolved.layers if layer.place == "argument"
         )
-
-
-def _is_argument(resolved: Resolved, key: str) -> bool:
-    """Whether the program itself gave this setting, which a file or a variable can't raise."""
-    given = [layer.values for layer in resolved.layers if layer.place == "argument"]
-    return any(key in values for values in given)
+        if is_argument and not option:
+            raise SettingError(
+                f"{key}: {what} is more than the agent was made with. Make it with a larger Agent({key}=…), and open "
+                "the session again."
+            )
+        way = "Stop it"
+        if option or variable:
+            way = f"Start it with {option or f'{variable}=…'}"
+        raise SettingError(
+            f"{key}: {what} is more than this program was started with. {way}, or set `{key}` in your own ullage.toml "
+            "and start it again."
+        )
 
 
 def left_out(resolved: Resolved) -> str:
@@ -200,32 +171,50 @@ def _ranked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
     return tuple(sorted(layers, key=lambda layer: _RANKS.index(layer.place)))
 
 
-def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
-    """The layer with the values that can be read, and the others. Earlier versions stored a list as one text too."""
+def _readable(layer: Layer, narrowed: list[Narrowed]) -> Layer:
+    """The layer with the values that can be read; ``narrowed`` gets the others."""
     good: dict[str, object] = {}
-    bad: list[Narrowed] = []
     for key, given in layer.values.items():
-        value = from_text(key, given) if isinstance(given, str) else given
         try:
-            good |= read_layer(replace(layer, values={key: value})).values
+            good |= read_layer(replace(layer, values={key: given})).values
         except SettingError as problem:
             log.info("A setting of a session is left out: %s", problem)
             if key in KEYS:
-                bad.append(Narrowed(key, "its value"))
-    return replace(layer, values=good), bad
+                narrowed.append(Narrowed(key, "its value"))
+    return replace(layer, values=good)
 
 
 def _with_session(
     others: Sequence[Layer], own: Layer, above: Collection[str]
 ) -> list[Layer]:
     """The session's layer among the others: above the arguments with the keys in ``above``, below with the rest."""
-    first = replace(
-        own, values={key: value for key, value in own.values.items() if key in above}
-    )
-    rest = replace(
-        own, values={key: value for key, value in own.values.items() if key not in above}
-    )
-    return [first, *_ranked([*others, rest])]
+    first: dict[str, object] = {}
+    rest: dict[str, object] = {}
+    for key, value in own.values.items():
+        (first if key in above else rest)[key] = value
+    return [
+        replace(own, values=first),
+        *_ranked([*others, replace(own, values=rest)]),
+    ]
+
+
+def _within(
+    layer: Layer, ceiling: Settings, wire: str, narrowed: list[Narrowed]
+) -> Layer:
+    """What a session may set within the operator's settings; ``narrowed`` gets the rest."""
+    values: dict[str, object] = {}
+    for key, value in layer.values.items():
+        who = meaning_of(key).who
+        kept = Kept(value)
+        if who.session == "never":
+            narrowed.append(Narrowed(key, shown(value)))
+            continue
+        if who.narrow is not None:
+            kept = who.narrow(value, getattr(ceiling, key), wire)
+        values[key] = kept.value
+        if kept.dropped:
+            narrowed.append(Narrowed(key, kept.dropped))
+    return replace(layer, values=values)
 
 
 # -- the model that counts --
@@ -243,20 +232,18 @@ class _ModelInUse(NamedTuple):
 
 
 def _model_in_use(
-    layers: Sequence[Layer], own: Layer, above: Collection[str]
+    others: Sequence[Layer], own: Layer, above: Collection[str]
 ) -> _ModelInUse:
     """The model that counts.
 
     An address belongs to the provider of the model that is named beside it, else of the operator's model; without a
     model, to models that name no provider. No other provider's key goes there.
     """
-    others = [layer for layer in layers if layer.is_operator]
     addressed = [layer for layer in others if layer.values.get("base_url")][:1]
     base_url = _first("base_url", addressed)
     endpoints: dict[str, Provider] = {}
-    for layer in others:
-        named = cast(Mapping[str, Provider], layer.values.get("endpoints", {}))
-        endpoints = {**named, **endpoints}
+    for layer in reversed(others):
+        endpoints |= cast(Mapping[str, Provider], layer.values.get("endpoints", {}))
 
     owner, _ = _provider_of(
         _first("model", [*addressed, *others]),
@@ -272,13 +259,11 @@ def _model_in_use(
     is_elsewhere = bool(owner and provider and owner != provider)
     if is_elsewhere:
         _, wire = _provider_of(model, "", _first("wire", [own]), endpoints)
-
     try:
         bare = read_name(model, endpoints).model
     except SettingError:
         bare = model
-    names = (model,) if bare == model else (bare, model)
-    return _ModelInUse(names, wire, is_elsewhere)
+    return _ModelInUse(tuple(dict.fromkeys((bare, model))), wire, is_elsewhere)
 
 
 def _provider_of(
@@ -310,78 +295,32 @@ def _merged(
     values: dict[str, Any] = {}
     sources: dict[str, SettingSource] = {}
     for layer in reversed(layers):
-        tables = cast(Mapping[str, Mapping[str, object]], layer.values.get("models", {}))
-        _add(layer.values, "", layer, model, values, sources)
-        for name in model.names:
-            if name in tables:
-                _add(tables[name], name, layer, model, values, sources)
+        tables = cast(Mapping[str, Mapping[str, Any]], layer.values.get("models", {}))
+        for table in ("", *model.names):
+            given: Mapping[str, Any] = tables.get(table, {}) if table else layer.values
+            for key, value in given.items():
+                lower = values.get(key, {})
+                values[key] = {**lower, **value} if key in TABLES else value
+                sources[key] = _source(layer, key, table)
     return values, sources
 
 
-def _add(
-    given: Mapping[str, object],
-    table: str,
-    layer: Layer,
-    model: _ModelInUse,
-    values: dict[str, Any],
-    sources: dict[str, SettingSource],
-) -> None:
-    """Put what a layer sets over what lower layers set; ``table`` names its table of one model."""
-    for key, value in given.items():
-        if key in TABLES:
-            entries = cast(Mapping[str, Any], value)
-            values[key] = _merged_tables(key, values.get(key, {}), entries)
-        else:
-            values[key] = value
-        where = str(layer.path or "")
-        if layer.place == "environment":
-            where = environment_name(key)
-        if table:
-            where = f'{where} [models."{table}"]'.strip()
-        sources[key] = SettingSource(layer.place, where)
-
-
-def _merged_tables(
-    key: str, lower: Mapping[str, Any], higher: Mapping[str, Any]
-) -> dict[str, Any]:
-    merged = {**lower, **higher}
-    if key == "models":
-        for name in lower.keys() & higher.keys():
-            merged[name] = {**lower[name], **higher[name]}
-    return merged
-
-
-# -- who may set what --
-
-
-def _session_within(
-    layer: Layer, ceiling: Settings, wire: str
-) -> tuple[Layer, list[Narrowed]]:
-    """What a session may set within the operator's settings, and the rest."""
-    values: dict[str, object] = {}
-    narrowed: list[Narrowed] = []
-    for key, value in layer.values.items():
-        who = meaning_of(key).who
-        if who.session == "any":
-            values[key] = value
-        elif who.session == "never" or who.narrow is None:
-            narrowed.append(Narrowed(key, shown(value)))
-        else:
-            kept = who.narrow(value, getattr(ceiling, key), wire)
-            values[key] = kept.value
-            if kept.dropped:
-                narrowed.append(Narrowed(key, kept.dropped))
-    return replace(layer, values=values), narrowed
+def _source(layer: Layer, key: str, table: str) -> SettingSource:
+    """The place of a key's value; ``table`` names its table of one model."""
+    where = str(layer.path or "")
+    if layer.place == "environment":
+        where = environment_name(key)
+    if table:
+        where = f'{where} [models."{table}"]'.strip()
+    return SettingSource(layer.place, where)
 
 
 def _refuse_owned(values: Mapping[str, Any], layers: Sequence[Layer], wire: str) -> None:
     for name in owned_in(values.get("params", {}), wire):
-        setting = [
-            layer
-            for layer in layers
-            if name in cast(Mapping[str, object], layer.values.get("params", {}))
-        ]
-        where = f"{setting[0].where('params', name)}: " if setting else ""
+        where = ""
+        for layer in reversed(layers):
+            if name in cast(Mapping[str, object], layer.values.get("params", {})):
+                where = f"{layer.where('params', name)}: "
         raise SettingError(
             f"{where}params.{name} can't be set: that field of a request is made from the session itself. Remove it."
         )

@@ -66,13 +66,15 @@ class Quotas:
     async def check_calls(self) -> None:
         """Raises ``QuotaReached`` where the tenant may make no further model call today."""
         kept = await self._known()
-        _refuse(None if kept is None else calls_refused(kept))
+        if kept is not None and (reached := calls_refused(kept)):
+            raise _refusal(reached)
 
     async def begin_session(self) -> None:
         """Count one session more. Raises ``QuotaReached`` where the tenant may begin none today."""
 
         def begun(kept: TenantQuota) -> TenantQuota:
-            _refuse(sessions_refused(kept))
+            if reached := sessions_refused(kept):
+                raise _refusal(reached)
             return _with_sessions(kept, 1)
 
         if not self._has_none:
@@ -232,12 +234,11 @@ def _with_sessions(kept: TenantQuota, more: int) -> TenantQuota:
     return replace(kept, used=replace(kept.used, sessions=sessions))
 
 
-def _refuse(reached: QuotaPause | None) -> None:
-    if reached is not None:
-        raise QuotaReached(
-            f"{reached.note} Nothing was stored. Send it again then, or ask the operator for more.",
-            until=reached.until,
-        )
+def _refusal(reached: QuotaPause) -> QuotaReached:
+    return QuotaReached(
+        f"{reached.note} Nothing was stored. Send it again then, or ask the operator for more.",
+        until=reached.until,
+    )
 
 
 def _read(text: str, now: float) -> TenantQuota | None:

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import (
@@ -35,15 +35,13 @@ from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
 from ullage.display.text import quoted
 from ullage.errors import (
+    AnswerInvalid,
     BadKey,
     CommandRefused,
     InputError,
     InternalError,
-    LeaseLost,
     QuotaReached,
-    SessionBusy,
     SessionNotFound,
-    SettingError,
     UllageError,
     WrongType,
 )
@@ -76,7 +74,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind, Receipt, handle_of
-from ullage.tasks import background, start, stop
+from ullage.tasks import start, stop
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
 from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
@@ -92,7 +90,6 @@ from ullage_agent.runtime.approvals import (
     revoked_event,
 )
 from ullage_agent.runtime.copying import Fork, fork
-from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.driver import Driver, resumed
 from ullage_agent.runtime.message_input import (
     MessageInput,
@@ -109,17 +106,17 @@ from ullage_agent.runtime.outcome import (
     error_of,
     last_words,
 )
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import (
+    OUTPUT_RETRIES,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
-from ullage_agent.runtime.typed_asking import (
-    OUTPUT_RETRIES,
-    check_retries,
-    settled,
-)
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage_agent.loop")
@@ -127,6 +124,9 @@ log = logging.getLogger("ullage_agent.loop")
 POLL_S: Final = 0.5
 """Seconds between two looks at a session that another process drives, unless a change is noticed before."""
 
+
+AGAIN: Final = ".again-"
+"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 LONGEST_TITLE: Final = 200
 """Characters of a session's title: a line of a list."""
@@ -170,10 +170,12 @@ class Session(Generic[OutputT]):
     Inside the block this process drives the session whenever there is work; with ``resume=False``, only from the first
     command on. Leaving the block waits until the session rests. An exception that leaves the block stops the work in
     progress as a crash would, without loss: the next process that drives the session continues it.
-
-    With a ``dispatch`` a command wakes the driver that it chooses, here or elsewhere; with ``drives_here=False`` it is
-    always another process, which has the keys. ``awaits_other`` is for ``Driver``.
     """
+
+    _awaits_other = True
+    """Whether its driver waits while another process drives it; see ``Driver``."""
+    _takes_over = False
+    """Whether its driver takes it from another process at once."""
 
     def __init__(
         self,
@@ -185,14 +187,8 @@ class Session(Generic[OutputT]):
         deps: object = None,
         output: OutputType[Any] | None = None,
         output_retries: int = OUTPUT_RETRIES,
-        dispatch: Dispatch | None = None,
-        drives_here: bool = True,
-        awaits_other: bool = True,
     ) -> None:
         self.id = session
-        self._dispatch = dispatch
-        self._drives_here = drives_here
-        self._awaits_other = awaits_other
         self._output = output
         self._output_retries = output_retries
         self._wanted = output
@@ -223,7 +219,7 @@ class Session(Generic[OutputT]):
                 self.id,
                 self._deps,
                 awaits_other=self._awaits_other,
-                takes_over=self._dispatch is not None and self._dispatch.takes_over,
+                takes_over=self._takes_over,
                 place=place,
             )
             self._driver.want(self._wanted)
@@ -281,11 +277,6 @@ class Session(Generic[OutputT]):
         return self._is_idle.is_set()
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the session was closed, or is being closed."""
-        return self._is_closing
-
-    @property
     def failure(self) -> BaseException | None:
         """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
         return self._failure
@@ -319,14 +310,6 @@ class Session(Generic[OutputT]):
             if not self._wake.is_set():
                 self._is_idle.set()
 
-    def drive(self) -> None:
-        """Resume unfinished work: an interrupted turn, queued messages. Does nothing if there is none.
-
-        Raises ``SettingError`` if a tool needs ``deps`` that the session was opened without.
-        """
-        self._check_deps(self._open)
-        self._drive()
-
     def _check_deps(self, shared: AgentRuntime) -> None:
         for agent in (shared, *shared.team.values()):
             check_needed("The agent", agent.deps_type, self._deps)
@@ -336,45 +319,7 @@ class Session(Generic[OutputT]):
                 check_needed(f"The function {writer_name(writer)}", needed, self._deps)
 
     async def _ask_driver(self) -> None:
-        """Have the session driven: where its dispatch decides, or else here."""
-        self._drives = True
-        is_driven_here = not self._is_idle.is_set()
-        if self._dispatch is None or is_driven_here:
-            self._drive()  # a driver that works here looks once more
-        else:
-            about = await self._open.store.about(self.id)
-            await self._dispatch.wake(self.id, about.seq, about.place)
-
-    async def resume_left(self) -> None:
-        """``drive``, where the session's dispatch decides."""
-        self._check_deps(self._open)
-        await self._ask_driver()
-
-    def expect_driver(self) -> None:
-        """Count as at work from here on: ``driven`` follows."""
-        self._is_idle.clear()
-
-    async def driven(self) -> None:
-        """Drive the session here until it rests or has another driver; ``failure`` says why it can't be.
-
-        Raises ``SettingError`` as ``drive`` does.
-        """
-        try:
-            self.drive()
-        except SettingError:
-            self._is_idle.set()
-            raise
-        await self._is_idle.wait()
-
-    async def until_idle(self) -> None:
-        """Return once this process does no work for the session."""
-        await self._is_idle.wait()
-
-    def retire(self) -> None:
-        """Drive the session no further than to the end of the current step. What is left is due for another driver."""
-        self._driving.retire()
-
-    def _drive(self) -> None:
+        """Have the session driven; a driver at work looks once more."""
         self._drives = True
         self._is_idle.clear()
         self._wake.set()
@@ -433,9 +378,8 @@ class Session(Generic[OutputT]):
 
     @property
     def _is_driven_elsewhere(self) -> bool:
-        """Whether other processes drive the session: those of its place, or all but this one."""
-        is_elsewhere = self._driving.place != self._open.place
-        return self._dispatch is not None and (is_elsewhere or not self._drives_here)
+        """Whether only other processes drive the session."""
+        return False
 
     async def _check_key(self) -> None:
         """Raises ``BadKey`` if the model can't be called without a key, unless another process drives the session.
@@ -570,12 +514,54 @@ class Session(Generic[OutputT]):
         else:
             most = self._output_retries if retries is None else retries
             check_retries(most)
-            result = await settled(self, output, most)
+            result = await self._settled(output, most)
         return result.or_raise() if check else result
 
-    async def _send_text(self, text: str, id: str) -> None:
-        """Send a message of this id, once, and leave the schema of the request as it is."""
-        await self._store(await self.message(text, id=id), "steer")
+    async def _settled(self, output: OutputType[Any], retries: int) -> Result[Any]:
+        """The result once the answer fits. Raises ``AnswerInvalid`` after so many wrong answers more.
+
+        A turn that failed or waits for a person is its result, without an output.
+        """
+        tries = 0  # those in view are fewer where a compaction took some
+        while True:
+            result = await self._wait()
+            tries += 1
+            if result.error is not None or result.is_paused:
+                return result._replace(missing=output.name)
+            try:
+                parsed = output.read(result.text)
+            except AnswerMisfit as problem:
+                how = await self._instruction(output)
+                words = f"That answer can't be used: {problem}. Answer again. {how}"
+                if tries <= retries + 1 and await self._asked_again(words, retries):
+                    continue
+                raise AnswerInvalid(
+                    f"The answer does not fit {output.name}, after {retries} more tries: {problem}. "
+                    "Its text is in `text` of this error. Describe the fields in the type, raise output_retries, or "
+                    "ask another model.",
+                    text=result.text,
+                ) from problem
+            return result._replace(parsed=parsed, is_parsed=True)
+
+    async def _asked_again(self, words: str, most: int) -> bool:
+        """Whether the model was asked once more: at most so often for one message of the person.
+
+        What is asked is a message of the ledger like any other, so tries are counted in those after the person's own.
+        """
+        asked = 0
+        first = ""
+        for message in reversed(await self.messages()):
+            if message.role != "user" or message.origin != "said":
+                continue
+            first, found, _ = message.id.partition(AGAIN)
+            if not found:
+                break
+            asked += 1
+        if asked >= most:
+            return False
+        again = await self.message(words, id=f"{first}{AGAIN}{asked + 1}")
+        await self._store(again, "steer")
+        return True
 
     async def _instruction(self, output: OutputType[Any]) -> str:
         """What tells the model how to give an answer of this type."""
@@ -603,7 +589,6 @@ class Session(Generic[OutputT]):
 
         ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
         that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
-        Where other processes drive the session and none of them has it, this one carries the cancel out.
         """
         if tools not in (None, "stop", "finish"):
             raise WrongType(
@@ -615,9 +600,8 @@ class Session(Generic[OutputT]):
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
         await self._ask_driver()
         given_back: list[Message] = []
-        is_settled_here = self._is_driven_elsewhere
         async with (
-            background(self._settle_cancel()) if is_settled_here else nullcontext(),
+            self._beside_cancel(),
             aclosing(store.follow(self.id, after=loop.seq)) as events,  # type: ignore[type-var]
             aclosing(self._until_rest(events, asked.seq)) as ending,
         ):
@@ -641,12 +625,9 @@ class Session(Generic[OutputT]):
             f"The session {self.id} was closed before the cancel was answered. Open it again to see how its turn ended."
         )
 
-    async def _settle_cancel(self) -> None:
-        """Carry a cancel out, as soon as no other process has the session."""
-        while True:
-            with suppress(LeaseLost, SessionBusy):
-                return await self._driving.settle_cancel()
-            await asyncio.sleep(POLL_S)
+    def _beside_cancel(self) -> AbstractAsyncContextManager[Any]:
+        """What runs while a cancel is waited for."""
+        return nullcontext()
 
     async def questions(self) -> list[Question]:
         """The tool calls that need a person's approval, each with its digest and what "always" would allow."""

@@ -51,13 +51,11 @@ from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.layers import Layer, read_layer
 from ullage_agent.runtime.ledger import Ledger
 from ullage_agent.runtime.output_type import OutputType
 from ullage_agent.runtime.precedence import (
     Resolved,
-    check_values,
-    left_out,
     refuse_beyond,
     resolve,
 )
@@ -65,10 +63,9 @@ from ullage_agent.runtime.quotas import Quotas
 from ullage_agent.runtime.session_requests import SessionRequests
 from ullage_agent.runtime.setting_values import is_storable
 from ullage_agent.runtime.settings import Settings
-from ullage_agent.runtime.tool_names import NAMING, unknown_name, unknown_tool
+from ullage_agent.runtime.tool_names import NAMING, check_names
 from ullage_agent.runtime.turn_instructions import InstructionWriter, WrittenInstructions
 from ullage_agent.tools.mcp import McpServer
-from ullage_agent.tools.mcp_content import beginning_of_names
 from ullage_agent.tools.tool import AgentTool
 
 BLOB_SOURCE: Final = "kept:"
@@ -154,10 +151,6 @@ class AgentRuntime:
             self.arguments, session, self.files, self.environment, session_first=first
         )
 
-    def left_out(self, session: Mapping[str, object]) -> str:
-        """One sentence about own settings of a session that do not count; empty if all of them do."""
-        return left_out(self.resolve(session))
-
     def commanded(
         self,
         changes: Mapping[str, object],
@@ -170,7 +163,7 @@ class AgentRuntime:
         Raises ``SettingError`` for an impossible value, and for one beyond the operator's.
         """
         values = {name: value for name, value in changes.items() if value is not None}
-        check_values(values)
+        read_layer(Layer(place="session", values=values))
         for name, value in values.items():
             if not is_storable(value):
                 raise SettingError(
@@ -198,53 +191,38 @@ class AgentRuntime:
         """
         acting = acting or self
         missing = [server for server in acting.servers() if server.is_missing]
-        expected: tuple[str, ...] = ()
-        if not begins_turn:
-            expected = tuple(beginning_of_names(server.name) for server in missing)
-        tools = acting.tools(resolved.settings)
         others: set[str] = set()
         for member in (self, *self.team.values()) if self.team else ():
             others.update(member.tools(member.settings))
-        for key in NAMING:
-            if key in keys and (
-                name := unknown_name(resolved, key, tools, others, expected)
-            ):
-                raise unknown_tool(resolved, key, name, tools, missing)
+        check_names(
+            resolved,
+            [key for key in NAMING if key in keys],
+            acting.tools(resolved.settings),
+            others,
+            missing,
+            begins_turn=begins_turn,
+        )
 
 
 @dataclass(slots=True)
 class Compactions:
-    """State of a session's compactions that no event records."""
+    """State of a session's compactions that no event records: limits known from refusals."""
 
     limits: KnownLimits = field(default_factory=KnownLimits)
     """Limits on images and bytes."""
 
 
-class NextToAnswer(NamedTuple):
+def answering(loop: Loop) -> tuple[str, str]:
     """Who answers next: the agent by its name, and the fallback model; each empty for the first."""
-
-    agent: str
-    fallback: str
-
-
-def answering(loop: Loop) -> NextToAnswer:
-    """Who answers next."""
-    return NextToAnswer(loop.agent, loop.fallback)
+    return loop.agent, loop.fallback
 
 
 class ResolvedFrom(NamedTuple):
     """Settings, and what they were resolved from: the session's own settings, and who answers."""
 
     own: Mapping[str, object]
-    answering: NextToAnswer
+    answering: tuple[str, str]
     result: Resolved
-
-
-class ReachedBy(NamedTuple):
-    """An endpoint, and the settings that lead to it."""
-
-    settings: Settings
-    endpoint: Endpoint
 
 
 class CountedTool(NamedTuple):
@@ -266,23 +244,10 @@ class SyncedTo(NamedTuple):
     offered: Mapping[str, AgentTool]
     looked_up: tuple[str, ...]
     window: int | None
-    answering: NextToAnswer
+    answering: tuple[str, str]
     output: OutputType[Any] | None
     instructions: WrittenInstructions | None
     told: tuple[str, ...]
-
-    def holds(self, other: SyncedTo) -> bool:
-        """Whether nothing has changed. The mappings are compared by identity."""
-        return (
-            self.own is other.own
-            and self.offered is other.offered
-            and self.looked_up == other.looked_up
-            and self.window == other.window
-            and self.answering == other.answering
-            and self.output is other.output
-            and self.instructions is other.instructions
-            and self.told == other.told
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -305,7 +270,7 @@ class SessionRuntime:
     deferrable: frozenset[str] = frozenset()
     """Names of the tools that are declared only while they are in use."""
     resolved: ResolvedFrom | None = None
-    reached: ReachedBy | None = None
+    reached: tuple[Settings, Endpoint] | None = None
     noticed: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     """What was told of each MCP server last: its problem and its notes."""
     asked_limits: str = ""
@@ -402,11 +367,10 @@ class SessionRuntime:
         Raises ``BadKey``, ``SettingError``.
         """
         settings = settings or self.settings
-        if self.reached is None or self.reached.settings is not settings:
-            self.reached = ReachedBy(
-                settings, settings.endpoint(self.shared.environment)[0]
-            )
-        return self.reached.endpoint
+        if self.reached is None or self.reached[0] is not settings:
+            endpoint, _ = settings.endpoint(self.shared.environment)
+            self.reached = settings, endpoint
+        return self.reached[1]
 
     @property
     def root(self) -> Path:
@@ -417,18 +381,26 @@ class SessionRuntime:
 
         They come with the events of the next step: a transaction of their own would cost as much as both.
         """
-        learnt, reading = self._learnt(), self.reading
-        if (
-            self.memory.taken is not None
-            and self.memory.taken.snapshot == reading.snapshot_id
-        ):
-            return learnt
-        event = reading_event(
-            reading,
-            messages=len(self.ledger.meter),
-            last=self.memory.taken,
-        )
-        return [*learnt, event]
+        events: list[Event] = []
+        call, started = self.memory.unlearnt, self.memory.started
+        last = self.ledger.meter._fold.track.last
+        is_unlearnt = last is not None and last.call == call and bool(call)
+        if is_unlearnt and started and last and last.actual is not None:
+            ratio = last.actual / last.estimated if last.estimated else 1.0
+            learnt = Calibrated(
+                model=started.fingerprint.model if started.fingerprint else "",
+                call=call,
+                estimated=last.estimated,
+                actual=last.actual,
+                error=last.estimated - last.actual,
+                ratio=ratio,
+            )
+            events.append(learnt)
+        reading, taken = self.reading, self.memory.taken
+        if taken is None or taken.snapshot != reading.snapshot_id:
+            count = len(self.ledger.meter)
+            events.append(reading_event(reading, messages=count, last=taken))
+        return events
 
     async def record_reading(self) -> Reading:
         """The reading that is displayed and decided on, recorded if it is new."""
@@ -436,25 +408,6 @@ class SessionRuntime:
         if events:
             await self.ledger.write(events)
         return self.reading
-
-    def _learnt(self) -> list[Event]:
-        """The error of the last call's estimate; nothing if the provider reported no usable input."""
-        call, started = self.memory.unlearnt, self.memory.started
-        last = self.ledger.meter._fold.track.last
-        if not call or started is None or last is None or last.call != call:
-            return []
-        if last.actual is None or last.error is None:
-            return []
-        ratio = last.actual / last.estimated if last.estimated else 1.0
-        learnt = Calibrated(
-            model=started.fingerprint.model if started.fingerprint else "",
-            call=call,
-            estimated=last.estimated,
-            actual=last.actual,
-            error=last.error,
-            ratio=ratio,
-        )
-        return [learnt]
 
     @property
     def reading(self) -> Reading:

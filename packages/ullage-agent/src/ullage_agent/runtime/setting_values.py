@@ -10,22 +10,21 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.bounds import value_excess
 from ullage.context.choice import ordered
 from ullage.context.strategy import Strategy
 from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
-from ullage.messages import is_utf8
 from ullage.similar import did_you_mean
 from ullage.tokens.text import NAMES as ESTIMATORS
-from ullage_agent.loop.budgets import Budget
 
 ValueReader = Callable[[object], Any]
 
@@ -50,8 +49,13 @@ def is_secret_name(name: str) -> bool:
     return _SECRET.search(name) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpServerSetting:
+class McpServerSetting(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """How to reach an MCP server: a ``command`` to start, or a ``url``.
 
     ``env``, ``args`` and ``headers`` may hold ``${NAME}``, which ``with_environment`` fills in. ``cwd`` is relative to
@@ -61,12 +65,16 @@ class McpServerSetting:
 
     command: str = ""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: dict[str, str] = {}
     cwd: str = ""
     url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: dict[str, str] = {}
     enabled: bool = True
     sandbox: Literal["off", "workspace", "workspace+network"] = "off"
+
+    def __repr__(self) -> str:
+        """Without what may hold secrets."""
+        return f"McpServerSetting({self.command or self.url!r})"
 
     def with_environment(self, environment: Mapping[str, str]) -> McpServerSetting:
         """The server with every ``${NAME}`` replaced. Raises ``SettingError`` for a name the environment lacks."""
@@ -104,12 +112,8 @@ class RateLimits:
     @property
     def per_minute(self) -> dict[str, float]:
         """The limits that are set, by name."""
-        fields = ("requests", "input_tokens", "output_tokens")
-        return {
-            name: float(most)
-            for name in fields
-            if (most := getattr(self, name)) is not None
-        }
+        limits = asdict(self).items()
+        return {name: float(most) for name, most in limits if most is not None}
 
 
 def text(given: object) -> str:
@@ -159,31 +163,15 @@ def whole(lowest: int = 0, highest: int | None = None) -> ValueReader:
     return read
 
 
-def real(
-    lowest: float = 0.0,
-    highest: float | None = None,
-    *,
-    above: bool = False,
-    below: bool = False,
-) -> ValueReader:
-    """A number in a range; ``above`` and ``below`` leave the range's own ends out."""
+def real(lowest: float, highest: float) -> ValueReader:
+    """A number in a range."""
 
     def read(given: object) -> float:
         value = _number(given)
-        low = value is None or value < lowest or (above and value == lowest)
-        high = (
-            value is not None
-            and highest is not None
-            and (value > highest or (below and value == highest))
-        )
-        if value is None or low or high:
-            least = f"above {lowest:g}" if above else f"at least {lowest:g}"
-            most = (
-                ""
-                if highest is None
-                else f" and {'below' if below else 'at most'} {highest:g}"
+        if value is None or not lowest <= value <= highest:
+            raise ValueError(
+                f"give a number, at least {lowest:g} and at most {highest:g}"
             )
-            raise ValueError(f"give a number, {least}{most}")
         return float(value)
 
     return read
@@ -208,20 +196,13 @@ def optional(reader: ValueReader) -> ValueReader:
     return read
 
 
-def or_none(reader: ValueReader) -> ValueReader:
-    """The same or ``None``, if the word ``none`` is one of the values."""
-
-    def read(given: object) -> Any:
-        return None if given is None else reader(given)
-
-    return read
-
-
 def effort(words: Sequence[str]) -> ValueReader:
-    """One of these words, or a number of tokens."""
+    """One of these words, of which ``none`` may be one, a number of tokens, or ``None``."""
     word, tokens = one_of(*words), whole()
 
     def read(given: object) -> Any:
+        if given is None:
+            return None
         try:
             return word(given)
         except ValueError as problem:
@@ -340,15 +321,10 @@ def directory(given: object) -> Path:
 
 
 def directories(given: object) -> tuple[Path, ...]:
-    """A list of directories."""
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return tuple(map(directory, given))
-    raise ValueError("give a list of directories")
-
-
-def absolute_directories(given: object) -> tuple[Path, ...]:
     """A list of absolute directories."""
-    found = directories(given)
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise ValueError("give a list of directories")
+    found = tuple(map(directory, given))
     for each in found:
         if not each.is_absolute():
             raise ValueError(
@@ -382,53 +358,17 @@ def params(given: object) -> dict[str, object]:
 
 def servers(given: object) -> dict[str, McpServerSetting]:
     """MCP servers by name."""
-    read: dict[str, McpServerSetting] = {}
-    for name, value in table(given).items():
-        read[name] = _server(name, value)
-    return read
+    return {name: _server(name, value) for name, value in table(given).items()}
 
 
-def sandboxed(given: object) -> object:
-    """The sandbox of a server; ``true`` means ``workspace``."""
-    chosen = (
-        {True: "workspace", False: "off"}.get(given, given)
-        if isinstance(given, bool)
-        else given
-    )
-    return one_of("off", "workspace", "workspace+network")(chosen)
-
-
-_SERVER_READERS: Final[Mapping[str, ValueReader]] = {
-    "command": text,
-    "args": names,
-    "env": table,
-    "cwd": text,
-    "url": text,
-    "headers": table,
-    "enabled": flag,
-    "sandbox": sandboxed,
-}
+_mcp_server: Final = msgspec.json.Decoder(McpServerSetting)
 
 
 def _server(name: str, given: object) -> McpServerSetting:
-    if isinstance(given, McpServerSetting):
-        return given
-    fields = table(given) if isinstance(given, Mapping) else {}
-    if not fields or fields.keys() - _SERVER_READERS.keys():
-        raise ValueError(
-            f"a server such as {name!r} has only {', '.join(_SERVER_READERS)}"
-        )
-    read: dict[str, Any] = {}
-    for key, value in fields.items():
-        try:
-            read[key] = _SERVER_READERS[key](value)
-        except ValueError as problem:
-            raise ValueError(f"{key} of the server {name!r}: {problem}") from problem
-    for inner in ("env", "headers"):
-        for value in read.get(inner, {}).values():
-            if not isinstance(value, str):
-                raise ValueError(f"{inner} of the server {name!r} holds texts alone")
-    server = McpServerSetting(**read)
+    try:
+        server = _mcp_server.decode(msgspec.json.encode(given))
+    except (TypeError, msgspec.MsgspecError) as problem:
+        raise ValueError(f"the server {name!r} can't be read: {problem}") from problem
     if server.enabled and bool(server.command) == bool(server.url):
         raise ValueError(
             f"the server {name!r} has a command or a url, and one of them alone"
@@ -438,15 +378,19 @@ def _server(name: str, given: object) -> McpServerSetting:
 
 def is_storable(value: object) -> bool:
     """Whether a ledger can hold a setting's value: JSON types and paths, no function, object or lone surrogate."""
-    if isinstance(value, str | Path):
-        return is_utf8(str(value))
-    if isinstance(value, Budget | RateLimits):
-        return True
-    if isinstance(value, Mapping):
-        return all(map(is_storable, (*value, *value.values())))
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return all(map(is_storable, value))
-    return value is None or isinstance(value, int | float)
+    if isinstance(value, tuple) and any(hasattr(one, "propose") for one in value):
+        return False
+    try:
+        msgspec.json.encode(value, enc_hook=_path_text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _path_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError
 
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -478,16 +422,7 @@ def plain_value(value: object) -> object:
     """A value as JSON types; a strategy of the program's own is its name."""
     if isinstance(value, tuple):
         value = tuple(one.name if hasattr(one, "propose") else one for one in value)
-    return _without_empty(msgspec.to_builtins(value, enc_hook=str))
-
-
-def _without_empty(value: object) -> object:
-    """Leaves out the empty fields of MCP servers."""
-    if isinstance(value, dict) and {"command", "url", "enabled"} <= value.keys():
-        return {name: one for name, one in value.items() if one not in ("", [], {}, True)}
-    if isinstance(value, dict):
-        return {name: _without_empty(one) for name, one in value.items()}
-    return value
+    return msgspec.to_builtins(value, enc_hook=str)
 
 
 def _number(given: object) -> float | int | None:

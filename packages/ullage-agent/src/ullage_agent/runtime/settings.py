@@ -2,7 +2,7 @@
 """Every setting of an agent: its default, meaning and unit, how it is read, and who may set it.
 
     settings = Settings(model="anthropic:claude-haiku-4-5", trigger=0.9)
-    settings = changed(settings, {"window": "200k"})
+    settings = dataclasses.replace(settings, window="200k")
 
 ``precedence.resolve`` makes them from arguments, a session, files and the environment. The table in docs/settings.md
 is made from this file. Pure but for ``~`` in a directory.
@@ -53,9 +53,6 @@ class Meaning(NamedTuple):
     """The default in words, if the value alone does not show it."""
     per_model: bool = False
     """Whether a table of one model may set it."""
-    has_variable: bool = True
-    """Whether an environment variable can hold it: not a table."""
-    is_list: bool = False
 
 
 def _setting(
@@ -68,19 +65,7 @@ def _setting(
     default_text: str = "",
     per_model: bool = False,
 ) -> Any:
-    has_variable = not isinstance(default, dict)
-    described = {
-        "setting": Meaning(
-            meaning,
-            read,
-            unit,
-            who,
-            default_text,
-            per_model,
-            has_variable,
-            isinstance(default, tuple),
-        )
-    }
+    described = {"setting": Meaning(meaning, read, unit, who, default_text, per_model)}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -89,8 +74,10 @@ def _setting(
 _MOST: Final = 10**12
 _COUNT: Final = values.whole(1, _MOST)
 _FROM_NONE: Final = values.whole(0, _MOST)
-_SECONDS: Final = values.real(0, 7 * 86_400, above=True)
-_USD: Final = values.real(0, 1_000_000, above=True)
+_SECONDS: Final = values.real(0.001, 7 * 86_400)
+_USD: Final = values.real(0.000001, 1_000_000)
+
+_SHARE: Final = values.real(0.001, 0.999)
 
 BUDGET: Final = values.fields_of(
     Budget,
@@ -166,7 +153,7 @@ class Settings:
     )  # fmt: skip
     effort: Effort | int | None = _setting(
         None, "how much the model reasons: a word of the API, or the most tokens where it has a budget for that",
-        values.or_none(values.effort(get_args(Effort))), default_text="the provider's", per_model=True,
+        values.effort(get_args(Effort)), default_text="the provider's", per_model=True,
     )  # fmt: skip
     temperature: float | None = _setting(
         None, "the sampling temperature", values.optional(values.real(0, 2)),
@@ -231,7 +218,7 @@ class Settings:
     )  # fmt: skip
     keep: float = _setting(
         KEEP, "how much of the newest messages a summary leaves unchanged",
-        values.real(0, 1, above=True, below=True), unit="share of their tokens",
+        _SHARE, unit="share of their tokens",
     )  # fmt: skip
     protect_tokens: int = _setting(
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
@@ -340,13 +327,13 @@ class Settings:
     sandbox_read: tuple[Path, ...] = _setting(
         (),
         "further directories that commands may read, absolute or from `~/`, beside the root, system and toolchains",
-        values.absolute_directories,
+        values.directories,
         who=authority.SANDBOX_PLACES,
     )
     sandbox_write: tuple[Path, ...] = _setting(
         (),
         "further directories that commands may write, absolute or from `~/`; one is a repository's `.git` in the root",
-        values.absolute_directories,
+        values.directories,
         who=authority.SANDBOX_PLACES,
     )
     defer_tools: Literal["auto", "always", "never"] = _setting(
@@ -412,11 +399,6 @@ class Settings:
         return self.auto and bool(ordered(self.strategy))
 
     @property
-    def summarises(self) -> bool:
-        """Whether a summary on the session's own request is among the chosen strategies."""
-        return any(strategy.name == "summary" for strategy in ordered(self.strategy))
-
-    @property
     def policy(self) -> ReasoningPolicy:
         """Which earlier reasoning is sent."""
         return ReasoningPolicy(strip=REASONING[self.reasoning])
@@ -440,6 +422,12 @@ KEYS: Final = tuple(_MEANINGS)
 """Every key, in the order of the documentation."""
 PER_MODEL: Final = tuple(key for key, meaning in _MEANINGS.items() if meaning.per_model)
 """The keys that a table of one model may set."""
+TABLES: Final = ("params", "mcp", "models", "endpoints")
+"""Settings whose entries are looked up one by one."""
+LISTS: Final = frozenset(
+    one.name for one in dataclasses.fields(Settings) if isinstance(one.default, tuple)
+)
+"""Settings that hold a list."""
 
 
 def meaning_of(key: str) -> Meaning:
@@ -451,8 +439,9 @@ def meaning_of(key: str) -> Meaning:
 
 
 def environment_name(key: str) -> str:
-    """The environment variable of a key; empty where it has none."""
-    return f"ULLAGE_{key.upper()}" if meaning_of(key).has_variable else ""
+    """The environment variable of a key; empty for a table, which none can hold."""
+    meaning_of(key)
+    return "" if key in TABLES else f"ULLAGE_{key.upper()}"
 
 
 def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
@@ -466,21 +455,7 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
 
 def from_text(key: str, text: str) -> object:
     """A value that was written as one text, in a variable or a terminal, where commas part the names of a list."""
-    if key in KEYS and meaning_of(key).is_list:
-        return values.split(text)
-    return text
-
-
-def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """A copy of the settings with these values.
-
-    The table of another ``model`` is not looked up: for that, resolve again with the change.
-    Raises ``SettingError`` for an unknown key, with the nearest known one, and for a value that a key can't take.
-    """
-    read = {
-        key: read_value(key, value, meaning_of(key)) for key, value in changes.items()
-    }
-    return dataclasses.replace(settings, **read)
+    return values.split(text) if key in LISTS else text
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from ullage.errors import CommandRefused, UllageError
+from ullage.errors import CommandRefused
 from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.text_stream import end_turn
 from ullage_agent.runtime.tooling import CallContext
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
@@ -101,7 +102,7 @@ async def _answered(session: Session, task: str) -> Result:
         await session.send(task, id=f"{session.id}/task")
         return await session.wait(check=False)
     except asyncio.CancelledError:
-        await _cancel(session)
+        await end_turn(session, CANCEL_S)
         raise
 
 
@@ -113,15 +114,6 @@ async def _noted(context: CallContext) -> set[str]:
         for event in events
         if isinstance(event, CallEnded) and event.purpose == "child"
     }
-
-
-async def _cancel(session: Session) -> None:
-    try:
-        async with asyncio.timeout(CANCEL_S):
-            await session.cancel()
-            await session.wait(check=False)
-    except (TimeoutError, UllageError):
-        return  # what it left open is closed when the session is opened again
 
 
 async def _mirror(session: Session, context: CallContext, known: set[str]) -> None:

@@ -102,7 +102,7 @@ def is_synced(runtime: SessionRuntime) -> bool:
         return False
     if runtime.synced.answering != answering(runtime.ledger.loop):
         return False
-    return runtime.synced.holds(_state(runtime, runtime.ledger.loop.settings))
+    return runtime.synced == _state(runtime, runtime.ledger.loop.settings)
 
 
 async def reading_in_effect(runtime: SessionRuntime) -> Reading:
@@ -134,21 +134,17 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
     offered = runtime.shared.tools(runtime.settings)
     in_use = runtime.memory.tools_in_use.names
     looked_up = tuple(name for name in in_use if name in runtime.deferrable)
-    now = answering(runtime.ledger.loop)
+    fold = fold_of(runtime)
     return SyncedTo(
         own,
         offered,
         looked_up,
-        _window(runtime),
-        now,
+        fold.limits.denominators.window.tokens,
+        answering(runtime.ledger.loop),
         runtime.output,
         runtime.instructions,
-        fold_of(runtime).told,
+        fold.told,
     )
-
-
-def _window(runtime: SessionRuntime) -> int | None:
-    return fold_of(runtime).limits.denominators.window.tokens
 
 
 def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:

@@ -132,7 +132,7 @@ async def _read(
             state.result = await session.wait(check=False)
         except (asyncio.CancelledError, GeneratorExit):
             if owns:
-                state.result = await _cancel(session)
+                state.result = await end_turn(session, CANCEL_S)
             raise
     state.result.or_raise()
 
@@ -182,9 +182,10 @@ class _Answers:
         return []
 
 
-async def _cancel(session: StreamedSession) -> Result[Any] | None:
+async def end_turn(session: StreamedSession, within_s: float) -> Result[Any] | None:
+    """Cancel the turn of a session that is closed next; ``None`` if it has not ended in time."""
     try:
-        async with asyncio.timeout(CANCEL_S):
+        async with asyncio.timeout(within_s):
             await session.cancel()
             return await session.wait(check=False)
     except (TimeoutError, UllageError):

@@ -18,6 +18,7 @@ from ullage_agent.runtime.precedence import Resolved
 from ullage_agent.runtime.setting_values import EVERY, MCP
 from ullage_agent.tools.builtin import OPTIONS
 from ullage_agent.tools.mcp import McpServer
+from ullage_agent.tools.mcp_content import beginning_of_names
 
 NAMING: Final[Mapping[str, frozenset[str]]] = {
     "approve": frozenset({EVERY, MCP}),
@@ -38,39 +39,41 @@ _IN_SESSION: Final = (
 _ELSEWHERE: Final = "Correct the name and start again: no turn runs until then, so that no call goes unasked."
 
 
-def unknown_name(
+def check_names(
     resolved: Resolved,
-    key: str,
+    keys: Sequence[str],
     tools: Collection[str],
     others: Collection[str],
-    expected: tuple[str, ...] = (),
-) -> str:
-    """The first name in this setting that no tool has; empty if there is none.
+    missing: Sequence[McpServer],
+    *,
+    begins_turn: bool,
+) -> None:
+    """Raise ``SettingError`` where one of these settings names a tool that there is not.
 
     ``tools`` are those of the agent. ``others`` are those of the agents that it may hand over to: a file, a variable or
     a session may name them, for it counts for all of these agents; an argument counts for its own agent alone.
-    ``expected`` are the beginnings of names that servers may still offer.
+    ``missing`` are servers whose tools are not known yet: before a turn begins, a name may be one of them.
     """
-    known = {*tools, *ULLAGES_OWN, *NAMING[key]}
-    for name in getattr(resolved.settings, key):
-        layer = _layer_of(resolved, key, name)
-        is_others = name in others and layer is not None and layer.place != "argument"
-        is_known = name in known or is_others or name.startswith(expected)
-        if not is_known:
-            return str(name)
-    return ""
+    expected: tuple[str, ...] = ()
+    if not begins_turn:
+        expected = tuple(beginning_of_names(server.name) for server in missing)
+    for key in keys:
+        known = {*tools, *ULLAGES_OWN, *NAMING[key]}
+        for name in getattr(resolved.settings, key):
+            layer = _layer_of(resolved, key, name)
+            is_others = name in others and layer is not None and layer.place != "argument"
+            if not (name in known or is_others or name.startswith(expected)):
+                raise _unknown_tool(layer, key, name, tools, missing)
 
 
-def unknown_tool(
-    resolved: Resolved,
+def _unknown_tool(
+    layer: Layer | None,
     key: str,
     name: str,
     tools: Collection[str],
     missing: Sequence[McpServer],
 ) -> SettingError:
-    """The error for a name that no tool has. ``missing`` are servers whose tools are not known yet."""
-    layer = _layer_of(resolved, key, name)
-    where = layer.where(key) if layer is not None else key
+    where = key if layer is None else layer.where(key)
     listed = ", ".join(sorted(tools)[:LONGEST_LIST]) or "none"
     more = " and others" if len(tools) > LONGEST_LIST else ""
     meant = did_you_mean(name, [*tools, *ULLAGES_OWN])

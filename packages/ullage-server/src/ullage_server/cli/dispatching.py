@@ -13,7 +13,6 @@ from ullage.errors import SettingError
 from ullage.installation import part
 from ullage.store.urls import is_database_url
 from ullage_agent.runtime.dispatch import Dispatch, Embedded, ListenAddress
-from ullage_agent.runtime.lease_dispatch import LeaseDispatch
 
 HIGHEST_PORT: Final = 65_535
 
@@ -44,7 +43,7 @@ def dispatch_of(
             calls = None
             if is_database_url(place):
                 calls = part("ullage_cluster.postgres.calls").PostgresCalls(str(place))
-            return LeaseDispatch(calls, serves=drives, place=args.place)
+            return Embedded(args.place, calls, serves=drives)
         case "restate":
             by_restate: Callable[..., Dispatch] = part(
                 "ullage_cluster.restate.dispatch"

@@ -51,7 +51,7 @@ is visible of it, whose estimate is within a tenth of the answer (``growth.PLACE
 
 OFF: Final = 0.03
 """Share by which reports differ from the estimate where a model does not count as it was measured to. Of the rows of
-simulators, whose numbers are drawn, 97 % are then inside (``packages/ullage/tests/integration/test_attributed_rows.py``)."""
+simulators, whose numbers are drawn, 97 % are then inside (test_attributed_rows.py)."""
 
 
 def widths_of(state: State) -> OpeningWidths:

@@ -241,30 +241,15 @@ def apply(loop: Loop, event: Event) -> Loop:
 
 def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
     return replace(
-        loop,
+        _from_zero(loop, event),
         turn=event.turn,
         turns=loop.turns + 1,
         steps=0,
-        calls=0,
-        since=event.at,
-        tokens=event.tokens,
-        usd=event.usd,
-        input=event.input,
-        output=event.output,
         trace=event.trace,
-        tool_calls=0,
-        fallback="",
-        fallen=(),
-        handovers=0,
         answer_call="",
         ended="",
-        paused="",
-        note="",
         outcome="",
         stop="",
-        failed="",
-        error="",
-        drops=0,
         cuts=0,
         overflows=0,
         signatures=(),
@@ -277,8 +262,11 @@ def _turn_paused(loop: Loop, event: TurnPaused) -> Loop:
 
 
 def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
-    if event.turn != loop.turn:
-        return loop
+    return _from_zero(loop, event) if event.turn == loop.turn else loop
+
+
+def _from_zero(loop: Loop, event: TurnStarted | TurnResumed) -> Loop:
+    """The loop with budgets, failures and fallback models as at the beginning of a turn."""
     return replace(
         loop,
         paused="",
@@ -527,15 +515,12 @@ def _approval_given(loop: Loop, event: ApprovalGiven) -> Loop:
 def _answered_call(call: OpenCall, event: ApprovalGiven) -> OpenCall:
     """The call with this answer, if it is asked about and the answer is about it.
 
-    An approval without a digest comes from a version that could shorten the displayed call: the person is asked again.
-    A denial needs no digest.
+    An approval without a digest approves no call, so the person is asked again. A denial needs none.
     """
     if call.state != "asked" or not _is_about(event, call):
         return call
     if not event.approved:
         return replace(call, state="denied", note=event.note, refused_by=event.by)
-    if not event.digest:
-        return replace(call, state="waiting")
     return replace(call, state="approved", note=event.note, approved=event.digest)
 
 
@@ -641,13 +626,16 @@ def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
     )
 
 
+BUDGETS: Final = frozenset({"budget", "session_budget"})
+"""Settings of which a change lets a turn continue that a budget has paused."""
+
+
 def _settings(loop: Loop, event: SettingsChanged) -> Loop:
     if event.source == "resolved":
         return loop
     merged = {**loop.settings, **event.settings}
     own = {name: value for name, value in merged.items() if value is not None}
-    budget_changed = any(name.startswith("budget_") for name in event.settings)
-    lifted = loop.paused == "budget" and budget_changed
+    lifted = loop.paused == "budget" and not BUDGETS.isdisjoint(event.settings)
     loop = replace(loop, settings=own, paused="" if lifted else loop.paused)
     if "output_by" in event.settings:  # the answer is asked for in another way
         loop = replace(loop, failed="", error="")
