@@ -86,7 +86,7 @@ HANDLERS = (
     window.list_steps,
     window.list_largest,
     window.get_spend,
-    window.get_map,
+    window.get_advice,
     event_stream.follow_events,
     window.look_at_log,
     live.list_live,
