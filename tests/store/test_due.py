@@ -16,6 +16,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
+from ullage.store.forking import fork
 from ullage.store.leases import new_owner
 from ullage.store.store import (
     UNTAKEN_S,
@@ -182,7 +183,7 @@ async def test_sessions_without_a_driver_are_found_and_counted_by_place(
         await store.create(name, place=place)
         await store.send(name, said("m"), "steer")
         if name == "a1":
-            await store.fork(name, "a3", through=1)  # at rest
+            await fork(store, name, "a3", through=1)  # at rest
     while len(await store.unattended(10)) < 4:
         await asyncio.sleep(0.01)
 

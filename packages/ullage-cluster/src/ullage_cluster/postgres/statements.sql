@@ -7,12 +7,6 @@ SELECT id, title, model, created, changed, seq,
 FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
 ORDER BY changed DESC, key DESC LIMIT $4;
 
--- name: describe_copy
-UPDATE sessions SET title = $2, model = $3, created = $4, changed = $5 WHERE id = $1;
-
--- name: make_due
-SELECT make_due(key) FROM sessions WHERE id = $1;
-
 -- In the three statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
 -- OFFSET 0 keeps the planner from making one.
 

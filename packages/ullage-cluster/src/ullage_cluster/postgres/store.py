@@ -16,7 +16,6 @@ from ullage.errors import (
 from ullage.events import (
     DraftPiece,
     Event,
-    Forked,
     Queued,
     QueueEdited,
     QueueLeft,
@@ -24,19 +23,16 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.copies import CopiedSession, SettingsToKeep, keep_nothing
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
-    damaged_message,
     history_lost,
     id_taken,
     no_id,
     no_session,
-    no_such_event,
     not_kept,
     offset_used,
 )
@@ -64,7 +60,6 @@ from ullage_cluster.postgres.rows import (
     AppendValues,
     draft_values,
     queued_values,
-    text_of,
 )
 from ullage_cluster.postgres.tables import (
     SET_TENANT,
@@ -130,6 +125,7 @@ class PostgresStore:
         origin: str = "",
         tenant: str = DEFAULT_TENANT,
         place: str = "",
+        keeps_of: str = "",
     ) -> tuple[Event, ...]:
         if not session:
             raise no_id()
@@ -142,95 +138,14 @@ class PostgresStore:
             )
             if code == Code.ID_TAKEN:
                 raise id_taken(session)
+            if keeps_of and not await connection.fetchval(
+                call_of("keep_as", 2), session, keeps_of
+            ):
+                raise no_session(keeps_of)
             return await connection.fetchrow(values.statement, *values.values)
 
         return await self._write(
             session, lambda row: _written(session, events, row), durable=True, job=job
-        )
-
-    async def create_copy(
-        self,
-        row: SessionRow,
-        events: Sequence[Event],
-        pieces: Sequence[DraftPiece] = (),
-    ) -> None:
-        values = AppendValues.of(row.id, events, strict=False)
-        title, model = text_of(row.title), text_of(row.model)
-
-        async def job(connection: PgConnection) -> Record:
-            code = await connection.fetchval(
-                call_of("create_session", 5),
-                row.id,
-                row.created,
-                row.origin,
-                row.tenant,
-                row.place,
-            )
-            if code == Code.ID_TAKEN:
-                raise id_taken(row.id)
-            stored = await connection.fetchrow(values.statement, *values.values)
-            await connection.fetchrow(
-                call_of("add_pieces", 7), row.id, None, None, *draft_values(pieces)
-            )
-            await connection.execute(
-                statements()["describe_copy"],
-                row.id,
-                title,
-                model,
-                row.created,
-                row.changed,
-            )
-            if row.is_due:
-                await connection.execute(statements()["make_due"], row.id)
-            return stored
-
-        await self._write(
-            row.id,
-            lambda found: _written(row.id, events, found),
-            durable=True,
-            job=job,
-        )
-
-    async def fork(
-        self,
-        origin: str,
-        session: str,
-        *,
-        through: int,
-        keep: SettingsToKeep = keep_nothing,
-    ) -> tuple[Event, ...]:
-        if not session:
-            raise no_id()
-        # Events that are stored never change, so this may be found out before the transaction.
-        before = await self.read(origin, limit=max(through, 0))
-        resting = CopiedSession().add_all(before).resting(keep)
-        left = {each.message_id for each in resting.events if isinstance(each, QueueLeft)}
-
-        async def job(connection: PgConnection) -> tuple[list[Event], Record]:
-            row = await connection.fetchrow(
-                call_of("copy_session", 3), origin, session, through
-            )
-            if row["code"] == Code.NO_SESSION:
-                raise no_session(origin)
-            if row["code"] == Code.AHEAD:
-                raise no_such_event(origin, row["seq"], through)
-            if row["code"] == Code.ID_TAKEN:
-                raise id_taken(session)
-            added: list[Event] = [
-                QueueLeft(message_id=message, how="returned")
-                for message in row["waiting"]
-                if message not in left
-            ]
-            forked = Forked(origin=origin, through=through, dropped=resting.dropped)
-            added += [*resting.events, forked]
-            values = AppendValues.of(session, added, strict=False)
-            return added, await connection.fetchrow(values.statement, *values.values)
-
-        return await self._write(
-            session,
-            lambda found: _written(session, *found),
-            durable=True,
-            job=job,
         )
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
@@ -492,29 +407,6 @@ class PostgresStore:
                 receipt = Receipt(row["message"], place, row["at"], is_new=False)
                 waiting.append((receipt, content, row["kind"]))
         return waiting
-
-    async def edit(self, session: str, message: Message) -> Receipt:
-        await self.command(session, [QueueEdited(message=message)])
-        receipt = await self.receipt(session, message.id)
-        assert receipt is not None, (
-            "an edit of a message that was never queued was written"
-        )
-        return receipt
-
-    async def withdraw(self, session: str, message_id: str) -> Message:
-        row = await self._queued(session, message_id)
-        state = "" if row is None else row["state"]
-        if row is None or state != "pending":
-            raise CommandRefused(not_waiting(message_id, state))
-        if _content(session, row) is None:
-            raise damaged_message(message_id)
-        await self.command(session, [QueueLeft(message_id=message_id, how="withdrawn")])
-        # Once it has left the queue it can't be edited any more.
-        row = await self._queued(session, message_id)
-        content = None if row is None else _content(session, row)
-        if content is None:
-            raise damaged_message(message_id)
-        return content
 
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.to_thread(handle_of, data)

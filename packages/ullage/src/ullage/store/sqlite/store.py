@@ -10,28 +10,23 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ullage.directories import data_directory
-from ullage.errors import CommandRefused
-from ullage.events import DraftPiece, Event, QueueEdited, QueueLeft
+from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.changes import Subscription, Watchers
-from ullage.store.copies import SettingsToKeep, keep_nothing
 from ullage.store.failures import UNREADABLE
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.refusals import (
     changed_since,
-    damaged_message,
     history_lost,
     not_kept,
     was_closed,
 )
 from ullage.store.rows import LEVEL
 from ullage.store.sqlite import drafts, leases, ledger, queue, shared
-from ullage.store.sqlite.bringing import bring
 from ullage.store.sqlite.failures import ReadOnlyStore, damaged
 from ullage.store.sqlite.looking import look
 from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
@@ -102,45 +97,18 @@ class SqliteStore:
         origin: str = "",
         tenant: str = DEFAULT_TENANT,
         place: str = "",
+        keeps_of: str = "",
     ) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(
-                inside,
-                ledger.create(
-                    inside, session, origin, events, tenant=tenant, place=place
-                ),
-                events,
-                strict=False,
+            head = ledger.create(
+                inside, session, origin, events, tenant=tenant, place=place
             )
+            if keeps_of:
+                source = session_head(inside.database, keeps_of)
+                inside.run("copy_kept", head.key, source.key)
+            return ledger.write(inside, head, events, strict=False)
 
         return await self._writer.perform(work, durable=True)
-
-    async def create_copy(
-        self,
-        row: SessionRow,
-        events: Sequence[Event],
-        pieces: Sequence[DraftPiece] = (),
-    ) -> None:
-        await self._writer.perform(
-            partial(bring, row=row, events=events, pieces=pieces), durable=True
-        )
-
-    async def fork(
-        self,
-        origin: str,
-        session: str,
-        *,
-        through: int,
-        keep: SettingsToKeep = keep_nothing,
-    ) -> tuple[Event, ...]:
-        # Events that are stored never change, so this may be found out before the transaction.
-        resting = await self._read(
-            lambda database: ledger.resting_of(database, origin, through, keep)
-        )
-        return await self._writer.perform(
-            lambda inside: ledger.copy_session(inside, origin, session, through, resting),
-            durable=True,
-        )
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         def work(inside: Transaction) -> None:
@@ -349,36 +317,6 @@ class SqliteStore:
         return await self._read(
             lambda database: queue.pending(database, session_head(database, session))
         )
-
-    async def edit(self, session: str, message: Message) -> Receipt:
-        def work(inside: Transaction) -> Receipt:
-            where = session_head(inside.database, session)
-            ledger.write(inside, where, [QueueEdited(message=message)])
-            row = queue.queued(inside.database, where.key, message.id)
-            assert row is not None, (
-                "an edit of a message that was never queued was written"
-            )
-            return queue.receipt(inside.database, where.key, message.id, row)
-
-        return await self._writer.perform(work, durable=True)
-
-    async def withdraw(self, session: str, message_id: str) -> Message:
-        def work(inside: Transaction) -> Message:
-            where = session_head(inside.database, session)
-            row = queue.queued(inside.database, where.key, message_id)
-            if row is None or row.state != "pending":
-                raise CommandRefused(
-                    queue.no_longer_waits(inside.database, where.key, message_id)
-                )
-            message = queue.content(inside.database, where, row.seq)
-            if message is None:
-                raise damaged_message(message_id)
-            ledger.write(
-                inside, where, [QueueLeft(message_id=message_id, how="withdrawn")]
-            )
-            return message
-
-        return await self._writer.perform(work, durable=True)
 
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.get_running_loop().run_in_executor(
