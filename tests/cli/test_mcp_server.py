@@ -20,8 +20,9 @@ from tests.server.running_logs import metered
 from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
 from ullage.errors import InputError
 from ullage.events import CompactionCommitted, SystemChanged, ToolsChanged
+from ullage.store.records import FileRecords
 from ullage_agent.runtime.agent import Agent
-from ullage_server.tokens import FILE, TokenStore
+from ullage_server.tokens import NamedTokens
 from ullage_simulators import Server, running
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -269,7 +270,7 @@ async def test_over_http_a_token_is_asked_for_where_one_is_set(
 async def test_over_http_compaction_needs_a_token_that_may_write(
     environment: dict[str, str],
 ) -> None:
-    tokens = TokenStore(Path(environment["ULLAGE_DATA"]) / FILE)
+    tokens = NamedTokens(FileRecords(Path(environment["ULLAGE_DATA"])))
     reads = tokens.add("reads", ("read",), expires=None, now=0)
     writes = tokens.add("writes", ("write",), expires=None, now=0)
     foreign = tokens.add("foreign", ("admin",), expires=None, now=0, tenant="acme")

@@ -12,10 +12,11 @@ from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, serving
 from ullage.errors import InputError
 from ullage.importers import read
+from ullage.store.records import FileRecords
 from ullage.watching.running import log_meter
 from ullage_server.live import MOST_VIEWS, REST, live_id
 from ullage_server.problems import NoLiveSession
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 
 @pytest.fixture
@@ -240,7 +241,7 @@ def test_a_server_that_shows_nothing_says_how_to_change_that(
 def test_only_tokens_that_allow_everything_see_them(
     provider: str, tmp_path: Path, home: Path, session: GrowingSession
 ) -> None:
-    tokens = TokenStore(tmp_path / "tokens.json")
+    tokens = NamedTokens(FileRecords(tmp_path))
     some = tokens.add("some", ("write", "approve"), expires=None, now=0)
     all_ = tokens.add("all", ("admin",), expires=None, now=0)
     session.path.unlink()

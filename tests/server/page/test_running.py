@@ -14,8 +14,9 @@ from tests.server.page.screen import Open, Screen
 from tests.server.running_logs import GrowingSession, live_in
 from tests.server.served import Local, serving
 from ullage.importers import read
+from ullage.store.records import FileRecords
 from ullage.watching.running import log_meter
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"
 
@@ -151,7 +152,7 @@ def test_without_the_right_nothing_of_it_is_asked_for(
 ) -> None:
     home = tmp_path / "home"
     GrowingSession(home, "11111111-aaaa").turn("Which price?")
-    kept = TokenStore(tmp_path / "tokens.json")
+    kept = NamedTokens(FileRecords(tmp_path))
     token = kept.add("reader", ("read",), expires=None, now=0)
     shows = live_in(home)
     with serving(provider, tmp_path / "s.db", tokens=kept, shows=shows) as local:
