@@ -79,7 +79,6 @@ COMMANDS: Final = (
     Command(
         "attach", "FILE", "send an image, a PDF or a text file with the next message"
     ),
-    Command("theme", "[NAME]", "other colours, from now on"),
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
@@ -100,7 +99,6 @@ KEYS: Final = (
         "read a call that is longer than its place; a yes counts at its end",
     ),
     ("Ctrl+V", "paste the image in the clipboard; a dropped image is attached too"),
-    ("Ctrl+P", "the command palette: commands and themes by a word"),
     ("Ctrl+O", "unfold results"),
     ("Ctrl+R", "unfold reasoning"),
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
@@ -197,7 +195,7 @@ class Acting:
                 return await self._grants(typed.argument)
             case "help":
                 return CommandResult(tuple(help_lines()))
-            case "attach" | "theme":
+            case "attach":
                 return said(
                     f"/{command.name} {command.takes} is for the full screen.", "warn"
                 )

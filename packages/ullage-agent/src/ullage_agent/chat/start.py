@@ -16,7 +16,6 @@ from typing import Any, Final
 from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.stores import place_of
-from ullage.directories import data_directory
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
@@ -140,7 +139,6 @@ async def _full_screen(
         session,
         environment,
         glyphs_for(Screen(sys.stdout).encoding),
-        data_directory(os.environ) / "chat.json",
     )
     return await app.run_async() or app.session.id
 
