@@ -24,6 +24,8 @@ from litestar.exceptions import TooManyRequestsException
 from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
+from ullage.cli.screenplay import notice
+from ullage.display.text import plain
 from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
@@ -116,7 +118,8 @@ async def follow_events(
     stream goes on from the newest event.
 
     ``event`` is the ledger event's type and ``data`` its JSON; ``draft`` is a piece of a streaming answer; ``status``
-    is the short status, sent before its reading. Disconnecting changes nothing for the session.
+    is the short status, sent before its reading, and ``line`` a sentence for a person, before the event of its ``seq``.
+    Disconnecting changes nothing for the session.
     """
     name = unescaped(session)
     given = last if last is not None else after
@@ -347,15 +350,16 @@ def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:
 
 
 def frame(position: StreamPosition, item: Event | DraftPiece) -> bytes:
-    """One frame, or two for a reading: the status has no id, so that both are repeated if either was missed."""
+    """One frame, or two: what comes before an event has no id, so that both are repeated if either was missed."""
     if isinstance(item, DraftPiece):
         return _frame("draft", msgspec.json.encode(item._asdict()), position)
+    before = b""
     if isinstance(item, ReadingTaken):
-        status = msgspec.json.encode(status_of(item))
-        return b"event: status\ndata: %b\n\n" % status + _frame(
-            "reading_taken", one_line(item), position
-        )
-    return _frame(type_of(item), one_line(item), position)
+        before = b"event: status\ndata: %b\n\n" % msgspec.json.encode(status_of(item))
+    elif told := notice(item):
+        line = {"seq": item.seq, "text": plain(told.line), "style": told.line[0].style}
+        before = b"event: line\ndata: %b\n\n" % msgspec.json.encode(line)
+    return before + _frame(type_of(item), one_line(item), position)
 
 
 def type_of(event: Event) -> str:
