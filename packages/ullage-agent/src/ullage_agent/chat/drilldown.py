@@ -37,7 +37,7 @@ from ullage.meter.rows import PartEstimate
 from ullage_agent.chat.choices import Choice
 from ullage_agent.chat.rendering import cut, plain_rows, visible
 
-LONGEST_TEXT: Final = 1_000_000
+LONGEST_TEXT: Final = 200_000
 """Characters of one part that the last level shows."""
 
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import ClassVar, Final
 
-from rich.segment import Segment
+from rich.cells import cell_len
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
@@ -238,18 +238,7 @@ class Feed(ScrollView, can_focus=True):
 
 def _selected(strip: Strip, start: int, end: int) -> Strip:
     text = strip.text
-    end = len(text) if end == -1 else end
-    before, inside, after = Strip(list(strip)), strip, strip
-    cells = strip.cell_length
-    pieces = before.divide([_cells(text[:start]), _cells(text[:end]), cells])
-    first, inside, after = (*pieces, Strip([]), Strip([]))[:3]
-    reversed_ = Strip(
-        [Segment(part.text, (part.style or Style()) + SELECTED) for part in inside]
-    )
-    return Strip.join([first, reversed_, after])
-
-
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    begin = cell_len(text[:start])
+    stop = strip.cell_length if end == -1 else cell_len(text[:end])
+    marked = strip.crop(begin, stop).apply_style(SELECTED)
+    return Strip.join([strip.crop(0, begin), marked, strip.crop(stop)])
