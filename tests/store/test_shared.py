@@ -18,6 +18,7 @@ from ullage.store.store import (
     WaitingPlace,
     waiting_places,
 )
+from ullage_agent.runtime.quotas import change_quota
 
 KEY = SharedKey("count", "one")
 
@@ -96,9 +97,9 @@ async def test_a_session_that_is_released_until_a_later_time_is_due_from_then_on
     assert (await store.about("s")).is_due
     await asyncio.sleep(1.2)
     assert await store.unattended(10) == []
-    await store.end_postponement("another")
+    await change_quota(store, "another", lambda quota: quota)
     assert await store.unattended(10) == []
-    await store.end_postponement("default")
+    await change_quota(store, "default", lambda quota: quota)
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
 
 

@@ -73,7 +73,6 @@ OTHERS = {
     "close",
     "create",
     "draft",
-    "end_postponement",
     "limited_to",
     "release",
     "renew",

@@ -18,6 +18,7 @@ from tests.store.sessions import said
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.errors import LeaseLost, StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
+from ullage.store.forking import fork
 from ullage.store.store import Lease
 from ullage.tasks import background
 from ullage_cluster.postgres.connecting import PgConnection, PgPool, drop
@@ -202,7 +203,7 @@ async def test_writes_whose_commit_got_no_answer_are_looked_up(
     for write in (
         partial(store.append, lease, [TurnStarted(turn="1")], after=0),
         partial(store.draft, lease, [piece]),
-        partial(store.fork, "s", "fork", through=1),
+        partial(fork, store, "s", "fork", through=1),
         partial(store.send, "s", said("m"), "steer"),
     ):
         base._pool = losing = _LosingAnswers(pool, losses)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import math
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -36,7 +35,14 @@ from ullage.store.refusals import (
     not_kept,
     offset_used,
 )
-from ullage.store.rows import LEVEL, EventRow, number, sized_event, to_event
+from ullage.store.rows import (
+    EventRow,
+    number,
+    packed_checkpoint,
+    sized_event,
+    to_checkpoint,
+    to_event,
+)
 from ullage.store.store import (
     DEFAULT_TENANT,
     Checkpoint,
@@ -256,9 +262,6 @@ class PostgresStore:
             values=(*lease, rests_at, due_at),
         )
 
-    async def end_postponement(self, tenant: str) -> None:
-        await self._rows("end_postponement", tenant)
-
     async def append(
         self,
         lease: Lease,
@@ -328,26 +331,17 @@ class PostgresStore:
         ]
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        # Compressing takes milliseconds a megabyte, so it is done outside the event loop.
-        packed = await asyncio.to_thread(zlib.compress, checkpoint.data, LEVEL)
-        is_packed = len(packed) < len(checkpoint.data)
-        data = packed if is_packed else checkpoint.data
+        packed = await asyncio.to_thread(packed_checkpoint, checkpoint.data)
         await self._write(
             lease.session,
             lambda row: _plain_held(lease, row),
             function="keep_checkpoint",
-            values=(*lease, checkpoint.seq, checkpoint.made_by, is_packed, data),
+            values=(*lease, checkpoint.seq, checkpoint.made_by, *packed),
         )
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
         rows = await self._rows_of("checkpoint", session, made_by)
-        if not rows:
-            return None
-        seq, by, is_packed, data = rows[0]
-        try:
-            return Checkpoint(seq, by, zlib.decompress(data) if is_packed else data)
-        except zlib.error:
-            return None  # a checkpoint only saves time: the ledger is folded instead
+        return to_checkpoint(*rows[0]) if rows else None
 
     # -- everybody --
 

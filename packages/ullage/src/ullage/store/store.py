@@ -337,10 +337,6 @@ class Store(Protocol):
         """
         ...
 
-    async def end_postponement(self, tenant: str) -> None:
-        """All sessions of the tenant that are due from a later time on are due now."""
-        ...
-
     async def append(
         self,
         lease: Lease,

@@ -154,10 +154,6 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         """None: sessions are found for all tenants at once."""
         return []
 
-    async def end_postponement(self, tenant: str) -> None:
-        """See ``Store.end_postponement``. Always for this tenant."""
-        await self._store.end_postponement(self.tenant)
-
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
         """See ``Store.watch``."""
         return self._watching(session)

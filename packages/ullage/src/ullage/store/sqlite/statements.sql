@@ -51,10 +51,6 @@ INSERT INTO due (session, since) SELECT key, ?5 FROM current_sessions
 WHERE id = ?1 AND owner = ?2 AND generation = ?3 AND seq = ?4
 ON CONFLICT (session) DO UPDATE SET since = excluded.since;
 
--- name: end_postponement
-UPDATE due SET since = (julianday('now') - 2440587.5) * 86400.0 WHERE since > (julianday('now') - 2440587.5) * 86400.0
-    AND session IN (SELECT key FROM sessions WHERE tenant = ?);
-
 -- name: records
 SELECT key, value FROM records WHERE kind = ?1 AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)));
 
