@@ -1,9 +1,5 @@
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -78,17 +74,6 @@ def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
     assert os.listdir(tmp_path / KIND) == [f"{1:016x}.json"]
 
 
-@pytest.mark.parametrize("at", [101.0, 1e300])
-def test_a_file_from_the_future_is_left_out(tmp_path: Path, at: float) -> None:
-    store = OverheadStore(tmp_path, clock=lambda: 100.0)
-    store.add(call(1))
-    written = json.loads((tmp_path / KIND / f"{1:016x}.json").read_bytes())
-    written |= {"id": f"{7:016x}", "at": at}
-    (tmp_path / KIND / f"{7:016x}.json").write_text(json.dumps(written))
-    found = store.read()
-    assert found == (call(1),)
-
-
 @pytest.mark.parametrize("name", ["", "../../escaped", "a" * 16 + "/b", "G" * 16])
 def test_an_id_that_is_no_digest_names_no_file(tmp_path: Path, name: str) -> None:
     OverheadStore(tmp_path).add(call(1, id=name))
@@ -146,46 +131,3 @@ def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
         store.read()
     with pytest.raises(UnwritableStore, match="ULLAGE_DATA"):
         store.add(call(1))
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from ullage.events import FirstCall
-from ullage.store.overhead import OverheadStore
-
-store, first, last = OverheadStore(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
-print("begun", flush=True)
-for number in range(first, last):
-    store.add(FirstCall(id=f"{number:016x}", session=f"{number}", program="codex 1",
-                        model="gpt-5", directory=f"{number % 40}", tokens=number, at=number + 1.0))
-"""
-
-
-def writer(place: Path, first: int, last: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", WRITER, str(place), str(first), str(last)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"begun\n"
-    return process
-
-
-def test_several_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    writers = [writer(tmp_path, 30 * number, 30 * number + 30) for number in range(4)]
-    assert [process.wait() for process in writers] == [0, 0, 0, 0]
-    found = OverheadStore(tmp_path).read()
-    assert {each.tokens for each in found} == set(range(120))
-
-
-def test_a_writer_that_is_killed_leaves_whole_files(tmp_path: Path) -> None:
-    for number in range(4):
-        process = writer(tmp_path, 100 * number, 100 * number + 100_000)
-        while len(list(tmp_path.rglob("*.json"))) < 3 * (number + 1):
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        found = OverheadStore(tmp_path).read()
-        assert all(f"{each.tokens:016x}" == each.id for each in found)
-    later = OverheadStore(tmp_path, clock=lambda: time.time() + 86_400)
-    later.add(call(0))
-    assert all(name.endswith(".json") for name in os.listdir(tmp_path / KIND))

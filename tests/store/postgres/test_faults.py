@@ -339,58 +339,6 @@ async def test_a_lost_lease_and_a_bad_row_fail_alone(
     await store.close()
 
 
-async def test_drafts_of_many_sessions_are_stored_once_whatever_happens_to_their_connection(
-    database_url: str,
-) -> None:
-    store = PostgresStore(database_url)
-    leases = []
-    for number in range(SESSIONS):
-        await store.create(f"s{number}")
-        leases.append(await store.acquire(f"s{number}", "o", ttl_s=600))
-    name = database_url.partition("?")[0].rpartition("/")[2]
-    ends = (
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        f"WHERE datname = '{name}' AND query LIKE '%add_pieces%' AND pid <> pg_backend_pid()"
-    )
-
-    async def stream(lease: Lease) -> None:
-        for number in range(100):
-            await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])
-
-    streaming = asyncio.gather(*(stream(lease) for lease in leases))
-    ended = 0
-    while not streaming.done() and ended < 20:
-        ended += int(await asyncio.to_thread(shared_server().sql, ends))
-        await asyncio.sleep(0.05)
-    await streaming
-    assert ended > 0
-    for lease in leases:
-        pieces = await store.read_draft(lease.session)
-        assert [piece.offset for piece in pieces] == list(range(100))
-    await store.close()
-
-
-async def test_a_used_offset_is_refused_alone_and_stores_nothing(
-    database_url: str,
-) -> None:
-    store = PostgresStore(database_url)
-    leases = []
-    for session in ("s", "t"):
-        await store.create(session)
-        leases.append(await store.acquire(session, "o", ttl_s=600))
-    used = DraftPiece("c", 0, "text", "p", "x")
-    await store.draft(leases[0], [used])
-    given = await asyncio.gather(
-        store.draft(leases[0], [DraftPiece("b", 0, "text", "p", "x"), used]),
-        store.draft(leases[1], [used]),
-        return_exceptions=True,
-    )
-    assert [type(each).__name__ for each in given] == ["LedgerError", "NoneType"]
-    assert [each.call for each in await store.read_draft("s")] == ["c"]
-    assert [each.call for each in await store.read_draft("t")] == ["c"]
-    await store.close()
-
-
 async def test_drafts_and_other_writes_of_a_session_happen_in_the_order_they_were_asked_for(
     database_url: str,
 ) -> None:

@@ -9,13 +9,16 @@ from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction
 from ullage.advice.savings import SavedShare
 from ullage.advice.suggestions import Advice
-from ullage_server.live_types import AdviceLine, AdviceView, CompactionAhead, NamedItem
+from ullage_server.live_types import (
+    SHOWN,
+    AdviceLine,
+    AdviceView,
+    CompactionAhead,
+    NamedItem,
+)
 
 NAMED: Final = 6
 """Items of a suggestion that are named."""
-
-LONGEST: Final = 160
-"""Characters of an item's label and names, which come from logs."""
 
 
 def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
@@ -45,11 +48,11 @@ def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[NamedI
     items.sort(key=lambda item: -item.tokens)
     return tuple(
         NamedItem(
-            part=item.part[:LONGEST],
-            message=item.message[:LONGEST],
-            category=item.category[:LONGEST],
-            tool=item.tool[:LONGEST],
-            label=(item.label or item.category)[:LONGEST],
+            part=item.part[:SHOWN],
+            message=item.message[:SHOWN],
+            category=item.category[:SHOWN],
+            tool=item.tool[:SHOWN],
+            label=(item.label or item.category)[:SHOWN],
             tokens=item.tokens,
         )
         for item in items[:NAMED]

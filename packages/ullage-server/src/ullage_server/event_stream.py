@@ -49,9 +49,6 @@ from ullage_server.scopes import bearer_of
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment is sent: proxies close silent connections after 30 to 60 s."""
 
-ACCESS_S: Final = 1.0
-"""Seconds between two looks at whether the token of a stream is still valid."""
-
 HEARTBEAT: Final = b": still here\n\n"
 
 RETRY_MS: Final = 1_000
@@ -61,8 +58,9 @@ MOST_HELD: Final = 256 * 1024
 """Bytes of frames that are held until the client has read the previous ones."""
 
 SLOW_S: Final = 1.0
-"""Seconds without room for frames after which a client counts as slow: the store's events are let go, and read again
-once there is room. 400 clients that read nothing of a session of 27 MB held 4 GB."""
+"""Seconds between two looks at whether the token of a stream is still valid; and without room for frames after which a
+client counts as slow: the store's events are let go, and read again once there is room. 400 clients that read nothing
+of a session of 27 MB held 4 GB."""
 
 POSITION: Final = r"^[0-9]{1,15}(\.[0-9]{1,9}(\.[0-9]{1,15})?)?$"
 
@@ -200,7 +198,7 @@ async def frames(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> AsyncGenerator[bytes, None]:
     """The frames after a position, all available ones at a time, until the session is deleted, the server closes, or
-    they may not go on, which is asked before each event and every ``ACCESS_S`` seconds: not before each piece.
+    they may not go on, which is asked before each event and every ``SLOW_S`` seconds: not before each piece.
 
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
@@ -225,7 +223,7 @@ async def frames(
 
 async def _until_refused(may_go_on: Callable[[], bool]) -> None:
     while may_go_on():
-        await asyncio.sleep(ACCESS_S)
+        await asyncio.sleep(SLOW_S)
 
 
 async def _read(

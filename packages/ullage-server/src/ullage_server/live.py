@@ -26,10 +26,9 @@ from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
 from ullage_server.api_types import LiveView
-from ullage_server.live_types import LiveLine, LiveList
+from ullage_server.live_types import SHOWN, LiveLine, LiveList
 from ullage_server.problems import LiveOff, NoLiveSession
 from ullage_server.window import (
-    LARGEST_SHOWN,
     NothingInIt,
     facts_of,
     largest_of,
@@ -202,7 +201,7 @@ class _GrowingView:
             reading=reading,
             log=facts,
             steps=tuple(step_lines(meter.steps)),
-            largest=largest_of(meter, LARGEST_SHOWN),
+            largest=largest_of(meter),
             advice=advice,
             line=msgspec.structs.replace(
                 line, id=self._name, model=reading.model[:SHOWN]
@@ -253,10 +252,6 @@ def _line(
         compaction_point=None if reading is None else reading.compaction_point,
         problem=session.problem[:SHOWN],
     )
-
-
-SHOWN: Final = 200
-"""Characters of a text in the list."""
 
 
 def live_id(path: str, session: str = "") -> str:

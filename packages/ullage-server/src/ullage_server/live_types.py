@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from ullage.advice.next_compaction import CallsLeft
 from ullage.advice.savings import TokenSaving
 from ullage.advice.suggestion import SuggestionKind
+
+SHOWN: Final = 200
+"""Characters of a text that comes from elsewhere, such as a title, a label or a path."""
+
+REMEMBERED: Final = 10_000
+"""Sessions, keys or calls of which something small is held: some 2 MB."""
 
 
 class NamedItem(Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from ullage.store.store import (
 )
 from ullage.usage import KINDS
 from ullage_agent.loop.quotas import QUOTA_KINDS, TenantQuota
+from ullage_server.live_types import REMEMBERED
 
 T = TypeVar("T")
 
@@ -44,9 +45,6 @@ MOST_PLACES: Final = 50
 """Values of the label ``place``: callers name places, and each value is a series for good."""
 
 OTHER_PLACES: Final = "(other places)"
-
-MOST_AWAITED: Final = 10_000
-"""Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
 
 
 class Metrics(StoreObserver):
@@ -167,7 +165,7 @@ class Metrics(StoreObserver):
             case ToolEnded():
                 self.tools.labels(event.outcome).inc()
             case CallStarted(purpose="main", estimate=estimate) if estimate is not None:
-                if len(self._estimates) >= MOST_AWAITED:
+                if len(self._estimates) >= REMEMBERED:
                     self._estimates.pop(next(iter(self._estimates)))
                 self._estimates[event.session, event.call] = estimate.tokens
             case CallEnded():

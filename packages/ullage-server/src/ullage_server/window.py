@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from litestar import Request, get, post
 from litestar.datastructures import State
@@ -34,14 +34,8 @@ from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
-from ullage_server.live_types import AdviceView
+from ullage_server.live_types import SHOWN, AdviceView
 from ullage_server.requests import LARGEST, Opened, TheHost, received
-
-PREVIEW: Final = 160
-"""Characters of an item's text that are shown beside its size."""
-
-LARGEST_SHOWN: Final = 200
-"""Items of a log that its rows list."""
 
 
 @get(
@@ -138,7 +132,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
         before = size
 
 
-def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
+def largest_of(meter: Meter, count: int = 200) -> tuple[LargeItem, ...]:
     """The largest items that cost anything, with the beginning of each."""
     items = [item for item in meter.largest(count) if item.tokens]
     wanted = {item.part for item in items}
@@ -155,9 +149,9 @@ def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
 def _preview(part: Part) -> str:
     match part:
         case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            return part.text[:PREVIEW]
+            return part.text[:SHOWN]
         case ToolCallPart():
-            return part.arguments[:PREVIEW]
+            return part.arguments[:SHOWN]
         case ImagePart():
             return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
         case FilePart():
@@ -210,7 +204,7 @@ def read_log(
         reading=meter.reading(),
         log=facts_of(imported, len(meter.steps)),
         steps=tuple(step_lines(meter.steps)),
-        largest=largest_of(meter, LARGEST_SHOWN),
+        largest=largest_of(meter),
         advice=advice,
     )
 

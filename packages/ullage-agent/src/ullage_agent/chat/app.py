@@ -32,7 +32,7 @@ from ullage.events import (
     ReadingTaken,
     ToolStarted,
 )
-from ullage.store.store import QueueKind, Store
+from ullage.store.store import MOST_LISTED, QueueKind, Store
 from ullage.turns.loop import Loop
 from ullage_agent.chat.approving import KEYS, SCROLLS, Approving
 from ullage_agent.chat.attaching import AttachedFiles, attachable, clipboard_image
@@ -534,7 +534,7 @@ class ChatApp(App[str]):
     async def _go(self, name: str) -> None:
         """To another session; this one is worked on while it is not looked at."""
         try:
-            known = {row.id for row in await self._store.sessions(limit=100_000)}
+            known = {row.id for row in await self._store.sessions(limit=MOST_LISTED)}
             settings = (await self.session._look()).ledger.loop.settings
             if name in known:
                 await self._open(await self._host.wake(name))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
@@ -20,7 +20,7 @@ from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
-from ullage.store.store import Store
+from ullage.store.store import MOST_LISTED, Store
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.chat.plain import converse
 from ullage_agent.cli.agent_options import (
@@ -154,9 +154,6 @@ async def _tidied(store: Store, name: str) -> bool:
     return True
 
 
-ALL_SESSIONS: Final = 100_000
-
-
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
     """The agent that the command line asks for: a ceiling for what its sessions may do.
 
@@ -268,7 +265,7 @@ async def found(agent: Agent, name: str) -> tuple[str, bool]:
     """The whole id of the session that is called so or ends so, and whether there is one."""
     if not name:
         return "", False
-    known = {row.id for row in await agent.sessions(limit=ALL_SESSIONS)}
+    known = {row.id for row in await agent.sessions(limit=MOST_LISTED)}
     ending = (
         [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
     )

@@ -45,6 +45,7 @@ from ullage.store.rows import (
 )
 from ullage.store.store import (
     DEFAULT_TENANT,
+    MOST_LISTED,
     Checkpoint,
     Lease,
     QueueKind,
@@ -76,9 +77,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-ALL = 2**62
-"""A limit that limits nothing."""
 
 
 class PostgresStore:
@@ -197,7 +195,7 @@ class PostgresStore:
     async def read(
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
-        most = ALL if limit is None else limit
+        most = MOST_LISTED if limit is None else limit
         rows = await self._joined("read_events", session, after, most)
         if at and not is_same_event(at, rows[0]["last_at"]):
             raise history_lost(session, after)

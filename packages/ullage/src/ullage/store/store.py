@@ -170,6 +170,9 @@ PLACE_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$(?!\n)"
 MOST_LISTED: Final = 2**62
 """A limit that limits nothing."""
 
+AT_ONCE: Final = 200
+"""Events, lines or rows that one who goes through all of them holds in memory at a time."""
+
 ASKED_S: Final = 1.0
 """Seconds for which a session that became due is left to the process that stored its message or command."""
 

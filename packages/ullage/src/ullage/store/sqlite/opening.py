@@ -29,7 +29,7 @@ PAGE_BYTES = 512
 bytes (``bench.written``)."""
 
 LOG_PAGES = 8_000
-"""After so many pages the log is moved into the file: 4 MB of a new file's."""
+"""After so many pages the log is moved into the file, 4 MB of a new file's; as many are given back at a time."""
 
 OLDEST_SQLITE = (3, 35, 0)
 

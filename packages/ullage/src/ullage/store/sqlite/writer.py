@@ -35,7 +35,7 @@ from ullage.store.sqlite.failures import (
     free_bytes,
     primary_code,
 )
-from ullage.store.sqlite.opening import failure_of, open_for_writing
+from ullage.store.sqlite.opening import LOG_PAGES, failure_of, open_for_writing
 from ullage.store.sqlite.transaction import Transaction, statements
 
 log = logging.getLogger("ullage.store")
@@ -47,9 +47,6 @@ _SessionState = tuple[object, ...]
 
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
-
-PAGES_AT_ONCE = 8_000
-"""Pages that are given back at a time."""
 
 POLL_S = 0.05
 """The interval of checks for commits of other processes, while there are watchers."""
@@ -391,7 +388,7 @@ def _free_pages(inside: Transaction) -> int:
 
 
 def _vacuum(inside: Transaction) -> None:
-    inside.database.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+    inside.database.execute(f"PRAGMA incremental_vacuum({LOG_PAGES})").fetchall()
 
 
 def _states(
