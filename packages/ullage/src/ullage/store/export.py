@@ -25,17 +25,14 @@ from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
-from ullage.store.copies import CopiedSession, SettingsToKeep, keep_nothing
+from ullage.store.copies import SettingsToKeep, closing, keep_nothing
 from ullage.store.failures import unusable
 from ullage.store.refusals import check_new_id
-from ullage.store.store import PLACE_PATTERN, Store, handle_of
+from ullage.store.store import AT_ONCE, PLACE_PATTERN, Store, handle_of
 from ullage_programs.replacement import Replacement
 
 FORMAT = "ullage-session"
 VERSION = 1
-
-AT_ONCE = 500
-"""Events and lines that are held in memory at a time."""
 
 PACKED: Final = ".gz"
 """The end of the name of a compressed file."""
@@ -192,9 +189,7 @@ async def import_file(
         raise _unopened(path, problem) from problem
     name = session or read.header.session
     check_new_id(name)
-    resting = await asyncio.to_thread(
-        lambda: CopiedSession().add_all(read.events).resting(keep)
-    )
+    resting = await asyncio.to_thread(closing, read.events, keep)
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
     await store.create(
         name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ullage.events import Event, Forked
-from ullage.store.copies import CopiedSession, SettingsToKeep, keep_nothing
+from ullage.store.copies import SettingsToKeep, closing, keep_nothing
 from ullage.store.refusals import no_such_event
 from ullage.store.store import Store
 
@@ -27,7 +27,7 @@ async def fork(
     if not 0 <= through <= about.seq:
         raise no_such_event(origin, about.seq, through)
     events = await store.read(origin, limit=through)
-    resting = CopiedSession().add_all(events).resting(keep)
+    resting = closing(events, keep)
     forked = Forked(origin=origin, through=through, dropped=resting.dropped)
     stored = await store.create(
         session,
