@@ -20,7 +20,7 @@ from ullage.display.text import Line, Span, cells, counted, number, padded, prin
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.similar import similar
 from ullage.store.export import export_file
-from ullage.store.store import Store
+from ullage.store.store import MOST_LISTED, Store
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.cli.permissions import meant
@@ -144,10 +144,6 @@ def completions(text: str) -> list[Command]:
     if not text.startswith("/") or " " in text or "\n" in text:
         return []
     return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
-
-
-LARGEST_WINDOW = 10_000_000
-"""More parts than any view has: all of them are wanted."""
 
 
 class CommandResult(NamedTuple):
@@ -354,13 +350,15 @@ class Acting:
         """All that ``/context`` shows."""
         work = await self.session._look()
         meter, reading = await self.session.meter(), await self.session.context()
-        items, request = meter.largest(LARGEST_WINDOW), meter.request()
+        items, request = meter.largest(MOST_LISTED), meter.request()
         subject = Subject(
             reading=reading,
             program="ullage chat",
             calls=len(meter.steps),
             steps=meter.steps,
             largest=items[: LARGEST_NAMED + 1],
+            rows_hint="Enter lists them",
+            window_hint="/set window 200k",
         )
         return DrilldownData(
             reading,
