@@ -184,14 +184,6 @@ def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() ->
     assert Counted.copied == pieces * size
 
 
-def test_what_streamed_of_a_part_is_not_added_to_its_stored_text() -> None:
-    screenplay = Screenplay()
-    screenplay.apply(DraftPiece("c", 0, "text", "p1", "one "))
-    screenplay.apply(DraftPiece("c", 1, "text", "p1", "two"))
-    screenplay.apply(answered(TextPart(id="p1", text="one two")))
-    assert screenplay.entries == [AnswerEntry(text="one two", part="p1")]
-
-
 def test_apply_gives_the_first_entry_that_changed() -> None:
     screenplay = Screenplay()
     assert screenplay.apply(said("look")).first == 0

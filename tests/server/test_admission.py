@@ -54,14 +54,15 @@ def test_a_host_that_is_not_exactly_ours_is_refused() -> None:
             assert found is not None and found.status == 403
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LocalHost:8801", "127.0.0.1:1", "[::1]", "[::1]:65535"]
-)
-def test_our_own_names_are_taken_with_any_port(host: str) -> None:
-    assert (
-        refusal(RequestHead("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ())
-        is None
-    )
+def test_our_own_names_are_taken_with_any_port() -> None:
+    for host in (
+        b"localhost",
+        b"LocalHost:8801",
+        b"127.0.0.1:1",
+        b"[::1]",
+        b"[::1]:65535",
+    ):
+        assert refusal(RequestHead("GET", "/", ((b"host", host),)), LOOPBACK, ()) is None
 
 
 @given(st.text(max_size=30))
