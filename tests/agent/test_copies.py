@@ -158,7 +158,6 @@ def test_everything_that_is_left_out_is_named() -> None:
         "the setting base_url",
         "the setting params in part",
     )
-    assert fold([*events, *resting.events]).settings == {
-        "trigger": 0.5,
-        "params": {"seed": 1},
-    }
+    copied = fold([*events, *resting.events])
+    assert is_over(copied) and copied.grants == ()
+    assert copied.settings == {"trigger": 0.5, "params": {"seed": 1}}

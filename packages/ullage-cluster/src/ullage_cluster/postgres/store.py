@@ -64,7 +64,7 @@ from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code
 from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
-    AppendValues,
+    append_values,
     draft_values,
     queued_values,
 )
@@ -133,7 +133,7 @@ class PostgresStore:
     ) -> tuple[Event, ...]:
         if not session:
             raise no_id()
-        values = AppendValues.of(session, events, strict=False)
+        values = append_values(session, events, strict=False)
         began = events[0].at if events else 0.0
 
         async def job(connection: PgConnection) -> Record:
@@ -146,7 +146,9 @@ class PostgresStore:
                 call_of("keep_as", 2), session, keeps_of
             ):
                 raise no_session(keeps_of)
-            return await connection.fetchrow(values.statement, *values.values)
+            return await connection.fetchrow(
+                call_of("append_events", len(values)), *values
+            )
 
         return await self._write(
             session, lambda row: _written(session, events, row), durable=True, job=job
@@ -270,7 +272,7 @@ class PostgresStore:
         durable: bool = False,
         ends_draft: str = "",
     ) -> tuple[Event, ...]:
-        values = AppendValues.of(
+        values = append_values(
             lease.session,
             events,
             lease=lease,
@@ -293,7 +295,7 @@ class PostgresStore:
             finish,
             durable=durable,
             function="append_events",
-            values=values.values,
+            values=values,
         )
         if after >= before:
             return tuple(written)
@@ -344,13 +346,13 @@ class PostgresStore:
     # -- everybody --
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
-        values = AppendValues.of(session, events)
+        values = append_values(session, events)
         return await self._write(
             session,
             lambda row: _written(session, events, row),
             durable=True,
             function="append_events",
-            values=values.values,
+            values=values,
         )
 
     async def send(
