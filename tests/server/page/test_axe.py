@@ -143,7 +143,7 @@ def test_no_view_of_a_beginner_has_a_violation(
     expect(screen.find("#nothing")).to_be_visible()
     found = {"empty": violations(screen)}
     screen.find("#log-file").set_input_files(FIXTURES / "claude_code" / "session.jsonl")
-    expect(screen.find("#looked .cell").first).to_be_visible()
+    expect(screen.find("#looked .item").first).to_be_visible()
     found["log"] = violations(screen)
     bad = FilePayload(name="a.jsonl", mimeType="text/plain", buffer=b"no log")
     screen.find("#log-file").set_input_files(bad)

@@ -177,5 +177,5 @@ def test_on_a_phone_the_list_and_the_gauge_of_one_fit(
     screen.find("#tabs").get_by_role("button", name="Sessions").click()
     screen.find("#live-list .session").click()
     expect(screen.find("#brief")).to_contain_text(used_in(session.path))
-    expect(screen.find("#looked .cell").first).to_be_visible()
+    expect(screen.find("#looked .item").first).to_be_visible()
     assert screen.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -75,13 +75,17 @@ class Lister(OptionList):
 
     def action_page_up(self) -> None:
         """A page back."""
-        super().action_page_up() if self.target else self.scroll_page_up(animate=False)
+        if self.target:
+            super().action_page_up()  # type: ignore[no-untyped-call]  # textual's own
+        else:
+            self.scroll_page_up(animate=False)
 
     def action_page_down(self) -> None:
         """A page on."""
-        super().action_page_down() if self.target else self.scroll_page_down(
-            animate=False
-        )
+        if self.target:
+            super().action_page_down()  # type: ignore[no-untyped-call]  # textual's own
+        else:
+            self.scroll_page_down(animate=False)
 
 
 class Overlay(ModalScreen[str]):
