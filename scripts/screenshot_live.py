@@ -1,4 +1,4 @@
-"""The pictures of running sessions and of a map in docs/images: uv run python -m scripts.screenshot_live
+"""The pictures of running sessions in docs/images: uv run python -m scripts.screenshot_live
 
 Invented sessions of three programs as the proxy's ledger keeps them; everything else as it is. The times of day in them
 are those of the run.
@@ -255,7 +255,7 @@ async def metered(place: Path) -> AsyncIterator[str]:
 
 
 async def take(to: Path, sizes: ScreenSizes) -> None:
-    """Two pictures for each size and scheme: the top of the page, and its map and calls."""
+    """A picture for each size and scheme."""
     with tempfile.TemporaryDirectory(prefix="ullage-live-") as place:
         async with metered(Path(place)) as url, chromium() as browser:
             for name, size in sizes.items():
@@ -280,17 +280,10 @@ async def picture(
     line = page.locator(".live-session", has_text="checkout")
     await line.wait_for(state="attached")
     await line.evaluate("(node) => node.click()")
-    cell = page.locator("#looked .cell").first
-    await cell.wait_for()
+    await page.locator("#looked .item").first.wait_for()
     await page.wait_for_timeout(600)
     live = to / f"page-live{name}-{scheme}.png"
     await page.screenshot(path=live, animations="disabled")
-    title = page.locator("#looked .inside").first
-    await title.evaluate("(node) => node.scrollIntoView()")
-    shown = page.locator("#looked .cell[aria-label*='Read']").nth(2)
-    await shown.hover()
-    await page.wait_for_timeout(200)
-    await page.screenshot(path=to / f"page-map{name}-{scheme}.png", animations="disabled")
     if width < 800:
         await page.locator("#tabs [data-tab=sessions]").click()
         await page.screenshot(

@@ -36,6 +36,7 @@ from tests.promises.stage import (
     script,
 )
 from ullage.events import EpochChanged, Event, ToolEnded, TurnEnded
+from ullage.store.forking import fork
 from ullage.store.sqlite.store import SqliteStore
 from ullage_agent.runtime.session import Session
 from ullage_simulators import Scenario, Server, running
@@ -145,7 +146,7 @@ async def fork_lived(
     """A copy made between two tools of the last model's loop is at rest, and a message continues it from there."""
     through = of_kind(events, ToolEnded)[-7].seq + 1
     opened = SqliteStore(store)
-    await opened.fork("long", "fork", through=through)
+    await fork(opened, "long", "fork", through=through)
     await opened.close()
     sent = Sent(server)
     more = speaker.settings()

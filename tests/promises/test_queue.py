@@ -43,6 +43,7 @@ from ullage.events import (
 from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import QueueKind
+from ullage.store.waiting import edit
 from ullage.turns.loop import Loop, apply
 from ullage_agent.runtime.session import Session
 from ullage_agent.tools.functions import tool
@@ -446,7 +447,7 @@ class FakeLateSender(SqliteStore):
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         if isinstance(events[0], CancelAsked):
             await self.send(session, said("late"), "steer")
-            await self.edit(session, said("early", "<edited>"))
+            await edit(self, session, said("early", "<edited>"))
         return await super().command(session, events)
 
 

@@ -24,8 +24,8 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.store.copies import COPIED, CopiedSession, keep_nothing
-from ullage.turns.loop import Loop, apply
+from ullage.store.copies import COPIED, closing, keep_nothing
+from ullage.turns.loop import Loop
 from ullage_agent.loop.decide import LoopSituation, decide
 from ullage_agent.loop.steps import Rest
 
@@ -77,7 +77,7 @@ def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(
     world = World(Tape(data))
     world.live()
     events = world.ledger[: cut % (len(world.ledger) + 1)]
-    resting = CopiedSession().add_all(events).resting(keep_nothing)
+    resting = closing(events, keep_nothing)
     copied = [*events, *resting.events]
     loop = fold(copied)
     assert is_over(loop)
@@ -85,7 +85,7 @@ def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(
     assert unpaired(copied) == []
     assert (loop.settings, loop.grants) == ({}, ())
     assert bool(resting.dropped) == bool(resting.events)
-    again = CopiedSession().add_all(copied).resting(keep_nothing)
+    again = closing(copied, keep_nothing)
     assert (again.events, again.dropped) == ((), ())
 
 
@@ -97,17 +97,13 @@ def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknow
     None
 ):
     begun = (TurnStarted(turn="turn-1"), MessageAdded(message=ANSWER))
-    waiting = CopiedSession().add_all(begun).resting(keep_nothing)
+    waiting = closing(begun, keep_nothing)
     results = [
         event.message for event in waiting.events if isinstance(event, MessageAdded)
     ]
     (part,) = results[0].of_type(ToolResultPart)
     assert (part.call_id, part.text, part.is_error) == ("t1", COPIED, True)
-    started = (
-        CopiedSession()
-        .add_all((*begun, ToolStarted(call_id="t1", name="shell")))
-        .resting(keep_nothing)
-    )
+    started = closing((*begun, ToolStarted(call_id="t1", name="shell")), keep_nothing)
     (unknown,) = [
         event.message for event in started.events if isinstance(event, MessageAdded)
     ]
@@ -121,39 +117,35 @@ def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
         ApprovalAsked(call_id="t1"),
         ApprovalGiven(call_id="t1", approved=True),
     )
-    copy = CopiedSession().add_all(events)
-    assert copy.loop.open[0].state != "started"
-    loop = copy.loop
-    for event in copy.resting(keep_nothing).events:
-        loop = apply(loop, event)
-    assert is_over(loop)
+    assert fold(events).open[0].state != "started"
+    assert is_over(fold([*events, *closing(events, keep_nothing).events]))
 
 
 def test_everything_that_is_left_out_is_named() -> None:
     waiting = Message(
         id="m2", role="user", parts=(TextPart(id="m2.0", text="And then?"),)
     )
-    copy = CopiedSession().add_all(
-        (
-            SettingsChanged(
-                settings={
-                    "base_url": "http://elsewhere",
-                    "trigger": 0.5,
-                    "params": {"tools": [], "seed": 1},
-                }
-            ),
-            GrantGiven(grant="g1", tool="shell", prefix=("git", "status")),
-            TurnStarted(turn="turn-1"),
-            MessageAdded(message=ANSWER),
-            Queued(message=waiting, kind="steer", position=1),
-            CancelAsked(),
-            CompactAsked(),
-            CallStarted(call="c2"),
-            CallStarted(call="c3", purpose="summary"),
-            CompactionStarted(compaction="k1", trigger="asked"),
-        )
+    events = (
+        SettingsChanged(
+            settings={
+                "base_url": "http://elsewhere",
+                "trigger": 0.5,
+                "params": {"tools": [], "seed": 1},
+            }
+        ),
+        GrantGiven(grant="g1", tool="shell", prefix=("git", "status")),
+        TurnStarted(turn="turn-1"),
+        MessageAdded(message=ANSWER),
+        Queued(message=waiting, kind="steer", position=1),
+        CancelAsked(),
+        CompactAsked(),
+        CallStarted(call="c2"),
+        CallStarted(call="c3", purpose="summary"),
+        CompactionStarted(compaction="k1", trigger="asked"),
     )
-    resting = copy.resting(lambda own: {"trigger": own["trigger"], "params": {"seed": 1}})
+    resting = closing(
+        events, lambda own: {"trigger": own["trigger"], "params": {"seed": 1}}
+    )
     assert resting.dropped == (
         "a compaction in progress: rolled back",
         "a model call in progress (main)",
@@ -166,11 +158,6 @@ def test_everything_that_is_left_out_is_named() -> None:
         "the setting base_url",
         "the setting params in part",
     )
-    assert fold([*copied_of(copy, resting.events)]).settings == {
-        "trigger": 0.5,
-        "params": {"seed": 1},
-    }
-
-
-def copied_of(copy: CopiedSession, more: tuple[Event, ...]) -> list[Event]:
-    return [SettingsChanged(settings=dict(copy.loop.settings)), *more]
+    copied = fold([*events, *resting.events])
+    assert is_over(copied) and copied.grants == ()
+    assert copied.settings == {"trigger": 0.5, "params": {"seed": 1}}

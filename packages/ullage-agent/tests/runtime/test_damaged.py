@@ -17,7 +17,9 @@ from ullage.errors import CommandRefused, InputError, UllageError, WrongType
 from ullage.events import Event, MessageAdded, RowDamaged, SettingsChanged
 from ullage.messages import Message, TextPart
 from ullage.store.export import export_file, import_file
+from ullage.store.forking import fork
 from ullage.store.sqlite.store import SqliteStore
+from ullage.store.waiting import withdraw
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.tools.functions import tool
 from ullage_simulators import Scenario, running
@@ -164,7 +166,7 @@ async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_c
     assert {row.id for row in await store.sessions()} == {"s", "other"}
     assert await store.pending("s") == []
     with pytest.raises(CommandRefused, match="damaged"):
-        await store.withdraw("s", receipt.id)
+        await withdraw(store, "s", receipt.id)
     await store.send("other", message, "steer")
     await export_file(store, "s", tmp_path / "s.jsonl")
     assert (await import_file(store, tmp_path / "s.jsonl", "again")).skipped == ()
@@ -172,7 +174,7 @@ async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_c
         "SettingsChanged",
         "RowDamaged",
     ]
-    await store.fork("s", "copy", through=2)
+    await fork(store, "s", "copy", through=2)
     assert isinstance((await store.read("copy"))[1], RowDamaged)
     await store.close()
 

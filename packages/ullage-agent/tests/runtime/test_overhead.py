@@ -90,9 +90,9 @@ async def test_nothing_is_stored_or_used_where_it_is_turned_off(
     off: dict[str, Any], tmp_path: Path, provider: Server
 ) -> None:
     await first_step(agent_of(tmp_path, provider, **off), "monday", "Which cask?")
-    assert OverheadStore(tmp_path / "data").read().calls == ()
+    assert OverheadStore(tmp_path / "data").read() == ()
     await first_step(agent_of(tmp_path, provider), "tuesday", "Which cask?")
-    assert len(OverheadStore(tmp_path / "data").read().calls) == 1
+    assert len(OverheadStore(tmp_path / "data").read()) == 1
     await first_step(agent_of(tmp_path, provider, **off), "friday", "Which cask?")
     events = await events_of(tmp_path, "friday")
     assert not any(isinstance(event, OverheadLearnt) for event in events)

@@ -11,6 +11,7 @@ from tests.postgres import database
 from tests.server.served import Api, Local, patiently, script, serving
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
+from ullage.store.forking import fork
 from ullage.store.store import SessionRow
 from ullage.turns.loop import Loop, OpenCall, QueuedMessage
 from ullage_agent.runtime.dispatch import Embedded
@@ -202,7 +203,7 @@ def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(
     api = local.api
     session = api.session("parent")
     api.until(session)
-    asyncio.run(local.store.fork(session, "parent/call-1", through=1))
+    asyncio.run(fork(local.store, session, "parent/call-1", through=1))
     assert api.get("/v1/sessions/parent%2Fcall-1").json()["id"] == "parent/call-1"
     assert api.get("/v1/sessions/parent%2fcall-1/context").status_code == 200
     assert api.get("/v1/sessions/parent/call-1").status_code == 404

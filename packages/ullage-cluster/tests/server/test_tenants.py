@@ -15,8 +15,9 @@ import pytest
 
 from tests.postgres import database
 from tests.server.served import Api, Local, serving
+from ullage.store.records import FileRecords
 from ullage_server.scopes import OF_THE_OPERATOR
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -126,7 +127,7 @@ def tenants(
     request: pytest.FixtureRequest,
 ) -> Iterator[Tenants]:
     folder = tmp_path_factory.mktemp("tenants")
-    kept = TokenStore(folder / "tokens.json")
+    kept = NamedTokens(FileRecords(folder))
     with ExitStack() as stack:
         place: Path | str = folder / "s.db"
         if request.param == "postgres":
@@ -280,7 +281,7 @@ def test_a_search_continues_at_another_tenant_s_place_in_the_caller_s_own(
 
 
 def test_a_refused_token_is_told_what_to_do_and_not_what_exists(tenants: Tenants) -> None:
-    kept = TokenStore(Path(next(iter(tenants.server.tokens)).shown))
+    kept = NamedTokens(FileRecords(Path(next(iter(tenants.server.tokens)).shown)))
     reader = kept.add("reader", ("read",), expires=None, now=0, tenant="other")
     expired = kept.add("expired", ("admin",), expires=1, now=0, tenant="other")
     wants = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,39 +13,40 @@ from pathlib import Path
 import pytest
 
 from tests.server.served import WAIT_S, Api, Local, patiently, serving
-from ullage.errors import SettingError, StoreUnavailable
+from ullage.errors import SettingError, StoreUnavailable, UllageError
 from ullage.guessing import WRONG_AT_ONCE
+from ullage.store.private_file import replace_file
+from ullage.store.records import FileRecords, RecentRecords
 from ullage_cluster.postgres.store import PostgresStore
-from ullage_server.tokens import (
-    Bearer,
-    TokenRecord,
-    Tokens,
-    TokenStore,
-    TokenTable,
-)
+from ullage_server.tokens import KIND, Bearer, NamedTokens, TokenRecord, Tokens
 
 NOW = 1_000_000.0
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> TokenStore:
-    return TokenStore(tmp_path / "data" / "tokens.json")
+def store(tmp_path: Path) -> NamedTokens:
+    return NamedTokens(FileRecords(tmp_path / "data"))
+
+
+def file_of(store: NamedTokens, name: str = "ci") -> Path:
+    return Path(store.shown, KIND, f"{name}.json")
 
 
 def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(
-    store: TokenStore,
+    store: NamedTokens,
 ) -> None:
     token = store.add("ci", ("read",), expires=None, now=NOW)
-    text = store.path.read_text()
+    text = file_of(store).read_text()
     assert token not in text and token.removeprefix("ullage_") not in text
+    assert json.loads(text).keys() <= {*TokenRecord.__struct_fields__}
     assert len(token) >= 40
-    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(file_of(store).stat().st_mode) == 0o600
+    assert stat.S_IMODE(file_of(store).parent.stat().st_mode) == 0o700
     assert store.add("other", ("read",), expires=None, now=NOW) != token
 
 
 def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(
-    store: TokenStore,
+    store: NamedTokens,
 ) -> None:
     store.add("ci", ("read",), expires=None, now=NOW)
     with pytest.raises(SettingError, match="already"):
@@ -55,7 +57,7 @@ def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(
     assert store.read() == ()
 
 
-def test_tokens_that_are_added_at_once_are_all_there(store: TokenStore) -> None:
+def test_tokens_that_are_added_at_once_are_all_there(store: NamedTokens) -> None:
     def add(number: int) -> None:
         store.add(f"t{number}", ("read",), expires=None, now=NOW)
 
@@ -74,17 +76,17 @@ def test_tokens_that_are_added_at_once_are_all_there(store: TokenStore) -> None:
         b"{",
         b"[" * 100_000,
         b"\xff",
-        b'{"version": 2, "tokens": []}',
+        b'{"version": 2}',
         b"x" * 2_000_000,
     ],
 )
 def test_a_file_that_can_t_be_read_is_said_at_the_start_and_lets_nobody_in_later(
-    store: TokenStore, damage: bytes, caplog: pytest.LogCaptureFixture
+    store: NamedTokens, damage: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = store.add("ci", ("read",), expires=None, now=NOW)
     tokens = Tokens("", store)
     assert isinstance(tokens.bearer(token), Bearer)
-    store.path.write_bytes(damage)
+    replace_file(file_of(store), damage)
     assert tokens.bearer(token) is None
     assert tokens.are_required()
     assert "accepted" in caplog.text and token not in caplog.text
@@ -92,22 +94,25 @@ def test_a_file_that_can_t_be_read_is_said_at_the_start_and_lets_nobody_in_later
         Tokens("", store)
 
 
-def test_a_file_that_others_may_change_is_not_trusted(store: TokenStore) -> None:
+def test_a_directory_that_others_may_change_is_not_trusted(store: NamedTokens) -> None:
+    token = store.add("ci", ("read",), expires=None, now=NOW)
+    tokens = Tokens("", store)
+    assert isinstance(tokens.bearer(token), Bearer)
+    os.chmod(file_of(store).parent, 0o720)
+    with pytest.raises(UllageError, match="chmod 700"):
+        store.read()
+    assert tokens.bearer(token) is None
+    assert tokens.are_required()
+
+
+def test_what_is_no_regular_file_is_not_waited_for(store: NamedTokens) -> None:
     store.add("ci", ("read",), expires=None, now=NOW)
-    os.chmod(store.path, 0o662)
-    with pytest.raises(SettingError, match="chmod 600"):
+    os.symlink("/dev/zero", file_of(store, "zero"))
+    with pytest.raises(SettingError):
         store.read()
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(SettingError):
-        TokenStore(tmp_path).read()
-    os.symlink("/dev/zero", tmp_path / "zero")
-    with pytest.raises(SettingError):
-        TokenStore(tmp_path / "zero").read()
-
-
-def test_a_token_that_is_over_is_told_from_a_wrong_one(store: TokenStore) -> None:
+def test_a_token_that_is_over_is_told_from_a_wrong_one(store: NamedTokens) -> None:
     now = [NOW]
     token = store.add("ci", ("read",), expires=NOW + 60, now=NOW)
     tokens = Tokens("", store, clock=lambda: now[0])
@@ -121,7 +126,7 @@ def test_a_token_that_is_over_is_told_from_a_wrong_one(store: TokenStore) -> Non
 
 
 def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revoked(
-    store: TokenStore,
+    store: NamedTokens,
 ) -> None:
     tokens = Tokens("", store)
     assert not tokens.are_required()
@@ -129,12 +134,12 @@ def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revo
     assert tokens.are_required()
     store.revoke("ci")
     assert tokens.are_required()
-    store.path.unlink()
+    shutil.rmtree(file_of(store).parent)
     assert not tokens.are_required()
     assert Tokens("the-launch-token").are_required()
 
 
-def test_scopes_include_what_they_need(store: TokenStore) -> None:
+def test_scopes_include_what_they_need(store: NamedTokens) -> None:
     tokens = Tokens("the-launch-token", store)
     for scope, allowed in {
         "read": {"read"},
@@ -173,9 +178,9 @@ def test_a_link_is_exchanged_for_a_token_once() -> None:
 @pytest.fixture(scope="module")
 def named(
     provider: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Local, TokenStore, dict[str, str]]]:
+) -> Iterator[tuple[Local, NamedTokens, dict[str, str]]]:
     place = tmp_path_factory.mktemp("named")
-    kept = TokenStore(place / "tokens.json")
+    kept = NamedTokens(FileRecords(place))
     made = {
         scope: kept.add(scope, (scope,), expires=None, now=NOW)  # type: ignore[arg-type]
         for scope in ("read", "write", "approve", "admin")
@@ -189,7 +194,7 @@ def as_bearer(token: str) -> dict[str, str]:
 
 
 def test_a_403_says_which_scope_is_missing(
-    named: tuple[Local, TokenStore, dict[str, str]],
+    named: tuple[Local, NamedTokens, dict[str, str]],
 ) -> None:
     server, _, made = named
     assert server.api.get("/v1/sessions").status_code == 401
@@ -225,7 +230,7 @@ def test_a_403_says_which_scope_is_missing(
 
 
 def test_a_token_is_told_what_it_may(
-    named: tuple[Local, TokenStore, dict[str, str]],
+    named: tuple[Local, NamedTokens, dict[str, str]],
 ) -> None:
     server, _, made = named
     told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
@@ -234,7 +239,7 @@ def test_a_token_is_told_what_it_may(
 
 
 def test_revoking_needs_no_restart_and_ends_what_is_followed(
-    named: tuple[Local, TokenStore, dict[str, str]],
+    named: tuple[Local, NamedTokens, dict[str, str]],
 ) -> None:
     server, kept, made = named
     token = kept.add("short", ("read",), expires=None, now=NOW)
@@ -256,7 +261,7 @@ def test_revoking_needs_no_restart_and_ends_what_is_followed(
 def test_wrong_tokens_from_one_address_have_to_wait(
     provider: str, tmp_path: Path
 ) -> None:
-    kept = TokenStore(tmp_path / "tokens.json")
+    kept = NamedTokens(FileRecords(tmp_path))
     good = kept.add("good", ("read",), expires=None, now=NOW)
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
         statuses = [
@@ -269,16 +274,10 @@ def test_wrong_tokens_from_one_address_have_to_wait(
         assert server.api.get("/v1/sessions", headers=as_bearer(good)).status_code == 200
 
 
-def test_the_file_holds_nothing_that_a_reader_could_use(store: TokenStore) -> None:
-    store.add("ci", ("read", "write"), expires=NOW + 5, now=NOW)
-    (record,) = json.loads(store.path.read_text())["tokens"]
-    assert record.keys() == {"name", "sha256", "scopes", "created", "expires", "tenant"}
-
-
 def test_what_is_added_while_a_server_runs_is_required_at_once(
     provider: str, tmp_path: Path
 ) -> None:
-    kept = TokenStore(tmp_path / "tokens.json")
+    kept = NamedTokens(FileRecords(tmp_path))
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
         assert server.api.get("/v1/sessions").status_code == 200
         kept.add("first", ("read",), expires=None, now=NOW)
@@ -288,13 +287,13 @@ def test_what_is_added_while_a_server_runs_is_required_at_once(
 
 
 @pytest.fixture
-async def table(database_url: str) -> AsyncIterator[Callable[[], TokenTable]]:
+async def table(database_url: str) -> AsyncIterator[Callable[[], NamedTokens]]:
     """Opens the tokens of one database as another machine each time."""
     stores: list[PostgresStore] = []
 
-    def new() -> TokenTable:
+    def new() -> NamedTokens:
         stores.append(PostgresStore(database_url))
-        return TokenTable(stores[-1].records())
+        return NamedTokens(stores[-1].records())
 
     yield new
     for store in stores:
@@ -302,7 +301,7 @@ async def table(database_url: str) -> AsyncIterator[Callable[[], TokenTable]]:
 
 
 async def test_a_token_of_one_machine_is_accepted_and_refused_by_a_server_of_another(
-    table: Callable[[], TokenTable],
+    table: Callable[[], NamedTokens],
 ) -> None:
     here, there = table(), table()
     tokens = Tokens("", there)
@@ -322,7 +321,7 @@ async def test_a_token_of_one_machine_is_accepted_and_refused_by_a_server_of_ano
     assert here.read() == ()
 
 
-async def test_names_in_a_table_are_given_once(table: Callable[[], TokenTable]) -> None:
+async def test_names_in_a_table_are_given_once(table: Callable[[], NamedTokens]) -> None:
     here, there = table(), table()
     here.add("ci", ("read",), expires=None, now=NOW)
     with pytest.raises(SettingError, match="already"):
@@ -333,7 +332,7 @@ async def test_names_in_a_table_are_given_once(table: Callable[[], TokenTable]) 
 
 
 async def test_tokens_of_a_machine_count_beside_those_of_the_database(
-    store: TokenStore, table: Callable[[], TokenTable]
+    store: NamedTokens, table: Callable[[], NamedTokens]
 ) -> None:
     both = table()
     tokens = Tokens("", store, both)
@@ -343,21 +342,21 @@ async def test_tokens_of_a_machine_count_beside_those_of_the_database(
     assert isinstance(tokens.bearer(of_table), Bearer)
 
 
-class FlakyTokens(TokenTable):
+class FlakyTokens(NamedTokens):
     """A table that can't be asked while it ``fails``."""
 
-    def __init__(self, inner: TokenTable) -> None:
-        super().__init__(inner._records)
+    def __init__(self, inner: NamedTokens) -> None:
+        super().__init__(inner.records)
         self.fails = False
 
-    def fingerprint(self) -> object:
+    def recent(self) -> RecentRecords:
         if self.fails:
             raise StoreUnavailable("The database can't be asked.")
-        return super().fingerprint()
+        return super().recent()
 
 
 async def test_a_database_that_can_not_be_asked_lets_nobody_in_until_it_can(
-    table: Callable[[], TokenTable], caplog: pytest.LogCaptureFixture
+    table: Callable[[], NamedTokens], caplog: pytest.LogCaptureFixture
 ) -> None:
     flaky = FlakyTokens(table())
     token = flaky.add("ci", ("read",), expires=None, now=NOW)

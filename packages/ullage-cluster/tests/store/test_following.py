@@ -1,6 +1,5 @@
 import asyncio
 import random
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -197,22 +196,6 @@ async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(
     assert await take(3, 4, 4) == ["e4", "e5", 0, 1], "the offset was of another call"
 
 
-async def test_a_hundred_streaming_sessions_are_followed_at_once(store: Store) -> None:
-    async def one(number: int) -> None:
-        session = f"s{number}"
-        writing = asyncio.create_task(stream_calls(store, session, 2, 15))
-        while True:
-            try:
-                await store.about(session)
-                break
-            except SessionNotFound:
-                await asyncio.sleep(0.01)
-        examine(await until_the_end(store.follow(session)))
-        await writing
-
-    await asyncio.gather(*(one(number) for number in range(100)))
-
-
 async def test_a_slow_follower_misses_no_event(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
@@ -226,17 +209,6 @@ async def test_a_slow_follower_misses_no_event(store: Store) -> None:
     examine(seen)
     assert len(seen) == 1_502
 
-
-STREAMS = """
-import asyncio, sys
-from ullage.store.places import store_at
-from tests.store.test_following import stream_calls
-async def main():
-    store = store_at(sys.argv[1])
-    await stream_calls(store, sys.argv[2], 4, 40)
-    await store.close()
-asyncio.run(main())
-"""
 
 FOLLOWS = """
 import asyncio, sys
@@ -253,27 +225,6 @@ async def main():
     await store.close()
 asyncio.run(main())
 """
-
-
-async def test_what_another_process_writes_is_followed(place: str) -> None:
-    store = store_at(place)
-    names = [f"s{number}" for number in range(3)]
-    await store.create("quiet")
-    writers = [
-        subprocess.Popen([sys.executable, "-c", STREAMS, place, name]) for name in names
-    ]
-    for name in names:
-        while name not in {row.id for row in await store.sessions()}:
-            await asyncio.sleep(0.02)
-    seen = await asyncio.gather(*(until_the_end(store.follow(name)) for name in names))
-    for each, name in zip(seen, names, strict=True):
-        examine(each)
-        assert (
-            len([event for event in each if not isinstance(event, DraftPiece)])
-            == (await store.about(name)).seq
-        )
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
-    await store.close()
 
 
 async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(

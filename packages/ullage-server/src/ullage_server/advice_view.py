@@ -1,4 +1,4 @@
-"""The advice for a session as the page draws it: its items as keys of the map's, and only the largest of them."""
+"""The advice for a session as the page draws it: of its items only the largest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction
 from ullage.advice.savings import SavedShare
 from ullage.advice.suggestions import Advice
-from ullage_server.live_types import AdviceLine, AdviceView, CompactionAhead
-from ullage_server.window_map import item_key
+from ullage_server.live_types import (
+    SHOWN,
+    AdviceLine,
+    AdviceView,
+    CompactionAhead,
+    NamedItem,
+)
 
 NAMED: Final = 6
 """Items of a suggestion that are named."""
@@ -37,10 +42,20 @@ def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
     return AdviceView(suggestions=tuple(lines), total=advice.total, compaction=ahead)
 
 
-def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[str, ...]:
+def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[NamedItem, ...]:
     items = [history.items[each.place] for each in shares]
     items.sort(key=lambda item: -item.tokens)
-    return tuple(item_key(item) for item in items[:NAMED])
+    return tuple(
+        NamedItem(
+            part=item.part[:SHOWN],
+            message=item.message[:SHOWN],
+            category=item.category[:SHOWN],
+            tool=item.tool[:SHOWN],
+            label=(item.label or item.category)[:SHOWN],
+            tokens=item.tokens,
+        )
+        for item in items[:NAMED]
+    )
 
 
 def _ahead(compaction: NextCompaction) -> CompactionAhead:

@@ -14,7 +14,7 @@ from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.turns.loop import CallState
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
-from ullage_server.live_types import AdviceView, LiveLine, LiveSubagent, WindowMap
+from ullage_server.live_types import AdviceView, LiveLine
 
 SessionId = Annotated[
     str,
@@ -468,22 +468,15 @@ class LogView(Struct, frozen=True, kw_only=True):
     log: LogFacts
     steps: tuple[StepLine, ...]
     largest: tuple[LargeItem, ...]
-    map: WindowMap
     advice: AdviceView
 
 
 class LiveView(LogView, frozen=True, kw_only=True):
-    """What fills the window of a session that runs. Without ``is_whole`` the middle of a very large log is left out.
-
-    ``subagents`` are those behind the proxy that were called last. ``parent`` is the id of the session that a subagent
-    works for, else empty.
-    """
+    """What fills the window of a session that runs. Without ``is_whole`` the middle of a very large log is left out."""
 
     line: LiveLine
     is_running: bool
     is_whole: bool
-    subagents: tuple[LiveSubagent, ...]
-    parent: str
 
 
 class AccessView(Struct, frozen=True, kw_only=True):

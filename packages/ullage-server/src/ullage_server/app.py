@@ -41,7 +41,7 @@ from ullage_server.metrics import Metrics
 from ullage_server.openapi import SchemaPlugin, described
 from ullage_server.problems import handle_error, handle_http_error, handle_mistake
 from ullage_server.requests import check_body, host_of, session_named
-from ullage_server.tokens import Tokens, TokenSource
+from ullage_server.tokens import NamedTokens, Tokens
 from ullage_server.traces import RequestTraces
 
 log = logging.getLogger("ullage.server")
@@ -86,7 +86,7 @@ HANDLERS = (
     window.list_steps,
     window.list_largest,
     window.get_spend,
-    window.get_map,
+    window.get_advice,
     event_stream.follow_events,
     window.look_at_log,
     live.list_live,
@@ -120,7 +120,7 @@ def application(
     *,
     metrics: Metrics | None = None,
     token: str = "",
-    tokens: Iterable[TokenSource] = (),
+    tokens: Iterable[NamedTokens] = (),
     names: Iterable[str] = (),
     origins: Iterable[str] = (),
     proxies: Sequence[str] = (),

@@ -25,10 +25,9 @@ from ullage_server.api_types import (
     Withdrawn,
 )
 from ullage_server.guard import unescaped
+from ullage_server.live_types import REMEMBERED
 from ullage_server.requests import Opened, TheHost
 from ullage_server.traces import RequestTraces
-
-KEYS_KEPT: Final = 10_000
 
 LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 """Bytes of a message as JSON, with images as base64. Providers accept 32 MB at most."""
@@ -98,7 +97,7 @@ class IdempotencyKeys:
     def remember(self, session: str, key: str, data: NewMessage) -> None:
         """Remember the body of this key."""
         self._seen.pop((session, key), None)
-        if len(self._seen) >= KEYS_KEPT:
+        if len(self._seen) >= REMEMBERED:
             del self._seen[next(iter(self._seen))]
         self._seen[session, key] = _digest(data)
 

@@ -24,6 +24,8 @@ from litestar.exceptions import TooManyRequestsException
 from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
+from ullage.cli.screenplay import notice
+from ullage.display.text import plain
 from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
@@ -47,9 +49,6 @@ from ullage_server.scopes import bearer_of
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment is sent: proxies close silent connections after 30 to 60 s."""
 
-ACCESS_S: Final = 1.0
-"""Seconds between two looks at whether the token of a stream is still valid."""
-
 HEARTBEAT: Final = b": still here\n\n"
 
 RETRY_MS: Final = 1_000
@@ -59,8 +58,9 @@ MOST_HELD: Final = 256 * 1024
 """Bytes of frames that are held until the client has read the previous ones."""
 
 SLOW_S: Final = 1.0
-"""Seconds without room for frames after which a client counts as slow: the store's events are let go, and read again
-once there is room. 400 clients that read nothing of a session of 27 MB held 4 GB."""
+"""Seconds between two looks at whether the token of a stream is still valid; and without room for frames after which a
+client counts as slow: the store's events are let go, and read again once there is room. 400 clients that read nothing
+of a session of 27 MB held 4 GB."""
 
 POSITION: Final = r"^[0-9]{1,15}(\.[0-9]{1,9}(\.[0-9]{1,15})?)?$"
 
@@ -116,7 +116,8 @@ async def follow_events(
     stream goes on from the newest event.
 
     ``event`` is the ledger event's type and ``data`` its JSON; ``draft`` is a piece of a streaming answer; ``status``
-    is the short status, sent before its reading. Disconnecting changes nothing for the session.
+    is the short status, sent before its reading, and ``line`` a sentence for a person, before the event of its ``seq``.
+    Disconnecting changes nothing for the session.
     """
     name = unescaped(session)
     given = last if last is not None else after
@@ -197,7 +198,7 @@ async def frames(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> AsyncGenerator[bytes, None]:
     """The frames after a position, all available ones at a time, until the session is deleted, the server closes, or
-    they may not go on, which is asked before each event and every ``ACCESS_S`` seconds: not before each piece.
+    they may not go on, which is asked before each event and every ``SLOW_S`` seconds: not before each piece.
 
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
@@ -222,7 +223,7 @@ async def frames(
 
 async def _until_refused(may_go_on: Callable[[], bool]) -> None:
     while may_go_on():
-        await asyncio.sleep(ACCESS_S)
+        await asyncio.sleep(SLOW_S)
 
 
 async def _read(
@@ -347,15 +348,16 @@ def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:
 
 
 def frame(position: StreamPosition, item: Event | DraftPiece) -> bytes:
-    """One frame, or two for a reading: the status has no id, so that both are repeated if either was missed."""
+    """One frame, or two: what comes before an event has no id, so that both are repeated if either was missed."""
     if isinstance(item, DraftPiece):
         return _frame("draft", msgspec.json.encode(item._asdict()), position)
+    before = b""
     if isinstance(item, ReadingTaken):
-        status = msgspec.json.encode(status_of(item))
-        return b"event: status\ndata: %b\n\n" % status + _frame(
-            "reading_taken", one_line(item), position
-        )
-    return _frame(type_of(item), one_line(item), position)
+        before = b"event: status\ndata: %b\n\n" % msgspec.json.encode(status_of(item))
+    elif told := notice(item):
+        line = {"seq": item.seq, "text": plain(told.line), "style": told.line[0].style}
+        before = b"event: line\ndata: %b\n\n" % msgspec.json.encode(line)
+    return before + _frame(type_of(item), one_line(item), position)
 
 
 def type_of(event: Event) -> str:

@@ -9,12 +9,10 @@ from typing import Final, NamedTuple
 from ullage.errors import SessionNotFound
 from ullage.events import ReadingTaken
 from ullage.store.store import SessionRow, Store
+from ullage_server.live_types import REMEMBERED
 
 EVENTS_READ: Final = 64
 """The last events of a session in which its newest reading is looked for: each model call writes two."""
-
-SESSIONS_KEPT: Final = 10_000
-"""Sessions whose reading is remembered: some 2 MB."""
 
 AT_ONCE: Final = 16
 """Sessions that are read at the same time."""
@@ -51,7 +49,7 @@ class FullnessCache:
         if seen.seq < row.seq:
             seen = await self._read(store, row, seen)
         self._seen[row.id] = seen
-        if len(self._seen) > SESSIONS_KEPT:
+        if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
         return seen.fullness
 

@@ -26,15 +26,13 @@ from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
 from ullage_server.api_types import LiveView
-from ullage_server.live_subagents import Subagents, parent_of, subagent_of
-from ullage_server.live_types import LiveLine, LiveList
-from ullage_server.problems import LiveOff
+from ullage_server.live_types import SHOWN, LiveLine, LiveList
+from ullage_server.problems import LiveOff, NoLiveSession
 from ullage_server.window import (
-    LARGEST_SHOWN,
     NothingInIt,
     facts_of,
     largest_of,
-    session_map,
+    session_advice,
     step_lines,
 )
 
@@ -115,21 +113,16 @@ class LiveSessions:
         self.list()
         with self._lock:
             view = self._view(name)
-            session = self._known.get(name)
-            if parent_of(name):
-                session = self._known_subagent(name)
-        return view.look(session)
-
-    def _known_subagent(self, name: str) -> RunningSession | None:
-        parent = self._known.get(parent_of(name))
-        return None if parent is None else subagent_of(name, parent)
+            return view.look(self._known.get(name))
 
     def _view(self, name: str) -> _GrowingView:
         view = self._views.get(name)
         if view is None:
             session = self._known.get(name)
             if session is None:
-                session = subagent_of(name, self._known.get(parent_of(name)))
+                raise NoLiveSession(
+                    "No session with this id runs on this machine. Look at the list of running sessions again."
+                )
             view = _GrowingView(name, session, self._clock, self._rest)
             self._views[name] = view
         self._views.move_to_end(name)
@@ -161,7 +154,6 @@ class _GrowingView:
         self._next_fold = float("-inf")
         self._number = 0
         self._view: LiveView | None = None
-        self._subagents = Subagents(name, session)
 
     def look(self, session: RunningSession | None) -> tuple[int, LiveView]:
         """The view now. ``session`` is its line of the list; ``None`` for one that runs no longer."""
@@ -195,7 +187,7 @@ class _GrowingView:
         assert self._imported is not None
         meter = log_meter(self._imported)
         events = (*self._events, *self._held)
-        mapped = session_map(events, meter, self._imported)
+        advice = session_advice(events, meter, self._imported)
         if not len(meter) and not meter.steps:
             raise NothingInIt(
                 "This session holds no message and no model call yet. Try again after its first answer."
@@ -209,19 +201,16 @@ class _GrowingView:
             reading=reading,
             log=facts,
             steps=tuple(step_lines(meter.steps)),
-            largest=largest_of(meter, LARGEST_SHOWN),
-            map=mapped.map,
-            advice=mapped.advice,
+            largest=largest_of(meter),
+            advice=advice,
             line=msgspec.structs.replace(
                 line, id=self._name, model=reading.model[:SHOWN]
             ),
             is_running=is_running,
             is_whole=not self._log.leaves_out,
-            subagents=self._subagents.look(),
-            parent=parent_of(self._name),
         )
         self._number += 1
-        self._has_grown = self._subagents.is_behind
+        self._has_grown = False
         self._next_fold = self._clock() + self._rest * (self._clock() - begun)
 
 
@@ -263,10 +252,6 @@ def _line(
         compaction_point=None if reading is None else reading.compaction_point,
         problem=session.problem[:SHOWN],
     )
-
-
-SHOWN: Final = 200
-"""Characters of a text in the list."""
 
 
 def live_id(path: str, session: str = "") -> str:

@@ -1,88 +1,42 @@
-"""The JSON types of the window's map and of the sessions that run on this machine."""
+"""The JSON types of the advice and of the sessions that run on this machine."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
-from ullage.advice.lives import WhyLeft
 from ullage.advice.next_compaction import CallsLeft
 from ullage.advice.savings import TokenSaving
 from ullage.advice.suggestion import SuggestionKind
 
+SHOWN: Final = 200
+"""Characters of a text that comes from elsewhere, such as a title, a label or a path."""
 
-class MapCall(Struct, frozen=True, kw_only=True):
-    """A main call, or ``calls`` of them up to this ``number`` in a long session: the one that held most.
-
-    ``marks`` are the events before them: ``compaction``, ``prune``, ``model``, ``rewind``, and ``cache`` where much was
-    paid for again that the provider's cache should have held.
-    """
-
-    number: int
-    calls: int
-    at: float
-    model: str
-    tokens: int
-    cached: int | None
-    cost: float | None
-    """In US dollars at list prices, of all ``calls``."""
-    marks: tuple[str, ...]
+REMEMBERED: Final = 10_000
+"""Sessions, keys or calls of which something small is held: some 2 MB."""
 
 
-class MapItem(Struct, frozen=True, kw_only=True):
-    """An item of the window, or ``count`` small ones of a category together.
+class NamedItem(Struct, frozen=True, kw_only=True):
+    """An item of the window that a suggestion names: its part and message, the row it is in, and its tokens."""
 
-    It came with call ``first_call`` and left after ``last_call``; ``null`` is still in the window. ``sent`` are its
-    tokens times the calls that held it.
-    """
-
-    key: str
-    """Tells it from the others, also in the map of a later moment."""
     part: str
     message: str
     category: str
-    label: str
     tool: str
+    label: str
     tokens: int
-    low: int
-    high: int
-    first_call: int
-    last_call: int | None
-    why_left: WhyLeft
-    sent: int
-    cost: float | None
-    """What that came to, in US dollars at list prices."""
-    leaves: bool
-    """The next compaction takes it out of the window."""
-    count: int
-    sizes: tuple[tuple[int, int], ...]
-    """Of several items together: the tokens from a call on. Empty for one."""
-
-
-class MapCategory(Struct, frozen=True, kw_only=True):
-    """A row of the reading, with the items that it has in the window."""
-
-    name: str
-    tokens: int
-    items: int
-
-
-class WindowMap(Struct, frozen=True, kw_only=True):
-    """What is in the window and what was in it, call by call. Bounded: small items are together in one."""
-
-    calls: tuple[MapCall, ...]
-    categories: tuple[MapCategory, ...]
-    items: tuple[MapItem, ...]
 
 
 class AdviceLine(Struct, frozen=True, kw_only=True):
-    """What costs tokens, and how to save them. ``items`` are keys of the map's items, the largest of ``count``."""
+    """What costs tokens, and how to save them. ``items`` are the largest of ``count``."""
 
     kind: SuggestionKind
     title: str
     text: str
     how: str
     saving: TokenSaving
-    items: tuple[str, ...]
+    items: tuple[NamedItem, ...]
     count: int
 
 
@@ -103,13 +57,6 @@ class AdviceView(Struct, frozen=True, kw_only=True):
     suggestions: tuple[AdviceLine, ...]
     total: TokenSaving
     compaction: CompactionAhead | None
-
-
-class SessionMap(Struct, frozen=True, kw_only=True):
-    """The map of a session's window, and what would make room in it."""
-
-    map: WindowMap
-    advice: AdviceView
 
 
 class LiveLine(Struct, frozen=True, kw_only=True):
@@ -140,13 +87,3 @@ class LiveList(Struct, frozen=True, kw_only=True):
 
     sessions: tuple[LiveLine, ...]
     unread: int
-
-
-class LiveSubagent(Struct, frozen=True, kw_only=True):
-    """A subagent of a running session. Its ``id`` is one of ``GET /v1/live/{id}``; ``null`` is unknown."""
-
-    id: str
-    title: str
-    calls: int
-    tokens: int | None
-    window: int | None

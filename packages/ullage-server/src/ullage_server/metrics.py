@@ -19,16 +19,13 @@ from prometheus_client import (
 from ullage.events import (
     CallEnded,
     CallStarted,
-    DraftPiece,
     Event,
     ToolEnded,
     TurnEnded,
     TurnPaused,
 )
-from ullage.messages import Message
 from ullage.store.store import (
     Lease,
-    QueueKind,
     Receipt,
     Store,
     StoreObserver,
@@ -36,6 +33,7 @@ from ullage.store.store import (
 )
 from ullage.usage import KINDS
 from ullage_agent.loop.quotas import QUOTA_KINDS, TenantQuota
+from ullage_server.live_types import REMEMBERED
 
 T = TypeVar("T")
 
@@ -47,9 +45,6 @@ MOST_PLACES: Final = 50
 """Values of the label ``place``: callers name places, and each value is a series for good."""
 
 OTHER_PLACES: Final = "(other places)"
-
-MOST_AWAITED: Final = 10_000
-"""Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
 
 
 class Metrics(StoreObserver):
@@ -170,7 +165,7 @@ class Metrics(StoreObserver):
             case ToolEnded():
                 self.tools.labels(event.outcome).inc()
             case CallStarted(purpose="main", estimate=estimate) if estimate is not None:
-                if len(self._estimates) >= MOST_AWAITED:
+                if len(self._estimates) >= REMEMBERED:
                     self._estimates.pop(next(iter(self._estimates)))
                 self._estimates[event.session, event.call] = estimate.tokens
             case CallEnded():
@@ -233,45 +228,27 @@ class MeasuredStore:
         return measured(self._inner.limited_to(tenant), self._metrics)
 
     async def append(
-        self,
-        lease: Lease,
-        events: Sequence[Event],
-        *,
-        after: int,
-        exact: bool = False,
-        durable: bool = False,
-        ends_draft: str = "",
+        self, lease: Lease, events: Sequence[Event], **how: Any
     ) -> tuple[Event, ...]:
         """See ``Store.append``."""
-        writing = self._inner.append(
-            lease,
-            events,
-            after=after,
-            exact=exact,
-            durable=durable,
-            ends_draft=ends_draft,
-        )
-        stored = await self._timed("append", writing)
-        if events and (not exact or len(stored) == len(events)):
+        stored = await self._timed("append", self._inner.append(lease, events, **how))
+        if events and (not how.get("exact") or len(stored) == len(events)):
             for event in stored[-len(events) :]:
                 self._metrics.note(event)
         return stored
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+    async def draft(self, *values: Any) -> None:
         """See ``Store.draft``."""
-        await self._timed("draft", self._inner.draft(lease, pieces))
+        await self._timed("draft", self._inner.draft(*values))
 
-    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+    async def command(self, *values: Any) -> tuple[Event, ...]:
         """See ``Store.command``."""
-        return await self._timed("command", self._inner.command(session, events))
+        return await self._timed("command", self._inner.command(*values))
 
-    async def send(
-        self, session: str, message: Message, kind: QueueKind, *, trace: str = ""
-    ) -> Receipt:
+    async def send(self, *values: Any, **more: Any) -> Receipt:
         """See ``Store.send``."""
         with self._metrics.enqueue.time():
-            sending = self._inner.send(session, message, kind, trace=trace)
-            return await self._timed("send", sending)
+            return await self._timed("send", self._inner.send(*values, **more))
 
     async def _timed(self, what: str, writing: Awaitable[T]) -> T:
         begun = time.perf_counter()

@@ -36,15 +36,13 @@ from ullage.errors import (
 from ullage.similar import did_you_mean
 from ullage.store.store import DEFAULT_TENANT
 from ullage_server.api_types import FieldProblem, Problem
+from ullage_server.live_types import SHOWN
 from ullage_server.tokens import ANYONE
 
 log = logging.getLogger("ullage.server")
 
 LEFT: Final = "client disconnected prematurely"
 """The framework's message for a client that disconnected in the middle of its body."""
-
-LONGEST_PATH: Final = 200
-"""Characters of a path that an error repeats."""
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -235,7 +233,7 @@ def of_http_error(error: HTTPException) -> Problem:
 def in_words(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
     """The same, with a detail that names what was asked for: the framework's own says "Not Found" or less."""
     found = of_http_error(error)
-    path = request.url.path[:LONGEST_PATH]
+    path = request.url.path[:SHOWN]
     asked = f"{request.method} {path}"
     detail = found.detail
     if found.errors:

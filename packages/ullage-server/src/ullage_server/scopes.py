@@ -40,7 +40,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "list_steps": "read",
     "list_largest": "read",
     "get_spend": "read",
-    "get_map": "read",
+    "get_advice": "read",
     "follow_events": "read",
     "begin_session": "write",
     "import_session": "write",

@@ -13,14 +13,14 @@ import msgspec
 from litestar import Request, delete, get, post
 from litestar.datastructures import State
 from litestar.exceptions import ClientException
-from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Stream
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
 from ullage.store.export import export_lines, id_in
 from ullage.store.searching import FoundMessage, SearchPlace, search
-from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
+from ullage.store.store import DEFAULT_TENANT, SessionRow
 from ullage.turns.loop import Loop
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
@@ -88,17 +88,18 @@ async def list_sessions(
     host: TheHost,
     state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
-    before: FromQuery[str | None] = None,
+    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SessionList:
     """``before`` is the value from the previous list, an opaque text."""
-    cursor = None if before is None else cursor_of(before)
+    place = place_of(before)
+    cursor = None if place is None else place.before
     rows = await host.store.sessions(limit=limit, before=cursor)
     sessions = tuple(
         ListedSession(**_shown(row), **full._asdict())
         for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
     )
     has_more = len(rows) == limit
-    following = text_of(rows[-1].cursor) if has_more else None
+    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     return SessionList(sessions=sessions, before=following)
 
 
@@ -124,8 +125,7 @@ async def search_sessions(
     """Sessions with all words of ``q``, the one changed last first. Answers after about a second, with what was found
     by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
     """
-    place = None if before is None else _place_of(before)
-    page = await search(host.store, q, limit=limit, place=place)
+    page = await search(host.store, q, limit=limit, place=place_of(before))
     rows = [each.row for each in page.found]
     found = []
     for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
@@ -133,38 +133,24 @@ async def search_sessions(
         found.append(
             MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
         )
-    following = None if page.next is None else _text_of_place(page.next)
+    following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
 
 
-def _text_of_place(place: SearchPlace) -> str:
+def text_of(place: SearchPlace) -> str:
+    """A place in the list of sessions, or in the search through them, as clients get it."""
     return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
-def _place_of(text: str) -> SearchPlace:
-    """The place of ``_text_of_place``. Raises ``ClientException``."""
+def place_of(text: str | None) -> SearchPlace | None:
+    """The place of ``text_of``. Raises ``ClientException``."""
+    if text is None:
+        return None
     try:
         return _decode_place(urlsafe_b64decode(text + "=="))
     except (ValueError, msgspec.MsgspecError) as problem:
         raise ClientException(
-            "`before` is not from a search: give the value of the previous answer, or none."
-        ) from problem
-
-
-def text_of(cursor: SessionCursor) -> str:
-    """The cursor as clients get it."""
-    text = f"{cursor.changed!r} {cursor.key}"
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def cursor_of(text: str) -> SessionCursor:
-    """The cursor of ``text_of``. Raises ``ClientException``."""
-    try:
-        changed, key = urlsafe_b64decode(text[:80] + "==").decode().split()
-        return SessionCursor(float(changed), int(key[:18]))
-    except ValueError as problem:
-        raise ClientException(
-            "`before` is not from a list of sessions: give the value of the previous list, or none."
+            "`before` is not from an answer of this address: give the value of the previous one, or none."
         ) from problem
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from litestar import Request, get, post
 from litestar.datastructures import State
@@ -34,15 +34,8 @@ from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
-from ullage_server.live_types import SessionMap
+from ullage_server.live_types import SHOWN, AdviceView
 from ullage_server.requests import LARGEST, Opened, TheHost, received
-from ullage_server.window_map import window_map
-
-PREVIEW: Final = 160
-"""Characters of an item's text that are shown beside its size."""
-
-LARGEST_SHOWN: Final = 200
-"""Items of a log that its rows list."""
 
 
 @get(
@@ -88,22 +81,22 @@ async def get_spend(opened: Opened) -> Spend:
 
 
 @get(
-    "/v1/sessions/{session:str}/map",
-    operation_id="get_map",
-    summary="The items of the window, call by call",
+    "/v1/sessions/{session:str}/advice",
+    operation_id="get_advice",
+    summary="What would make room in the window",
 )
-async def get_map(opened: Opened) -> SessionMap:
-    """With what would make room. Reads the whole session."""
+async def get_advice(opened: Opened) -> AdviceView:
+    """Suggestions with what each saves, and the next compaction. Reads the whole session."""
     events = await opened.history()
-    return await asyncio.to_thread(session_map, events, Meter())
+    return await asyncio.to_thread(session_advice, events, Meter())
 
 
-def session_map(
+def session_advice(
     events: Sequence[Event],
     meter: Meter,
     imported: ImportedSession | None = None,
-) -> SessionMap:
-    """The map of a session, and the advice. ``meter`` is one without events; afterwards it has applied them all.
+) -> AdviceView:
+    """The advice for a session. ``meter`` is one without events; afterwards it has applied them all.
 
     ``imported`` is the log or ledger that the events were read from, beside which those of its subagents are.
     """
@@ -112,12 +105,7 @@ def session_map(
     if imported is not None:
         called = subagent_tools(imported)
     advice = advice_of(history, meter, events, subagent_tools=called)
-    leaving: frozenset[int] = frozenset()
-    if advice.compaction is not None:
-        leaving = frozenset(advice.compaction.items)
-    return SessionMap(
-        map=window_map(history, leaving), advice=advice_view(advice, history)
-    )
+    return advice_view(advice, history)
 
 
 def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
@@ -144,7 +132,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
         before = size
 
 
-def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
+def largest_of(meter: Meter, count: int = 200) -> tuple[LargeItem, ...]:
     """The largest items that cost anything, with the beginning of each."""
     items = [item for item in meter.largest(count) if item.tokens]
     wanted = {item.part for item in items}
@@ -161,9 +149,9 @@ def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
 def _preview(part: Part) -> str:
     match part:
         case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            return part.text[:PREVIEW]
+            return part.text[:SHOWN]
         case ToolCallPart():
-            return part.arguments[:PREVIEW]
+            return part.arguments[:SHOWN]
         case ImagePart():
             return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
         case FilePart():
@@ -211,14 +199,13 @@ def read_log(
             "model call. Choose another file."
         )
     meter = Meter(window=window, overhead=earlier)
-    mapped = session_map(imported.events, meter, imported)
+    advice = session_advice(imported.events, meter, imported)
     return LogView(
         reading=meter.reading(),
         log=facts_of(imported, len(meter.steps)),
         steps=tuple(step_lines(meter.steps)),
-        largest=largest_of(meter, LARGEST_SHOWN),
-        map=mapped.map,
-        advice=mapped.advice,
+        largest=largest_of(meter),
+        advice=advice,
     )
 
 

@@ -19,8 +19,9 @@ from tests.cli.logs import SECRET, write_log
 from tests.server.running_logs import metered
 from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
 from ullage.errors import InputError
+from ullage.store.records import FileRecords
 from ullage_agent.runtime.agent import Agent
-from ullage_server.tokens import FILE, TokenStore
+from ullage_server.tokens import NamedTokens
 from ullage_simulators import Server, running
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -237,7 +238,7 @@ async def test_over_http_a_token_is_asked_for_where_one_is_set(
 async def test_over_http_a_token_of_a_tenant_is_refused(
     environment: dict[str, str],
 ) -> None:
-    tokens = TokenStore(Path(environment["ULLAGE_DATA"]) / FILE)
+    tokens = NamedTokens(FileRecords(Path(environment["ULLAGE_DATA"])))
     reads = tokens.add("reads", ("read",), expires=None, now=0)
     foreign = tokens.add("foreign", ("admin",), expires=None, now=0, tenant="acme")
     async with over_http(environment) as address:

@@ -12,6 +12,7 @@ from tests.server.served import Api, process
 from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.installation import extra_command
+from ullage.store.records import FileRecords
 from ullage_server.cli.serve import (
     LaunchToken,
     agent_of,
@@ -19,7 +20,7 @@ from ullage_server.cli.serve import (
     launch_token,
     should_show_live,
 )
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
@@ -51,7 +52,7 @@ def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
     assert launch_token("", [], environment, is_off=True) == LaunchToken("")
     given = {**environment, "ULLAGE_TOKEN": "given"}
     assert launch_token("", [], given, is_off=False) == LaunchToken("given")
-    named = TokenStore(tmp_path / "tokens.json")
+    named = NamedTokens(FileRecords(tmp_path))
     named.add("ada", ("admin",), expires=None, now=0)
     assert launch_token("", [named], environment, is_off=False) == LaunchToken("")
 
@@ -180,13 +181,14 @@ def test_running_sessions_are_shown_where_the_user_alone_reaches_the_server_or_a
 
 
 def test_named_tokens_keep_running_sessions_from_the_page(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens.json"
-    kept = TokenStore(tokens)
+    kept = NamedTokens(FileRecords(tmp_path / "data"))
     token = kept.add("ada", ("admin",), expires=None, now=0)
     headers = {"Authorization": f"Bearer {token}"}
     for options, status in (((), 404), (("--live",), 200)):
         with (
-            process("", tmp_path / "s.db", "--tokens", str(tokens), *options) as server,
+            process(
+                "", tmp_path / "s.db", *options, ULLAGE_DATA=str(tmp_path / "data")
+            ) as server,
             server.api() as api,
         ):
             assert api.get("/v1/live", headers=headers).status_code == status

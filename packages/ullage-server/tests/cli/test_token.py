@@ -9,15 +9,16 @@ import pytest
 from tests.server.served import process
 from ullage.cli import main
 from ullage.errors import SettingError
+from ullage.store.records import FileRecords
 from ullage.store.urls import shown_place
 from ullage_server.cli.token import scopes_of, seconds_of
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 
 def test_a_token_is_shown_once_listed_and_revoked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = ("--file", str(tmp_path / "tokens.json"))
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
     assert (
         main(
             [
@@ -29,7 +30,6 @@ def test_a_token_is_shown_once_listed_and_revoked(
                 "write,approve",
                 "--expires",
                 "30d",
-                *file,
             ]
         )
         == 0
@@ -41,20 +41,18 @@ def test_a_token_is_shown_once_listed_and_revoked(
         and "not shown again" in told
         and "write, approve" in told
     )
-    assert main(["admin", "token", "list", *file]) == 0
+    assert main(["admin", "token", "list"]) == 0
     listed = capsys.readouterr().out
     assert "ci" in listed and "write,approve" in listed and "expires" in listed
-    assert token not in listed and token[7:] not in (tmp_path / "tokens.json").read_text()
-    assert main(["admin", "token", "add", "ci", *file]) == 2
+    kept = (tmp_path / "tokens" / "ci.json").read_text()
+    assert token not in listed and token[7:] not in kept
+    assert main(["admin", "token", "add", "ci"]) == 2
     assert "already" in capsys.readouterr().err
-    assert main(["admin", "token", "revoke", "ci", *file]) == 0
+    assert main(["admin", "token", "revoke", "ci"]) == 0
     assert "still require one" in capsys.readouterr().out
-    assert main(["admin", "token", "revoke", "ci", *file]) == 2
-    assert main(["admin", "token", "list", *file]) == 0
-    assert (
-        f"`ullage admin token add NAME --scope read --file {file[1]}` makes"
-        in capsys.readouterr().out
-    )
+    assert main(["admin", "token", "revoke", "ci"]) == 2
+    assert main(["admin", "token", "list"]) == 0
+    assert "`ullage admin token add NAME --scope read` makes" in capsys.readouterr().out
 
 
 def test_a_message_s_command_acts_on_the_same_database(
@@ -81,11 +79,15 @@ def test_a_message_s_command_acts_on_the_same_database(
     ],
 )
 def test_what_can_t_be_made_is_said_and_not_made(
-    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert main(["admin", "token", *words, "--file", str(tmp_path / "tokens.json")]) == 2
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
+    assert main(["admin", "token", *words]) == 2
     assert "Traceback" not in capsys.readouterr().err
-    assert not (tmp_path / "tokens.json").exists()
+    assert not (tmp_path / "tokens").exists()
 
 
 def test_times_and_scopes_are_read() -> None:
@@ -100,11 +102,11 @@ def test_times_and_scopes_are_read() -> None:
 
 
 def test_a_server_asks_for_them_and_no_log_holds_one(tmp_path: Path) -> None:
-    store = TokenStore(tmp_path / "mine.json")
+    store = NamedTokens(FileRecords(tmp_path / "data"))
     token = store.add("ci", ("read",), expires=None, now=0)
     with (
         process(
-            "http://127.0.0.1:9", tmp_path / "s.db", "--tokens", str(store.path)
+            "http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_DATA=str(tmp_path / "data")
         ) as server,
         server.api() as api,
     ):

@@ -29,7 +29,7 @@ from ullage_server.guard import LOOPBACK
 from ullage_server.live import LiveSessions
 from ullage_server.metrics import Metrics, measured
 from ullage_server.serving import HttpServer, listener, url_of
-from ullage_server.tokens import Tokens, TokenSource
+from ullage_server.tokens import NamedTokens, Tokens
 from ullage_simulators.scenario import Scenario, read
 
 MODEL = "anthropic:claude-haiku-4-5"
@@ -146,7 +146,7 @@ class Local(NamedTuple):
     metrics: Metrics
     server: HttpServer
     streams: StreamSlots
-    tokens: tuple[TokenSource, ...]
+    tokens: tuple[NamedTokens, ...]
     accepted: Tokens
 
 
@@ -156,7 +156,7 @@ def serving(
     store: Path | str,
     *,
     token: str = "",
-    tokens: TokenSource | None = None,
+    tokens: NamedTokens | None = None,
     headers: Mapping[str, str] | None = None,
     limits: TimeLimits | None = None,
     shows: LiveSessions | None = None,

@@ -54,14 +54,15 @@ def test_a_host_that_is_not_exactly_ours_is_refused() -> None:
             assert found is not None and found.status == 403
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LocalHost:8801", "127.0.0.1:1", "[::1]", "[::1]:65535"]
-)
-def test_our_own_names_are_taken_with_any_port(host: str) -> None:
-    assert (
-        refusal(RequestHead("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ())
-        is None
-    )
+def test_our_own_names_are_taken_with_any_port() -> None:
+    for host in (
+        b"localhost",
+        b"LocalHost:8801",
+        b"127.0.0.1:1",
+        b"[::1]",
+        b"[::1]:65535",
+    ):
+        assert refusal(RequestHead("GET", "/", ((b"host", host),)), LOOPBACK, ()) is None
 
 
 @given(st.text(max_size=30))
@@ -161,26 +162,6 @@ def test_a_body_that_any_form_can_send_changes_nothing(local: Local, kind: str) 
         sent = request(*header, method="POST", target=target, body=b'{"id": "by-a-form"}')
         assert exchange(local.url, sent).status == 415
     assert local.api.get("/v1/sessions/by-a-form").status_code == 404
-
-
-def test_requests_from_other_sites_are_refused_over_the_wire(local: Local) -> None:
-    json = "Content-Type: application/json"
-    refused = [
-        request(host="[::1].evil.com"),
-        request(host="127.0.0.1:1@evil.com"),
-        request(
-            "Origin: http://evil.example", f"Origin: {local.url}", host=local.url[7:]
-        ),
-        request(
-            f"Origin: {local.url}", "Origin: http://evil.example", host=local.url[7:]
-        ),
-        request(f"Origin: {local.url.replace('http', 'https')}", host=local.url[7:]),
-        request("Sec-Fetch-Site: cross-site", json, method="POST", body=b"{}"),
-        request("Host: localhost"),
-        request(host=""),
-    ]
-    for sent in refused:
-        assert exchange(local.url, sent).status in (400, 403), sent
 
 
 def head_of(*headers: tuple[bytes, bytes], path: str = "/") -> int:

@@ -1,4 +1,4 @@
-"""The advice for the page: its items are those of the map, and they are few."""
+"""The advice for the page: its items are named, the largest first, and they are few."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ullage.advice.savings import SavedShare, TokenSaving
 from ullage.advice.suggestion import Suggestion
 from ullage.advice.suggestions import Advice
 from ullage_server.advice_view import NAMED, advice_view
-from ullage_server.window_map import window_map
 
 
 def made_history(count: int) -> WindowHistory:
@@ -31,13 +30,13 @@ def made_history(count: int) -> WindowHistory:
     return WindowHistory(items=tuple(items), calls=calls, next_call=2)
 
 
-def test_items_are_keys_of_the_map_the_largest_first() -> None:
+def test_items_are_named_the_largest_first() -> None:
     history = made_history(3)
     shares = (SavedShare(2), SavedShare(0))
     suggestion = Suggestion(kind="long_output", title="Two results", items=shares)
     (line,) = advice_view(Advice(suggestions=(suggestion,)), history).suggestions
-    shown = {item.key: item.part for item in window_map(history).items}
-    assert [shown[key] for key in line.items] == ["p0", "p2"]
+    assert [item.part for item in line.items] == ["p0", "p2"]
+    assert line.items[0].tokens == 1_000
     assert line.count == 2
 
 

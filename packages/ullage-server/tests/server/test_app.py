@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tests.agents import haiku
-from tests.server.served import Api, Local, script, serving
+from tests.server.served import script, serving
 from ullage_server.app import HANDLERS, application
 from ullage_simulators import running
 
@@ -40,12 +40,3 @@ def test_work_that_was_left_is_gone_on_with_without_being_asked_for(
                 if frame.event == "turn_ended"
             )
             assert ended.data.get("reason", "finished") == "finished"
-
-
-def test_many_sessions_answer_at_once(local: Local, api: Api) -> None:
-    names = [api.session(f"many-{number}") for number in range(20)]
-    for name in names:
-        api.say(name, "hello")
-    for name in names:
-        assert api.until(name)["ended"] == "finished"
-    assert local.api.get("/healthz").json()["open_sessions"] >= 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import time
@@ -373,31 +372,3 @@ def test_no_odd_target_is_a_mistake_of_the_server(
     assert 200 <= answer.status < 500, answer
     assert "root:" not in answer.text
     assert all(record.exc_info is None for record in caplog.records)
-
-
-def test_a_settings_value_of_many_levels_wedges_no_session(api: Api) -> None:
-    deep: object = 1
-    for _ in range(300):
-        deep = {"a": deep}
-    assert (
-        api.post(
-            "/v1/sessions",
-            content=json.dumps({"settings": {"params": deep}}),
-            headers={"Content-Type": "application/json"},
-        ).status_code
-        == 400
-    )
-
-
-def test_idempotency_keys_may_hold_anything(api: Api) -> None:
-    name = api.session("keyed")
-    for key in ("x" * 255, "é", "\t", "'; drop table", "{}"):
-        try:
-            answer = api.post(
-                f"/v1/sessions/{name}/messages",
-                json={"text": "t"},
-                headers={"Idempotency-Key": key.encode("latin-1")},
-            )
-        except httpx2.HTTPError:
-            continue
-        assert answer.status_code < 500

@@ -10,7 +10,8 @@ import pytest
 
 from tests.server.served import Api, script, serving
 from ullage_server.api_types import NewMessage
-from ullage_server.conversation import KEYS_KEPT, IdempotencyKeys, UnusableMessage
+from ullage_server.conversation import IdempotencyKeys, UnusableMessage
+from ullage_server.live_types import REMEMBERED
 from ullage_simulators import running
 
 
@@ -250,7 +251,7 @@ def test_messages_come_a_page_at_a_time_from_the_newest_back(api: Api) -> None:
 
 def test_only_the_last_keys_are_remembered() -> None:
     keys = IdempotencyKeys()
-    for number in range(KEYS_KEPT + 1):
+    for number in range(REMEMBERED + 1):
         keys.remember("s", str(number), NewMessage(text="a"))
     keys.check("s", "0", NewMessage(text="b"))
     with pytest.raises(UnusableMessage):

@@ -32,6 +32,8 @@ CALLS = {
     "calls": [{"name": "look", "arguments": {"what": "bung"}}],
 }
 
+NO_EVENTS = ("draft", "status", "line")
+
 
 async def look(what: str) -> str:
     """Look at a thing.
@@ -116,19 +118,17 @@ def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
     while not (
         seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"
     ):
-        found = take(api, session, last, rng.randint(1, 12))
+        found = take(api, session, last, rng.randint(1, 10))
         seen += found
         last = next((frame.id for frame in reversed(found) if frame.id), last)
         connections += 1
     speaking.join()
     following.join(60)
     assert connections >= 100
-    events = [
-        frame.data["seq"] for frame in seen if frame.event not in ("draft", "status")
-    ]
+    events = [frame.data["seq"] for frame in seen if frame.event not in NO_EVENTS]
     assert events == list(range(1, events[-1] + 1))
-    assert [f.data for f in seen if f.event not in ("draft", "status")] == [
-        f.data for f in whole if f.event not in ("draft", "status")
+    assert [f.data for f in seen if f.event not in NO_EVENTS] == [
+        f.data for f in whole if f.event not in NO_EVENTS
     ]
     _no_piece_twice_and_none_out_of_order(seen)
     _no_piece_twice_and_none_out_of_order(whole)
@@ -185,6 +185,18 @@ def test_every_reading_comes_with_its_status_before_it(api: Api) -> None:
         if frame.event == "turn_ended":
             break
     assert readings >= 2
+
+
+def test_an_event_that_people_are_told_of_comes_with_its_sentence(api: Api) -> None:
+    session = api.session("told")
+    api.post(f"/v1/sessions/{session}/rename", json={"title": "A cask"})
+    before: Frame | None = None
+    for frame in api.events(session, params={"after": "0"}):
+        if frame.event == "renamed":
+            line = {"text": "renamed: A cask", "style": "dim"}
+            assert before == Frame("line", "", {"seq": frame.data["seq"], **line})
+            break
+        before = frame
 
 
 def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(

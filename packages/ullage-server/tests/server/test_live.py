@@ -12,10 +12,11 @@ from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, serving
 from ullage.errors import InputError
 from ullage.importers import read
+from ullage.store.records import FileRecords
 from ullage.watching.running import log_meter
 from ullage_server.live import MOST_VIEWS, REST, live_id
 from ullage_server.problems import NoLiveSession
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_list_names_no_path(live: Local, session: GrowingSession) -> None:
     assert session.cwd not in answer
 
 
-def test_its_view_is_the_reading_of_its_log_with_the_map(
+def test_its_view_is_the_reading_of_its_log_with_the_advice(
     live: Local, session: GrowingSession
 ) -> None:
     view = live.api.get(f"/v1/live/{only(live)['id']}").json()
@@ -71,7 +72,7 @@ def test_its_view_is_the_reading_of_its_log_with_the_map(
         meter.apply(event)
     assert view["reading"]["used"]["tokens"] == meter.reading().used.tokens
     assert view["is_running"] and view["is_whole"]
-    assert [call["number"] for call in view["map"]["calls"]] == [1]
+    assert view["advice"]["suggestions"] == []
     assert len(view["steps"]) == view["log"]["calls"] == 1
 
 
@@ -224,59 +225,6 @@ def test_the_log_of_a_view_that_vanished_is_an_input_error(
         sessions.view(name)
 
 
-# -- subagents --
-
-
-def test_a_session_behind_the_proxy_lists_its_subagents_which_are_views_too(
-    live: Local, home: Path
-) -> None:
-    metered(home, "main")
-    model = "claude-sonnet-4-5"
-    metered(home, "main.child-1", origin="main", calls=3, model=model)
-    metered(home, "main.child-2", origin="main")
-    metered(home, "main.children", calls=2)
-    listed = live.api.get("/v1/live").json()["sessions"]
-    assert sorted(line["calls"] for line in listed) == [1, 2]
-    name = listed[-1]["id"]
-    view = live.api.get(f"/v1/live/{name}").json()
-    assert view["parent"] == ""
-    ids = [one["id"] for one in view["subagents"]]
-    assert ids == [f"{name}.child-2", f"{name}.child-1"]
-    inside = live.api.get(f"/v1/live/{name}.child-1").json()
-    assert view["subagents"][1] == {
-        "id": inside["line"]["id"],
-        "title": inside["log"]["title"],
-        "calls": 3,
-        "tokens": inside["reading"]["used"]["tokens"],
-        "window": 200_000,
-    }
-    assert (inside["parent"], inside["subagents"]) == (name, [])
-    assert inside["log"]["calls"] == 3
-    assert (view["line"]["model"], inside["line"]["model"]) == ("claude-haiku-4-5", model)
-
-
-def test_a_subagent_that_begins_is_news_of_its_session(live: Local, home: Path) -> None:
-    metered(home, "main")
-    path = f"/v1/live/{only(live)['id']}"
-    first = live.api.get(path)
-    assert first.json()["subagents"] == []
-    metered(home, "main.child-1", origin="main")
-    later = live.api.get(path, headers={"If-None-Match": first.headers["etag"]})
-    assert [one["calls"] for one in later.json()["subagents"]] == [1]
-
-
-@pytest.mark.parametrize("child", [".child-2", ".child-", ".child-1.child-1", ".child-x"])
-def test_a_subagent_that_is_not_there_is_404(
-    live: Local, home: Path, session: GrowingSession, child: str
-) -> None:
-    metered(home, "main")
-    metered(home, "main.child-1", origin="main")
-    for line in live.api.get("/v1/live").json()["sessions"]:
-        answer = live.api.get(f"/v1/live/{line['id']}{child}")
-        assert answer.status_code == 404
-    assert live.api.get("/v1/live/none.child-1").status_code == 404
-
-
 # -- who sees them --
 
 
@@ -293,7 +241,7 @@ def test_a_server_that_shows_nothing_says_how_to_change_that(
 def test_only_tokens_that_allow_everything_see_them(
     provider: str, tmp_path: Path, home: Path, session: GrowingSession
 ) -> None:
-    tokens = TokenStore(tmp_path / "tokens.json")
+    tokens = NamedTokens(FileRecords(tmp_path))
     some = tokens.add("some", ("write", "approve"), expires=None, now=0)
     all_ = tokens.add("all", ("admin",), expires=None, now=0)
     session.path.unlink()

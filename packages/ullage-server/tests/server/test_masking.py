@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from tests.server.raw import exchange, request
 from tests.server.served import Api, process
 from ullage.masking import MaskingFormatter, Secrets, secrets_in
+from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
 from ullage_server.scopes import name_of
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 KEY = "sk-ant-planted-provider-key-0001"
 OTHER_KEY = "sk-planted-openai-key-0002"
@@ -64,7 +65,7 @@ def echoing() -> Iterator[int]:
 
 
 def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
-    tokens = TokenStore(tmp_path / "tokens.json")
+    tokens = NamedTokens(FileRecords(tmp_path / "data"))
     named = tokens.add("named", ("admin",), expires=None, now=0)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "ullage.toml").write_text(
@@ -76,15 +77,14 @@ def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
         "OPENAI_API_KEY": OTHER_KEY,
         "ULLAGE_TOKEN": TOKEN,
         "PLANTED_MCP_TOKEN": MCP,
+        "ULLAGE_DATA": str(tmp_path / "data"),
     }
     planted = (KEY, OTHER_KEY, TOKEN, PASSWORD, MCP, named)
     with echoing() as port:
         url = f"http://user:{PASSWORD}@127.0.0.1:{port}"
-        options = ("--tokens", str(tokens.path))
         with process(
             url,
             tmp_path / "s.db",
-            *options,
             port=0,
             simulate=False,
             descriptors=0,

@@ -15,7 +15,8 @@ from ullage.events import Amount, CallEnded, CallStarted, CancelAsked, TurnEnded
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import WaitingPlace
 from ullage.usage import Usage
-from ullage_server.metrics import MOST_AWAITED, MOST_PLACES, Metrics, measured
+from ullage_server.live_types import REMEMBERED
+from ullage_server.metrics import MOST_PLACES, Metrics, measured
 from ullage_simulators import running
 
 
@@ -125,7 +126,7 @@ def test_an_error_is_a_share_of_the_actual_and_only_of_calls_that_finished() -> 
 def test_calls_that_never_end_are_forgotten() -> None:
     metrics = Metrics()
     estimate = Amount(tokens=90, low=80, high=100)
-    for number in range(MOST_AWAITED + 5):
+    for number in range(REMEMBERED + 5):
         metrics.note(CallStarted(session="s", call=str(number), estimate=estimate))
     metrics.note(CallEnded(session="s", call="0", usage=Usage(input=100)))
     assert metrics.registry.get_sample_value("ullage_estimate_error_ratio_count") == 0

@@ -9,9 +9,10 @@ from typing import Any
 
 from tests.server.served import Api, serving
 from ullage.store.places import store_at
+from ullage.store.records import FileRecords
 from ullage_agent.loop.quotas import DAY_S, Quota
 from ullage_agent.runtime.quotas import change_quota
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 REFUSED = "urn:ullage:problem:refused"
 
@@ -48,7 +49,7 @@ def test_a_tenant_sees_what_is_left_and_is_told_when_it_may_go_on(
     provider: str, tmp_path: Path
 ) -> None:
     wait_for_the_next_day()
-    tokens = TokenStore(tmp_path / "tokens.json")
+    tokens = NamedTokens(FileRecords(tmp_path))
     named = {
         tenant: tokens.add(tenant, ("admin",), expires=None, now=0, tenant=tenant)
         for tenant in ("acme", "other", "default")

@@ -8,10 +8,11 @@ import pytest
 from litestar import get
 
 from tests.server.served import Local, serving
+from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
 from ullage_server.guard import LINK
 from ullage_server.scopes import NEEDED, check_table, name_of
-from ullage_server.tokens import INCLUDED, SCOPES, TokenStore
+from ullage_server.tokens import INCLUDED, SCOPES, NamedTokens
 
 CHANGES = {"post", "put", "patch", "delete"}
 READING = {"look_at_log", "redeem_link"}
@@ -46,7 +47,7 @@ def test_what_changes_something_needs_more_than_to_read() -> None:
 def test_every_route_refuses_each_token_that_lacks_its_scope(
     provider: str, tmp_path: Path
 ) -> None:
-    kept = TokenStore(tmp_path / "tokens.json")
+    kept = NamedTokens(FileRecords(tmp_path))
     made = {scope: kept.add(scope, (scope,), expires=None, now=0) for scope in SCOPES}
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:
         for handler in HANDLERS:

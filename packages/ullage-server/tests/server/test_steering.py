@@ -218,20 +218,6 @@ def test_settings_change_in_a_running_session_and_the_reading_shows_it(
     assert back.json()["own"] == {"trigger": 0.5}
 
 
-def test_a_session_s_strategy_is_chosen_and_a_mistyped_one_is_named(
-    cellar: Local,
-) -> None:
-    api, session = cellar.api, cellar.api.session("chosen")
-    path = f"/v1/sessions/{session}"
-    wrong = api.patch(f"{path}/settings", json={"strategy": "prnue"})
-    assert wrong.status_code == 422 and "did you mean 'prune'" in wrong.json()["detail"]
-    chosen = api.patch(f"{path}/settings", json={"strategy": ["clear", "drop"]})
-    assert chosen.json()["effective"]["strategy"] == ["clear", "drop"]
-    assert api.patch(f"{path}/settings", json={"strategy": "noop"}).status_code == 200
-    refused = api.post(f"{path}/compact", json={})
-    assert refused.status_code == 409 and "noop" in refused.json()["detail"]
-
-
 def _reading_with(api: Api, session: str, window: int) -> dict[str, object]:
     for _ in range(2_000):
         reading = dict(api.get(f"/v1/sessions/{session}/context").json())

@@ -41,12 +41,12 @@ def test_reading_a_log_makes_the_next_sessions_first_call_known(
 ) -> None:
     first = claude_code(tmp_path, 1, QUESTION, OVERHEAD)
     assert reading(capsys, "context", str(first))["used"]["tokens"] > OVERHEAD
-    assert len(store.read().calls) == 1
+    assert len(store.read()) == 1
     second = str(cut(claude_code(tmp_path, 2, QUESTION, OVERHEAD)))
     used = reading(capsys, "context", second)["used"]
     assert abs(used["tokens"] - OVERHEAD) < 0.03 * OVERHEAD
     assert used["low"] <= OVERHEAD <= used["high"]
-    assert len(store.read().calls) == 1
+    assert len(store.read()) == 1
 
 
 def test_the_row_of_a_session_without_a_report_names_its_source(
@@ -72,7 +72,7 @@ def test_a_log_that_is_read_twice_counts_once_and_never_for_itself(
     copy = tmp_path / "copy.jsonl"
     copy.write_text(Path(log).read_text().replace('"s1"', '"s7"'))
     assert reading(capsys, "context", str(copy), "--steps")["steps"] == first["steps"]
-    assert len(store.read().calls) == 1
+    assert len(store.read()) == 1
 
 
 def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
@@ -93,4 +93,4 @@ def test_a_hostile_log_from_the_future_is_not_learnt(
     year = time.gmtime().tm_year + 2
     log.write_text(log.read_text().replace("2026-02-01", f"{year}-02-01"))
     reading(capsys, "context", str(log))
-    assert store.read().calls == ()
+    assert store.read() == ()

@@ -15,7 +15,6 @@ from ullage.cli.screenplay import (
     as_markdown,
     notice,
     server_sentence,
-    window_notice,
 )
 from ullage.display.text import Span, plain
 from ullage.events import (
@@ -185,14 +184,6 @@ def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() ->
     assert Counted.copied == pieces * size
 
 
-def test_what_streamed_of_a_part_is_not_added_to_its_stored_text() -> None:
-    screenplay = Screenplay()
-    screenplay.apply(DraftPiece("c", 0, "text", "p1", "one "))
-    screenplay.apply(DraftPiece("c", 1, "text", "p1", "two"))
-    screenplay.apply(answered(TextPart(id="p1", text="one two")))
-    assert screenplay.entries == [AnswerEntry(text="one two", part="p1")]
-
-
 def test_apply_gives_the_first_entry_that_changed() -> None:
     screenplay = Screenplay()
     assert screenplay.apply(said("look")).first == 0
@@ -354,6 +345,15 @@ SHOWN: list[tuple[Event, str]] = [
         "compacting: the compaction threshold is reached, 16,100 of 16,000",
     ),
     (CompactionStarted(compaction="c", trigger="asked"), "compacting: requested"),
+    (CompactionStarted(compaction="c", trigger=""), "compacting"),
+    (
+        CompactionCommitted(compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"),
+        "compacted: 1 message became nothing: the oldest were left out · /uncompact undoes it",
+    ),
+    (
+        CompactionCommitted(compaction="c", rung="trim"),
+        "compacted: the kept messages became shorter ones · /uncompact undoes it",
+    ),
     (
         CompactionCommitted(
             compaction="c", summarised=("a", "b"), dropped=(DroppedMessage(id="d", reason="old"),), before=9_000,
@@ -369,7 +369,7 @@ SHOWN: list[tuple[Event, str]] = [
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
     (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
-    (ModelChanged(model="m"), "model: m"),
+    (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
     (
         FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
         "b:n answers after a:m: rate limited",
@@ -439,6 +439,7 @@ def test_what_people_should_know_is_a_line_with_its_numbers() -> None:
         CallEnded(call="c"),
         SettingsChanged(settings={"a": 1}, source="resolved"),
         CompactionRolledBack(compaction="c", reason="longer", rung="summary"),
+        LimitLearnt(model="m", source="user", window=32_000),
         ReadingTaken(snapshot="s", used=Amount(tokens=1, low=1, high=1)),
     ],
 )
@@ -451,59 +452,6 @@ def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(
 def test_foreign_text_in_a_line_moves_no_cursor() -> None:
     told = notice(CallEnded(call="c", outcome="failed", error="bad\x1b[2J\nkey"))
     assert told is not None and plain(told.line).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("event", "said"),
-    [
-        (
-            Pruned(parts=("a",), before=9_000, after=4_000),
-            "pruned: 1 old tool result cleared, 9,000 -> 4,000 tokens",
-        ),
-        (Pruned(parts=("a", "b")), "pruned: 2 old tool results cleared"),
-        (
-            CompactionStarted(compaction="c", trigger="point"),
-            "compacting: the compaction threshold is reached",
-        ),
-        (CompactionStarted(compaction="c", trigger=""), "compacting"),
-        (
-            CompactionCommitted(
-                compaction="c", summarised=("a", "b"), rung="summary", before=5, after=3
-            ),
-            "compacted: 2 messages became a summary, 5 -> 3 tokens",
-        ),
-        (
-            CompactionCommitted(
-                compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"
-            ),
-            "compacted: 1 message became nothing: the oldest were left out",
-        ),
-        (
-            CompactionCommitted(compaction="c", rung="trim"),
-            "compacted: the kept messages became shorter ones",
-        ),
-        (
-            CompactionRolledBack(compaction="c", reason="refused", note="Why."),
-            "compaction failed: Why.",
-        ),
-        (CompactionRolledBack(compaction="c", reason="refused", rung="summary"), ""),
-        (
-            Uncompacted(compaction="c"),
-            "undone: the view is as it was before the compaction",
-        ),
-        (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
-        (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
-        (
-            LimitLearnt(model="m", source="error", window=32_000),
-            "window: 32,000 tokens, learnt from an error",
-        ),
-        (LimitLearnt(model="m", source="user", window=32_000), ""),
-        (TurnStarted(turn="t"), ""),
-    ],
-)
-def test_each_event_that_changes_the_window_is_one_line(event: Event, said: str) -> None:
-    told = window_notice(event)
-    assert ("" if told is None else plain(told.line)) == said
 
 
 def test_a_server_that_can_not_be_used_is_told_with_its_reason_and_what_happens_next() -> (
@@ -560,11 +508,6 @@ def test_a_result_with_fences_of_its_own_stands_in_a_longer_one() -> None:
         [ToolCallEntry(name="read", arguments="", call_id="c", result="```py\nx\n```")],
     )
     assert "````\n```py\nx\n```\n````" in text
-
-
-def test_entries_are_values() -> None:
-    assert AnswerEntry(text="a", part="p") == AnswerEntry(text="a", part="p")
-    assert ToolCallEntry(name="a", arguments="", call_id="c").outcome is None
 
 
 def test_of_reports_in_a_row_that_are_not_used_the_first_is_told() -> None:

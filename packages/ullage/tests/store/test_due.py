@@ -16,6 +16,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart
+from ullage.store.forking import fork
 from ullage.store.leases import new_owner
 from ullage.store.store import (
     UNTAKEN_S,
@@ -147,34 +148,6 @@ async def test_who_steals_a_lease_has_it_at_once_and_the_other_writes_nothing_mo
     ]
 
 
-async def test_of_drivers_that_steal_from_each_other_only_the_last_one_writes(
-    store: Store,
-) -> None:
-    """Each writes until it loses the session; the ledger has no gap, and one driver's writes are never between two of
-    a later one."""
-    await store.create("s")
-
-    async def drive(name: str) -> None:
-        lease = await store.acquire("s", name, ttl_s=60, steal=True)
-        after = (await store.about("s")).seq
-        try:
-            while after < 400:
-                turn = TurnStarted(turn=f"{lease.generation}")
-                after = (await store.append(lease, [turn], after=after))[-1].seq
-        except LeaseLost:
-            return
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(8):
-            group.create_task(drive(f"d{number}"))
-            for _ in range(number):
-                await asyncio.sleep(0)
-    events = await store.read("s")
-    generations = [int(e.turn) for e in events if isinstance(e, TurnStarted)]
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert generations == sorted(generations)
-
-
 async def test_sessions_without_a_driver_are_found_and_counted_by_place(
     store: Store,
 ) -> None:
@@ -182,7 +155,7 @@ async def test_sessions_without_a_driver_are_found_and_counted_by_place(
         await store.create(name, place=place)
         await store.send(name, said("m"), "steer")
         if name == "a1":
-            await store.fork(name, "a3", through=1)  # at rest
+            await fork(store, name, "a3", through=1)  # at rest
     while len(await store.unattended(10)) < 4:
         await asyncio.sleep(0.01)
 

@@ -11,7 +11,9 @@ from ullage.events import (
     SessionStarted,
     TurnStarted,
 )
+from ullage.store.forking import fork
 from ullage.store.store import Store
+from ullage.store.waiting import edit
 
 
 async def origin(store: Store) -> str:
@@ -25,7 +27,7 @@ async def origin(store: Store) -> str:
         MessageAdded(message=said("early")),
     ]
     await store.append(lease, delivered, after=3)
-    await store.edit("o", said("edited", "Better."))
+    await edit(store, "o", said("edited", "Better."))
     await store.send("o", said("late"), "steer")
     await store.append(lease, [TurnStarted(turn="t")], after=7)
     return await store.keep("o", b"a long result")
@@ -33,7 +35,7 @@ async def origin(store: Store) -> str:
 
 async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Store) -> None:
     handle = await origin(store)
-    added = await store.fork("o", "f", through=7)
+    added = await fork(store, "o", "f", through=7)
     assert [type(event) for event in added] == [QueueLeft, QueueLeft, Forked]
     dropped = ("the queued message edited", "the queued message late")
     assert added[-1] == Forked(
@@ -74,7 +76,7 @@ async def test_at_every_place_what_waited_there_is_ended(
     store: Store, through: int, waiting: int
 ) -> None:
     await origin(store)
-    added = await store.fork("o", "f", through=through)
+    added = await fork(store, "o", "f", through=through)
     assert (
         sum(isinstance(event, QueueLeft) and event.how == "returned" for event in added)
         == waiting
@@ -92,8 +94,8 @@ async def test_at_every_place_what_waited_there_is_ended(
 
 async def test_a_fork_of_a_fork_goes_on_by_itself(store: Store) -> None:
     await origin(store)
-    await store.fork("o", "f", through=8)
-    await store.fork("f", "g", through=12)
+    await fork(store, "o", "f", through=8)
+    await fork(store, "f", "g", through=12)
     lease = await store.acquire("g", "driver", ttl_s=60)
     await store.append(lease, [TurnStarted(turn="own")], after=13)
     assert len(await store.read("o")) == 8
@@ -105,7 +107,7 @@ async def test_a_place_that_is_not_there_and_a_taken_id_are_refused(store: Store
     await origin(store)
     for through in (-1, 9):
         with pytest.raises(LedgerError, match="its last one is 8"):
-            await store.fork("o", "f", through=through)
+            await fork(store, "o", "f", through=through)
     with pytest.raises(CommandRefused, match="already"):
-        await store.fork("o", "o", through=1)
+        await fork(store, "o", "o", through=1)
     assert [row.id for row in await store.sessions()] == ["o"]

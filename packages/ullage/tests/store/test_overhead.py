@@ -1,9 +1,5 @@
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -30,14 +26,14 @@ def call(number: int, **about: object) -> FirstCall:
 
 
 def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
-    assert OverheadStore(tmp_path / "none").read() == ((), "")
+    assert OverheadStore(tmp_path / "none").read() == ()
 
 
 def test_what_was_stored_is_read_back_newest_first(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     for number in (2, 0, 1):
         store.add(call(number))
-    assert store.read() == ((call(2), call(1), call(0)), "")
+    assert store.read() == (call(2), call(1), call(0))
     assert (tmp_path / KIND / f"{2:016x}.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -45,7 +41,7 @@ def test_the_same_call_is_stored_once_and_may_change(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     for tokens in (5, 5, 6):
         store.add(call(1, tokens=tokens))
-    assert [each.tokens for each in store.read().calls] == [6]
+    assert [each.tokens for each in store.read()] == [6]
 
 
 def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
@@ -53,7 +49,7 @@ def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
     for number in range(3 * MOST_KEPT):
         store.add(call(number))
     newest = [3 * MOST_KEPT - 1 - number for number in range(MOST_KEPT)]
-    assert store.read().calls == tuple(call(number) for number in newest)
+    assert store.read() == tuple(call(number) for number in newest)
     assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
     store.add(call(0))  # an old log that is read again
     assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
@@ -62,7 +58,7 @@ def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
 def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path, clock=lambda: 100.0)
     store.add(call(1, at=101.0))
-    assert store.read().calls == ()
+    assert store.read() == ()
 
 
 def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
@@ -74,20 +70,8 @@ def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
     store = OverheadStore(tmp_path, clock=lambda: 100.0)
     store.add(call(1))
     found = store.read()
-    assert found == ((call(1),), "")
+    assert found == (call(1),)
     assert os.listdir(tmp_path / KIND) == [f"{1:016x}.json"]
-
-
-@pytest.mark.parametrize("at", [101.0, 1e300])
-def test_a_file_from_the_future_is_named(tmp_path: Path, at: float) -> None:
-    store = OverheadStore(tmp_path, clock=lambda: 100.0)
-    store.add(call(1))
-    written = json.loads((tmp_path / KIND / f"{1:016x}.json").read_bytes())
-    written |= {"id": f"{7:016x}", "at": at}
-    (tmp_path / KIND / f"{7:016x}.json").write_text(json.dumps(written))
-    found = store.read()
-    assert found.calls == (call(1),)
-    assert "1 of the first calls" in found.problem
 
 
 @pytest.mark.parametrize("name", ["", "../../escaped", "a" * 16 + "/b", "G" * 16])
@@ -106,39 +90,34 @@ def test_what_is_written_holds_numbers_names_and_digests_alone(tmp_path: Path) -
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"\x00" * 40,
-        b"[" * 9_000,
-        b'{"tokens":"many"}',
-        b'{"tokens":1}',
-        b'{"id":"0000000000000007","tokens":1' + b"0" * 30 + b"}",
-        b'{"id":"0000000000000007","tokens":1,"doubt":-5}',
-    ],
-)
-def test_a_damaged_file_is_named_left_out_and_replaced(
-    tmp_path: Path, content: bytes
-) -> None:
+DAMAGES = [
+    b"",
+    b"{",
+    b"\x00" * 40,
+    b"[" * 9_000,
+    b'{"tokens":"many"}',
+    b'{"tokens":1}',
+    b'{"id":"0000000000000007","tokens":1' + b"0" * 30 + b"}",
+    b'{"id":"0000000000000007","tokens":1,"doubt":-5}',
+]
+
+
+def test_a_damaged_file_is_left_out_and_replaced(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1))
-    damaged = tmp_path / KIND / f"{7:016x}.json"
-    damaged.write_bytes(content)
-    found = store.read()
-    assert found.calls == (call(1),)
-    assert "1 of the first calls" in found.problem
+    for number, content in enumerate(DAMAGES, 7):
+        (tmp_path / KIND / f"{number:016x}.json").write_bytes(content)
+    assert store.read() == (call(1),)
     store.add(call(2))
-    assert not damaged.exists()
-    assert store.read() == ((call(2), call(1)), "")
+    assert len(os.listdir(tmp_path / KIND)) == 2
+    assert store.read() == (call(2), call(1))
 
 
 def test_other_files_are_neither_read_nor_deleted(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
     store.add(call(1))
     (tmp_path / KIND / "notes.txt").write_text("mine")
-    assert store.read().calls == (call(1),)
+    assert store.read() == (call(1),)
     store.add(call(2))
     assert "notes.txt" in os.listdir(tmp_path / KIND)
 
@@ -148,51 +127,7 @@ def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
 ) -> None:
     (tmp_path / KIND).write_text("")
     store = OverheadStore(tmp_path)
-    assert "can't be read" in store.read().problem
+    with pytest.raises(UnwritableStore, match="can't be read"):
+        store.read()
     with pytest.raises(UnwritableStore, match="ULLAGE_DATA"):
         store.add(call(1))
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from ullage.events import FirstCall
-from ullage.store.overhead import OverheadStore
-
-store, first, last = OverheadStore(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
-print("begun", flush=True)
-for number in range(first, last):
-    store.add(FirstCall(id=f"{number:016x}", session=f"{number}", program="codex 1",
-                        model="gpt-5", directory=f"{number % 40}", tokens=number, at=number + 1.0))
-"""
-
-
-def writer(place: Path, first: int, last: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", WRITER, str(place), str(first), str(last)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"begun\n"
-    return process
-
-
-def test_several_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    writers = [writer(tmp_path, 30 * number, 30 * number + 30) for number in range(4)]
-    assert [process.wait() for process in writers] == [0, 0, 0, 0]
-    found = OverheadStore(tmp_path).read()
-    assert found.problem == ""
-    assert {each.tokens for each in found.calls} == set(range(120))
-
-
-def test_a_writer_that_is_killed_leaves_whole_files(tmp_path: Path) -> None:
-    for number in range(4):
-        process = writer(tmp_path, 100 * number, 100 * number + 100_000)
-        while len(list(tmp_path.rglob("*.json"))) < 3 * (number + 1):
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        found = OverheadStore(tmp_path).read()
-        assert found.problem == ""
-        assert all(f"{each.tokens:016x}" == each.id for each in found.calls)
-    later = OverheadStore(tmp_path, clock=lambda: time.time() + 86_400)
-    later.add(call(0))
-    assert all(name.endswith(".json") for name in os.listdir(tmp_path / KIND))

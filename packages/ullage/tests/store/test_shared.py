@@ -15,9 +15,8 @@ from ullage.store.store import (
     Revision,
     SharedKey,
     Store,
-    WaitingPlace,
-    waiting_places,
 )
+from ullage_agent.runtime.quotas import change_quota
 
 KEY = SharedKey("count", "one")
 
@@ -96,9 +95,9 @@ async def test_a_session_that_is_released_until_a_later_time_is_due_from_then_on
     assert (await store.about("s")).is_due
     await asyncio.sleep(1.2)
     assert await store.unattended(10) == []
-    await store.end_postponement("another")
+    await change_quota(store, "another", lambda quota: quota)
     assert await store.unattended(10) == []
-    await store.end_postponement("default")
+    await change_quota(store, "default", lambda quota: quota)
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
 
 
@@ -119,22 +118,3 @@ async def test_what_came_after_the_last_look_is_not_postponed(store: Store) -> N
     lease = await store.acquire("s", new_owner(), ttl_s=60)
     await store.release(lease, rests_at=1, due_at=time.time() + 3600)
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
-
-
-async def test_sessions_are_found_by_the_place_of_their_files(store: Store) -> None:
-    for name, place in (("a", "gpu-1"), ("b", ""), ("c", "gpu-2")):
-        await store.create(name, [SettingsChanged(settings={})], place=place)
-        await store.send(name, said("m"), "steer")
-    while len(await store.unattended(10)) < 3:
-        await asyncio.sleep(0.01)
-    assert [each.id for each in await store.unattended(10, ["gpu-1", ""])] == ["a", "b"]
-    (found,) = await store.unattended(10, ["gpu-2"])
-    assert (found.id, found.seq, found.place) == ("c", 2, "gpu-2")
-    assert await store.unattended(10, []) == []
-    waiting = await waiting_places(store)
-    assert [each._replace(oldest_s=0) for each in waiting] == [
-        WaitingPlace("", 1, 0),
-        WaitingPlace("gpu-1", 1, 0),
-        WaitingPlace("gpu-2", 1, 0),
-    ]
-    assert all(0 <= each.oldest_s < 60 for each in waiting)

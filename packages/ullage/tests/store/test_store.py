@@ -30,8 +30,10 @@ from ullage.events import (
     TurnStarted,
     UnknownEvent,
 )
+from ullage.store.forking import fork
 from ullage.store.places import store_at
 from ullage.store.store import Checkpoint, Lease, SessionCursor, Store
+from ullage.store.waiting import edit, withdraw
 
 
 async def driven(
@@ -88,7 +90,7 @@ async def test_of_an_unknown_session_nothing_can_be_asked(store: Store) -> None:
         store.kept("x", "handle"),
         store.delete("x"),
         store.handles("x"),
-        store.fork("x", "y", through=0),
+        fork(store, "x", "y", through=0),
     ):
         with pytest.raises(SessionNotFound, match="'x'"):
             await asked
@@ -327,10 +329,10 @@ async def test_what_steers_is_delivered_before_what_follows_up(store: Store) -> 
 async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
-    assert (await store.edit("s", said("m", "Better."))).position == 1
+    assert (await edit(store, "s", said("m", "Better."))).position == 1
     ((_, message, _),) = await store.pending("s")
     assert message == said("m", "Better.")
-    assert await store.withdraw("s", "m") == said("m", "Better.")
+    assert await withdraw(store, "s", "m") == said("m", "Better.")
     assert await store.pending("s") == []
     assert [type(event) for event in await store.read("s")] == [
         Queued,
@@ -363,8 +365,8 @@ async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_del
     ]
     await store.append(lease, delivery, after=1)
     for refused in (
-        store.edit("s", said("m", "too late")),
-        store.withdraw("s", "m"),
+        edit(store, "s", said("m", "too late")),
+        withdraw(store, "s", "m"),
         store.append(lease, [TurnStarted(turn="with it"), *delivery], after=3),
         store.command(
             "s", [TurnStarted(turn="with it"), QueueLeft(message_id="m", how="returned")]
@@ -374,7 +376,7 @@ async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_del
         with pytest.raises(CommandRefused, match="was delivered"):
             await refused
     with pytest.raises(CommandRefused, match="never queued"):
-        await store.withdraw("s", "unheard of")
+        await withdraw(store, "s", "unheard of")
     with pytest.raises(CommandRefused, match="queued before"):
         await store.command("s", [Queued(message=said("m"), kind="steer", position=1)])
     with pytest.raises(CommandRefused, match="needs an id"):
@@ -392,7 +394,7 @@ async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Store)
             MessageAdded(message=said(name)),
         ]
         both = await asyncio.gather(
-            store.withdraw("s", name),
+            withdraw(store, "s", name),
             store.append(lease, delivery, after=0),
             return_exceptions=True,
         )
@@ -448,6 +450,8 @@ async def test_a_store_that_was_not_closed_writes_what_was_begun_when_the_proces
 import asyncio
 from ullage.events import TurnStarted
 from ullage.store.places import store_at
+from ullage.store.waiting import edit, withdraw
+from ullage.store.forking import fork
 async def main():
     store = store_at({place!r})
     await store.create("s")

@@ -9,16 +9,14 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from pathlib import Path
 from typing import ClassVar, Final
 
 from textual import work
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import MouseScrollDown, MouseScrollUp
-from textual.screen import Screen
 from textual.widgets import TextArea
 
 from ullage.cli.screenplay import Notice, Screenplay, text_of
@@ -34,7 +32,7 @@ from ullage.events import (
     ReadingTaken,
     ToolStarted,
 )
-from ullage.store.store import QueueKind, Store
+from ullage.store.store import MOST_LISTED, QueueKind, Store
 from ullage.turns.loop import Loop
 from ullage_agent.chat.approving import KEYS, SCROLLS, Approving
 from ullage_agent.chat.attaching import AttachedFiles, attachable, clipboard_image
@@ -57,16 +55,9 @@ from ullage_agent.chat.commands import (
 from ullage_agent.chat.driver import TerminalDriver
 from ullage_agent.chat.feed import Feed
 from ullage_agent.chat.lister import ContextScreen, Overlay
-from ullage_agent.chat.palette import palette_commands, theme_choices
 from ullage_agent.chat.panels import Panel, Panels, doing
 from ullage_agent.chat.prompt import Prompt
 from ullage_agent.chat.rendering import visible
-from ullage_agent.chat.themes import (
-    TERMINAL,
-    apply_theme,
-    remember_theme,
-    remembered_theme,
-)
 from ullage_agent.cli.agent_options import left_out_line
 from ullage_agent.cli.asking import Reply, give, granted_line
 from ullage_agent.runtime.approvals import Question, questions
@@ -97,6 +88,7 @@ class ChatApp(App[str]):
     #prompt { border-top: solid $primary; }
     #prompt:focus { border-top: solid $primary; }
     """
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+q", "leave", show=False, priority=True),
@@ -114,15 +106,11 @@ class ChatApp(App[str]):
         session: Session,
         environment: Mapping[str, str],
         glyphs: Glyphs = UNICODE,
-        choices_file: Path | None = None,
     ) -> None:
         super().__init__(
             driver_class=TerminalDriver, ansi_color=True
         )  # said here, since it looks at NO_COLOR
-        self._choices_file = choices_file
-        apply_theme(
-            self, TERMINAL if environment.get("NO_COLOR") else self._first_theme()
-        )
+        self.theme = "ansi-dark"  # the terminal's own colours
         self.attached = AttachedFiles()
         self._host = host
         self._store = store
@@ -150,10 +138,6 @@ class ChatApp(App[str]):
         self._failure: BaseException | None = None
 
     # -- the screen --
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
-        """What the command palette (Ctrl+P) offers."""
-        return palette_commands(self)
 
     def compose(self) -> ComposeResult:
         yield Feed(id="feed")
@@ -510,12 +494,6 @@ class ChatApp(App[str]):
                 case "resume", "":
                     self._choose("Sessions", await session_choices(self._store), "resume")
                     return
-                case "theme", "":
-                    self._choose("Themes", theme_choices(), "theme")
-                    return
-                case "theme", name:
-                    self._set_theme(name)
-                    return
                 case "attach", name if name:
                     self.prompt.insert(self.attached.word(attachable(name)))
                     return
@@ -532,21 +510,6 @@ class ChatApp(App[str]):
             )
         except UllageError as problem:
             self._fail(problem)
-
-    def _set_theme(self, name: str) -> None:
-        if self._environment.get("NO_COLOR"):
-            raise CommandRefused(
-                "NO_COLOR is set, so there are no colours to choose. Unset it and start again."
-            )
-        apply_theme(self, name)
-        if self._choices_file is not None:
-            remember_theme(self._choices_file, name)
-
-    def _first_theme(self) -> str:
-        """The theme that was chosen last."""
-        if self._choices_file is None:
-            return TERMINAL
-        return remembered_theme(self._choices_file)
 
     @work(group="choose")
     async def _choose(self, title: str, choices: list[Choice], command: str) -> None:
@@ -571,7 +534,7 @@ class ChatApp(App[str]):
     async def _go(self, name: str) -> None:
         """To another session; this one is worked on while it is not looked at."""
         try:
-            known = {row.id for row in await self._store.sessions(limit=100_000)}
+            known = {row.id for row in await self._store.sessions(limit=MOST_LISTED)}
             settings = (await self.session._look()).ledger.loop.settings
             if name in known:
                 await self._open(await self._host.wake(name))

@@ -20,7 +20,7 @@ from ullage.display.text import Line, Span, cells, counted, number, padded, prin
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.similar import similar
 from ullage.store.export import export_file
-from ullage.store.store import Store
+from ullage.store.store import MOST_LISTED, Store
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.cli.permissions import meant
@@ -79,7 +79,6 @@ COMMANDS: Final = (
     Command(
         "attach", "FILE", "send an image, a PDF or a text file with the next message"
     ),
-    Command("theme", "[NAME]", "other colours, from now on"),
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
@@ -100,7 +99,6 @@ KEYS: Final = (
         "read a call that is longer than its place; a yes counts at its end",
     ),
     ("Ctrl+V", "paste the image in the clipboard; a dropped image is attached too"),
-    ("Ctrl+P", "the command palette: commands and themes by a word"),
     ("Ctrl+O", "unfold results"),
     ("Ctrl+R", "unfold reasoning"),
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
@@ -148,10 +146,6 @@ def completions(text: str) -> list[Command]:
     return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
 
 
-LARGEST_WINDOW = 10_000_000
-"""More parts than any view has: all of them are wanted."""
-
-
 class CommandResult(NamedTuple):
     """What a command gives: lines to show, a session to go to (``-`` leaves), or text for the input."""
 
@@ -197,7 +191,7 @@ class Acting:
                 return await self._grants(typed.argument)
             case "help":
                 return CommandResult(tuple(help_lines()))
-            case "attach" | "theme":
+            case "attach":
                 return said(
                     f"/{command.name} {command.takes} is for the full screen.", "warn"
                 )
@@ -356,13 +350,15 @@ class Acting:
         """All that ``/context`` shows."""
         work = await self.session._look()
         meter, reading = await self.session.meter(), await self.session.context()
-        items, request = meter.largest(LARGEST_WINDOW), meter.request()
+        items, request = meter.largest(MOST_LISTED), meter.request()
         subject = Subject(
             reading=reading,
             program="ullage chat",
             calls=len(meter.steps),
             steps=meter.steps,
             largest=items[: LARGEST_NAMED + 1],
+            rows_hint="Enter lists them",
+            window_hint="/set window 200k",
         )
         return DrilldownData(
             reading,

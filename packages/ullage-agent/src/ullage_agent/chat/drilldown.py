@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.drawing import Subject
-from ullage.cli.footing import footing
+from ullage.cli.drawing import Subject, draw
 from ullage.cli.listing import preview
-from ullage.cli.table import Cells, aligned, basis_terms, source_of
-from ullage.display.gauge import gauge
-from ullage.display.gauge_line import amount, spelled
+from ullage.cli.table import Cells, aligned, source_of
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
-    Line,
     Span,
-    flowed,
     number,
     padded,
     percent,
@@ -37,7 +32,7 @@ from ullage.meter.rows import PartEstimate
 from ullage_agent.chat.choices import Choice
 from ullage_agent.chat.rendering import cut, plain_rows, visible
 
-LONGEST_TEXT: Final = 1_000_000
+LONGEST_TEXT: Final = 200_000
 """Characters of one part that the last level shows."""
 
 
@@ -103,97 +98,14 @@ def first_target(reading: Reading) -> str:
 
 
 def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable[Choice]:
-    reading = window.reading
-    size = reading.window.tokens
-    whole = size or reading.used.tokens
-    items: list[Line] = [
-        (Span(printable(reading.model) or "unknown model", "model"),),
-        (
-            Span(amount(reading.used), "number"),
-            Span(f" of {number(size)} tokens" if size else " tokens, window unknown"),
-        ),
-    ]
-    if reading.compaction_point is not None:
-        past = (
-            "past the compaction threshold, "
-            if reading.should_compact()
-            else "compacts at "
-        )
-        items.append(
-            (
-                Span(
-                    past + number(reading.compaction_point),
-                    "bad" if reading.should_compact() else "",
-                ),
-            )
-        )
-    for line in flowed(items, width):
-        yield Choice(spelled(line, glyphs))
-    if bar := gauge(reading, min(width, 80), glyphs):
-        yield Choice(bar)
-    table: list[Cells] = []
-    targets: list[str] = []
-    summed = 0
-    for place, row in enumerate(reading.rows):
-        table.append(_cells(row, whole, f"row{summed}" if row.summed else "dim"))
-        targets.append(f"row:{place}")
-        summed += row.summed
-        for child in (
-            sorted(row.children, key=lambda one: -one.tokens)
-            if row.name == "Messages"
-            else ()
-        ):
-            table.append(_cells(child, whole, "dim", indent="  "))
-            targets.append("")
-    total = number(reading.used.tokens)
-    table.append(
-        Cells(
-            name="Total",
-            tokens=total,
-            share=percent(reading.used.tokens, whole),
-            name_style="strong",
-        )
-    )
-    if reading.free is not None:
-        over = ("over by that much",) if reading.free < 0 else ()
-        kept = (f"after {number(reading.reserve)} kept for the answer", *over)
-        table.append(
-            Cells(
-                name="Free",
-                tokens=number(reading.free),
-                share=percent(max(0, reading.free), whole),
-                note=kept,
-                note_may_shrink=True,
-                name_style="strong",
-            )
-        )
-    targets += [""] * (len(table) - len(targets))
-    for line, target in zip(aligned(table, width), targets, strict=True):
-        yield Choice(spelled(line, glyphs), target)
-    yield Choice(())
-    for line in flowed(
-        [(Span(term, "dim"),) for term in basis_terms(reading.basis)],
-        width,
-        separator=" ",
-    ):
-        yield Choice(line)
-    subject = window.subject
-    for line in footing(reading, subject.steps, subject.skipped, width, glyphs):
-        yield Choice(spelled(line, glyphs))
-
-
-def _cells(row: Row, whole: int, style: str, indent: str = "") -> Cells:
-    note = tuple(printable(piece) for piece in row.note.split(" · ") if piece)
-    return Cells(
-        name=indent + printable(row.name),
-        tokens=number(row.tokens),
-        share=percent(row.tokens, whole) if row.summed else "",
-        source=source_of(row),
-        note=note if row.summed else ("not in the total",),
-        note_may_shrink=True,
-        style="dim" if indent else "",
-        name_style=style,
-    )
+    """The drawing of ``ullage context``; the line of each of its rows leads to what the row is made of."""
+    names = [glyphs.spell(printable(row.name)) for row in window.reading.rows]
+    place = 0
+    for line in draw(window.subject, width, glyphs):
+        begins = line[0].text.rstrip().removesuffix(glyphs.ellipsis) if line else ""
+        is_row = place < len(names) and bool(begins) and names[place].startswith(begins)
+        yield Choice(line, f"row:{place}" if is_row else "")
+        place += is_row
 
 
 # -- what a row is made of --

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import ClassVar, Final
+from typing import Final
 
-from rich.segment import Segment
+from rich.cells import cell_len
 from rich.style import Style
 from textual import events
-from textual.binding import BindingType
 from textual.geometry import Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -37,15 +35,7 @@ class Feed(ScrollView, can_focus=True):
         scrollbar-gutter: stable;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = []
     ALLOW_SELECT = True
-
-    class Scrolled(Message):
-        """The end came into sight or left it."""
-
-        def __init__(self, at_end: bool) -> None:
-            super().__init__()
-            self.at_end = at_end
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -169,8 +159,6 @@ class Feed(ScrollView, can_focus=True):
         super().watch_scroll_y(old, new)
         at_end = new >= self.max_scroll_y
         if new < old or at_end:
-            if at_end != self.follows:
-                self.post_message(self.Scrolled(at_end))
             self.follows = at_end
         if new <= 0 and old > 0 and self._first:
             self.call_after_refresh(self._show_earlier)
@@ -184,7 +172,6 @@ class Feed(ScrollView, can_focus=True):
         """Back to the newest line."""
         self.follows = True
         self.scroll_end(animate=False, immediate=True, x_axis=False)
-        self.post_message(self.Scrolled(True))
 
     def on_click(self, event: events.Click) -> None:
         if self.text_selection is not None:
@@ -238,18 +225,7 @@ class Feed(ScrollView, can_focus=True):
 
 def _selected(strip: Strip, start: int, end: int) -> Strip:
     text = strip.text
-    end = len(text) if end == -1 else end
-    before, inside, after = Strip(list(strip)), strip, strip
-    cells = strip.cell_length
-    pieces = before.divide([_cells(text[:start]), _cells(text[:end]), cells])
-    first, inside, after = (*pieces, Strip([]), Strip([]))[:3]
-    reversed_ = Strip(
-        [Segment(part.text, (part.style or Style()) + SELECTED) for part in inside]
-    )
-    return Strip.join([first, reversed_, after])
-
-
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    begin = cell_len(text[:start])
+    stop = strip.cell_length if end == -1 else cell_len(text[:end])
+    marked = strip.crop(begin, stop).apply_style(SELECTED)
+    return Strip.join([strip.crop(0, begin), marked, strip.crop(stop)])

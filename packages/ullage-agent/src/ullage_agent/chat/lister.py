@@ -1,157 +1,91 @@
-"""Lists and long texts on the screen, and ``/context`` as levels of lists. Only the visible lines are drawn."""
+"""Lists and long texts on the screen, and ``/context`` as levels of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
-from textual import events, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.message import Message
 from textual.screen import ModalScreen, Screen
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
 from ullage.display.glyphs import Glyphs
-from ullage.display.text import Line, Span
+from ullage.display.text import Span
 from ullage.errors import UllageError
 from ullage_agent.chat.choices import Choice
 from ullage_agent.chat.commands import Acting
 from ullage_agent.chat.drilldown import DrilldownData, first_target, level
-from ullage_agent.chat.rendering import ScreenRow, look
+from ullage_agent.chat.panels import as_text
 
 
-class Lister(ScrollView, can_focus=True):
-    """Shows choices, one a line, with a cursor on those that can be chosen."""
+class Lister(OptionList):
+    """Shows choices, one a line, with a cursor on those that can be chosen; a list without any scrolls."""
 
     DEFAULT_CSS = """
-    Lister { height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
+    Lister, Lister:focus {
+        height: 1fr; border: none; background: transparent; background-tint: transparent;
+        text-wrap: nowrap; text-overflow: clip; scrollbar-size-vertical: 1;
+    }
+    Lister > .option-list--option, Lister > .option-list--option-disabled { color: $foreground; padding: 0; }
+    Lister > .option-list--option-highlighted { color: $foreground; background: transparent; text-style: reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
-        Binding("enter,right,l", "choose", show=False),
+        Binding("k", "cursor_up", show=False),
+        Binding("j", "cursor_down", show=False),
+        Binding("space", "page_down", show=False),
+        Binding("g", "first", show=False),
+        Binding("G", "last", show=False),
+        Binding("right,l", "select", show=False),
     ]
 
-    class Chosen(Message):
-        """A line was chosen."""
-
-        def __init__(self, target: str) -> None:
-            super().__init__()
-            self.target = target
-
-    def __init__(self, choices: Sequence[Choice] = (), *, id: str = "list") -> None:
-        super().__init__(id=id)
-        self.choices = tuple(choices)
-        self.cursor = self._next(-1, 1)
+    def __init__(self, choices: Sequence[Choice] = ()) -> None:
+        super().__init__(id="list")
+        self.choices: tuple[Choice, ...] = ()
+        self.show(choices)
 
     def show(self, choices: Sequence[Choice], target: str = "") -> None:
         """Other lines, the cursor on the one of ``target`` if there is one."""
         self.choices = tuple(choices)
-        places = [
-            place
-            for place, choice in enumerate(choices)
-            if target and choice.target == target
-        ]
-        self.cursor = places[0] if places else self._next(-1, 1)
-        self._fit()
-        self.scroll_to(
-            y=max(0, (self.cursor or 0) - self.size.height // 2),
-            animate=False,
-            immediate=True,
+        targets = [choice.target for choice in choices]
+        self.set_options(
+            Option(as_text([choice.line]), disabled=not choice.target)
+            for choice in choices
+        )
+        places = [place for place, each in enumerate(targets) if each]
+        wanted = targets.index(target) if target and target in targets else None
+        self.highlighted = (
+            wanted if places and wanted is not None else min(places, default=None)
         )
 
     @property
     def target(self) -> str:
         """What the cursor is on."""
-        return "" if self.cursor is None else self.choices[self.cursor].target
+        return "" if self.highlighted is None else self.choices[self.highlighted].target
 
-    def _fit(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self.choices))
-        self.refresh()
+    def action_cursor_up(self) -> None:
+        """The cursor to the line above that can be chosen."""
+        super().action_cursor_up() if self.target else self.scroll_up(animate=False)
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._fit()
+    def action_cursor_down(self) -> None:
+        """The cursor to the line below that can be chosen."""
+        super().action_cursor_down() if self.target else self.scroll_down(animate=False)
 
-    def _next(self, place: int, step: int) -> int | None:
-        place += step
-        while 0 <= place < len(self.choices):
-            if self.choices[place].target:
-                return place
-            place += step
-        return None
-
-    def action_move(self, step: int) -> None:
-        """The cursor to the next line that can be chosen; scroll where there is none."""
-        found = None if self.cursor is None else self._next(self.cursor, step)
-        if found is None:
-            self.scroll_to(y=self.scroll_offset.y + step, animate=False, immediate=True)
-            return
-        self.cursor = found
-        self._reveal()
-
-    def action_page(self, step: int) -> None:
-        """A page on."""
-        page = step * max(1, self.size.height - 1)
-        self.scroll_to(y=self.scroll_offset.y + page, animate=False, immediate=True)
-        if self.cursor is not None:
-            goal = min(max(0, self.cursor + page), len(self.choices) - 1)
-            found = self._next(goal - step, step)
-            self.cursor = self.cursor if found is None else found
-            self._reveal()
-
-    def action_edge(self, step: int) -> None:
-        """To the first or the last line."""
-        if self.cursor is not None:
-            found = self._next(-1, 1) if step < 0 else self._next(len(self.choices), -1)
-            self.cursor = self.cursor if found is None else found
-        self.scroll_to(
-            y=0 if step < 0 else len(self.choices), animate=False, immediate=True
-        )
-        self.refresh()
-
-    def action_choose(self) -> None:
-        """Choose the line under the cursor."""
+    def action_page_up(self) -> None:
+        """A page back."""
         if self.target:
-            self.post_message(self.Chosen(self.target))
+            super().action_page_up()  # type: ignore[no-untyped-call]  # textual's own
+        else:
+            self.scroll_page_up(animate=False)
 
-    def on_click(self, event: events.Click) -> None:
-        place = event.y + self.scroll_offset.y
-        if place < len(self.choices) and self.choices[place].target:
-            self.cursor = place
-            self.refresh()
-            self.action_choose()
-
-    def _reveal(self) -> None:
-        assert self.cursor is not None
-        top, height = self.scroll_offset.y, self.size.height
-        if self.cursor < top or self.cursor >= top + height:
-            goal = self.cursor if self.cursor < top else self.cursor - height + 1
-            self.scroll_to(y=goal, animate=False, immediate=True)
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        width, place = self.size.width, y + self.scroll_offset.y
-        base = self.rich_style
-        if place >= len(self.choices):
-            return Strip.blank(width, base)
-        row = segments(self.choices[place].line)
-        style = base + Style(reverse=True) if place == self.cursor else base
-        return Strip(row).apply_style(style).crop_extend(0, width, style)
-
-
-def segments(line: Line) -> ScreenRow:
-    """A line as the screen draws it."""
-    return [Segment(span.text, look(span.style)) for span in line if span.text]
+    def action_page_down(self) -> None:
+        """A page on."""
+        if self.target:
+            super().action_page_down()  # type: ignore[no-untyped-call]  # textual's own
+        else:
+            self.scroll_page_down(animate=False)
 
 
 class Overlay(ModalScreen[str]):
@@ -161,7 +95,6 @@ class Overlay(ModalScreen[str]):
     Overlay { background: transparent; align: center middle; }
     Overlay > Static { height: auto; padding: 0 1; background: transparent; }
     Overlay > #overlay-title { text-style: bold; border-top: solid $primary; }
-    Overlay > Lister { padding: 0 1; background: transparent; }
     Overlay > #overlay-keys { color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -187,9 +120,9 @@ class Overlay(ModalScreen[str]):
     def on_mount(self) -> None:
         self.query_one(Lister).focus()
 
-    def on_lister_chosen(self, event: Lister.Chosen) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.dismiss(event.target)
+        self.dismiss(self._choices[event.option_index].target)
 
     def action_leave(self) -> None:
         """Back, without a choice."""
@@ -206,7 +139,6 @@ class ContextScreen(Screen[str]):
     ContextScreen { background: transparent; }
     ContextScreen > Static { height: 1; padding: 0 1; background: transparent; }
     ContextScreen > #context-path { text-style: bold; }
-    ContextScreen > Lister { padding: 0 1; background: transparent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,left,h,backspace", "back", show=False),
@@ -255,10 +187,11 @@ class ContextScreen(Screen[str]):
         if self._window is not None:
             self._show(self.query_one(Lister).target)
 
-    def on_lister_chosen(self, event: Lister.Chosen) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._path.append(event.target)
-        self._places.append(event.target)
+        target = self.query_one(Lister).target
+        self._path.append(target)
+        self._places.append(target)
         self._show()
 
     def action_back(self) -> None:

@@ -12,17 +12,16 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.stores import place_of
-from ullage.directories import data_directory
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
-from ullage.store.store import Store
+from ullage.store.store import MOST_LISTED, Store
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.chat.plain import converse
 from ullage_agent.cli.agent_options import (
@@ -140,7 +139,6 @@ async def _full_screen(
         session,
         environment,
         glyphs_for(Screen(sys.stdout).encoding),
-        data_directory(os.environ) / "chat.json",
     )
     return await app.run_async() or app.session.id
 
@@ -154,9 +152,6 @@ async def _tidied(store: Store, name: str) -> bool:
     except UllageError:
         return True
     return True
-
-
-ALL_SESSIONS: Final = 100_000
 
 
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
@@ -270,7 +265,7 @@ async def found(agent: Agent, name: str) -> tuple[str, bool]:
     """The whole id of the session that is called so or ends so, and whether there is one."""
     if not name:
         return "", False
-    known = {row.id for row in await agent.sessions(limit=ALL_SESSIONS)}
+    known = {row.id for row in await agent.sessions(limit=MOST_LISTED)}
     ending = (
         [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
     )

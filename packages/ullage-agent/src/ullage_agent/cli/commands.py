@@ -111,7 +111,7 @@ COMMANDS: Final = (
         actions=[
             Action(
                 "copy",
-                "copy every session and compare it; again resumes a copy that was ended",
+                "copy every session, at rest; again resumes a copy that was ended",
                 operand("file FILE", "the database file of SQLite"),
                 DATABASE,
             ),

@@ -7,14 +7,17 @@ import asyncio
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.stores import own_file
 from ullage.display.text import counted, printable
-from ullage.errors import StoreUnavailable
-from ullage.store.copying import copy_quotas, copy_store
+from ullage.errors import InputError, LedgerError, SessionNotFound, StoreUnavailable
+from ullage.store.export import export_file, import_file
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
+from ullage.store.store import MOST_LISTED, SessionRow, Store
+from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.cli.retention import prune_sessions, restore_sessions
 
@@ -37,36 +40,41 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _copy(path: Path, url: str) -> int:
+    """Copy each session as its export, the last changed last; those that are there only get the bytes they lack."""
     source, target = SqliteStore(path), store_at(url)
     outcomes: Counter[str] = Counter()
     try:
-        quotas = await copy_quotas(source, target)
-        async for each in copy_store(source, target):
-            outcomes[each.outcome] += 1
-            if each.outcome in _REASONS:
-                print(
-                    f"{printable(each.session)}: {_REASONS[each.outcome]}",
-                    file=sys.stderr,
-                )
-            if each.done % 100 == 0:
-                print(f"{each.done:,} of {each.total:,} sessions", file=sys.stderr)
+        with TemporaryDirectory(prefix="ullage-copy-") as folder:
+            for row in reversed(await source.sessions(limit=MOST_LISTED)):
+                outcome = await _copied(source, target, row, Path(folder) / "session")
+                outcomes[outcome] += 1
     finally:
         await source.close()
         await target.close()
-    left = sum(outcomes[outcome] for outcome in _REASONS)
     print(
-        f"{counted(outcomes['copied'], 'session')} copied to {shown_place(url)} and compared, "
-        f"{outcomes['there before']} there before, {left} left."
+        f"{counted(outcomes['copied'], 'session')} copied to {shown_place(url)}, {outcomes['there']} there before, "
+        f"{outcomes['left']} left. Copies are at rest. Tokens, grants, quotas and calibration are not copied."
     )
-    print(
-        f"{counted(quotas, 'quota')} copied. Tokens, grants, calibration and learnt rate limits are not: make tokens "
-        "with `ullage admin token add NAME --store URL`."
-    )
-    return FAILED if left else DONE
+    return FAILED if outcomes["left"] else DONE
 
 
-_REASONS = {
-    "driven": "not copied: a program drives it. End the program and copy again.",
-    "differs": "not copied: the database has another session of this id.",
-    "refused": "not copied: PostgreSQL can't hold it, as an id in it has a NUL. Keep the file.",
-}
+async def _copied(source: Store, target: Store, row: SessionRow, file: Path) -> str:
+    outcome = "copied"
+    if row.held_by:
+        print(f"{printable(row.id)}: not copied: a program drives it.", file=sys.stderr)
+        return "left"
+    try:
+        await target.about(row.id)
+        outcome = "there"
+    except SessionNotFound:
+        await export_file(source, row.id, file)
+        try:
+            await import_file(TenantStore(target, row.tenant), file)
+        except (InputError, LedgerError) as problem:
+            print(f"{printable(row.id)}: not copied: {problem}", file=sys.stderr)
+            return "left"
+    there = set(await target.handles(row.id))
+    for handle in await source.handles(row.id):
+        if handle not in there:
+            await target.keep(row.id, await source.kept(row.id, handle))
+    return outcome

@@ -572,10 +572,11 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _first_calls(self) -> tuple[FirstCall, ...]:
         """What earlier sessions' first calls held beyond their estimates."""
-        stored = OverheadStore(self._data, records=self._records).read()
-        if stored.problem:
-            log.warning("%s", stored.problem)
-        return stored.calls
+        try:
+            return OverheadStore(self._data, records=self._records).read()
+        except UllageError as problem:
+            log.warning("%s", problem)
+            return ()
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""

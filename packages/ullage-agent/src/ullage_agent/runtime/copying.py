@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ullage.errors import SettingError
 from ullage.events import Forked
 from ullage.store.export import Taken, import_file
+from ullage.store.forking import fork as copy_events
 from ullage.store.refusals import check_new_id
 from ullage.store.store import Store
 from ullage_agent.runtime.quotas import new_session, new_session_id
@@ -31,13 +32,13 @@ async def fork(
 ) -> Fork:
     """A new session with the events of ``origin``, up to ``through`` or all of them.
 
-    Raises as ``Store.fork`` and ``check_new_id`` do, and ``QuotaReached``.
+    Raises as ``ullage.store.forking.fork`` and ``check_new_id`` do, and ``QuotaReached``.
     """
     name = session or new_session_id()
     check_new_id(name)
     last = (await store.about(origin)).seq if through is None else through
     async with new_session(store, name):
-        added = await store.fork(origin, name, through=last, keep=kept_in_fork)
+        added = await copy_events(store, origin, name, through=last, keep=kept_in_fork)
     dropped = [event.dropped for event in added if isinstance(event, Forked)]
     return Fork(name, dropped[-1])
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from ullage.errors import QuotaReached, SessionNotFound
 from ullage.store.store import (
     DEFAULT_TENANT,
+    MOST_LISTED,
     QUOTA,
     SPENT_BY,
     Revision,
@@ -225,7 +226,9 @@ async def change_quota(
         return Revision((_text(after),), after)
 
     result = await store.revise([SharedKey(QUOTA, tenant)], changed)
-    await store.end_postponement(tenant)
+    for row in await store.sessions(limit=MOST_LISTED, tenant=tenant):
+        if row.is_due and not row.held_by:
+            await store.command(row.id, [])
     return result
 
 

@@ -74,6 +74,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind, Receipt, handle_of
+from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
@@ -459,14 +460,13 @@ class Session(Generic[OutputT]):
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        return await self._open.store.edit(
-            self.id, await self.message(*pieces, id=message_id)
-        )
+        message = await self.message(*pieces, id=message_id)
+        return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
         """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        return await self._open.store.withdraw(self.id, message_id)
+        return await withdraw(self._open.store, self.id, message_id)
 
     @overload
     async def ask(

@@ -89,40 +89,6 @@ def test_an_answer_streams_and_the_gauge_follows(place: Path) -> None:
         assert re.search(r"\d,?\d* (±|\()[^·]* of 1,000,000", done), done
 
 
-@pytest.mark.sweep
-def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> None:
-    with chat(place, "--tools", "shell", "--root", str(place)) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("please sleep")
-        terminal.wait_for("Allow? shell", "y yes", "needs your approval")
-        terminal.answer("y", "running shell")
-        terminal.say("and hurry")
-        terminal.wait_for("next  and hurry")
-        terminal.keys("Escape")
-        screen = terminal.wait_for("cancelled: tools were running", "ready")
-        assert "stopped" in screen
-        assert "and hurry" in screen.split("returned, not sent")[1]
-
-
-@pytest.mark.sweep
-def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> None:
-    with chat(place, "--tools", "read,edit", "--root", str(place)) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("patch it")
-        screen = terminal.wait_for(
-            "Allow? edit",
-            "- wine",
-            "+ good wine",
-            'a always "every edit call" in this session',
-        )
-        assert "bread" not in screen
-        terminal.answer("n", "Why not?")
-        terminal.say("Leave the wine alone.")
-        terminal.wait_for("not allowed", "Leave the wine alone.")
-        terminal.wait_for("ready")
-    assert (place / "notes.txt").read_text() == "bread\nwine\n"
-
-
 def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path) -> None:
     with chat(place) as terminal:
         terminal.wait_for("ready")

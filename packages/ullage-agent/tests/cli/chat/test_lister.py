@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
+from textual.widgets import OptionList
 
 from tests.cli.chat.simulator import talking
 from ullage.display.glyphs import UNICODE
@@ -31,8 +32,8 @@ class FakeScreen(App[None]):
     def on_mount(self) -> None:
         self.query_one(Lister).focus()
 
-    def on_lister_chosen(self, event: Lister.Chosen) -> None:
-        self.chosen.append(event.target)
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.chosen.append(self.query_one(Lister).target)
 
 
 async def test_the_cursor_moves_over_what_can_be_chosen_and_stays_in_sight() -> None:
@@ -40,7 +41,7 @@ async def test_the_cursor_moves_over_what_can_be_chosen_and_stays_in_sight() -> 
     async with app.run_test(size=(40, 10)) as pilot:
         lister = app.query_one(Lister)
         assert lister.target == "t0"
-        await pilot.press("up", "down", "down", "enter")
+        await pilot.press("j", "down", "enter")
         assert lister.target == "t2"
         await pilot.press("end")
         assert lister.target == "t49"
@@ -49,7 +50,7 @@ async def test_the_cursor_moves_over_what_can_be_chosen_and_stays_in_sight() -> 
         assert "[bold]line 49" in shown
         await pilot.press("home", "pagedown", "enter")
         await pilot.pause()
-    assert app.chosen == ["t2", "t9"]
+    assert app.chosen == ["t2", "t10"]
 
 
 async def test_lines_without_a_target_only_scroll() -> None:

@@ -37,6 +37,7 @@ from ullage.store.sqlite.opening import open_for_writing
 from ullage.store.sqlite.queue import pending
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import session_head
+from ullage.store.waiting import edit, withdraw
 from ullage_agent.tools.launcher import readable
 
 ROUNDS_A_FILE = 25
@@ -156,10 +157,10 @@ async def _write_until_killed(
             await store.command("s", [CancelAsked()])
             with suppress(UllageError):  # it was delivered in the meantime
                 if chance.random() < 0.3:
-                    await store.edit("s", said(name, "edited"))
+                    await edit(store, "s", said(name, "edited"))
                     acknowledge("edited", name)
                 if chance.random() < 0.3:
-                    await store.withdraw("s", name)
+                    await withdraw(store, "s", name)
                     acknowledge("left", name)
 
     await asyncio.gather(drive(), deliver(), send())

@@ -29,6 +29,7 @@ from ullage_cluster.cli.local_postgres import LocalPostgres
 from ullage_cluster.cli.local_restate import (
     LOOPBACK,
     PACKAGE,
+    STARTED_IN_S,
     LocalRestate,
     free_ports,
     is_installed,
@@ -39,7 +40,6 @@ from ullage_cluster.restate.admin import register_workers
 COUNT: Final = 2
 """Servers, and workers."""
 
-STARTED_IN_S: Final = 60.0
 ENDED_IN_S: Final = 15.0
 
 PAUSE_S: Final = 0.1

@@ -60,7 +60,7 @@ def _monitored(args: argparse.Namespace, store: Store) -> Monitored:
             f"{extra_command('server')}"
         ) from problem
     where = host_and_port("--metrics", args.metrics)
-    sources = token_sources("", store, os.environ)
+    sources = token_sources(store, os.environ)
     launch = launch_token("", sources, os.environ, is_off=args.no_token)
     tokens = Tokens(launch.text, *sources)
     listening = listener(where.host, where.port, has_token=True)

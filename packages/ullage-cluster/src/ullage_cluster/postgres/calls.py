@@ -14,12 +14,10 @@ from ullage_cluster.postgres.connecting import (
     drop,
 )
 from ullage_cluster.postgres.failures import failure
+from ullage_cluster.postgres.news import LARGEST_BYTES
 
 CALLS: Final = "ullage_calls"
 """The channel of sessions without a place, and the beginning of a place's. The payload is the id of a session."""
-
-LONGEST_ID: Final = 7_000
-"""Bytes of an id that a notification takes; the sweep finds sessions with longer ones."""
 
 
 class PostgresCalls:
@@ -35,8 +33,8 @@ class PostgresCalls:
 
     async def call(self, session: str, place: str = "") -> None:
         """Ask for a driver of this session of this place. Raises ``StoreUnavailable``."""
-        if len(session.encode()) > LONGEST_ID:
-            return
+        if len(session.encode()) > LARGEST_BYTES:
+            return  # the sweep finds it
         try:
             async with self._lock:
                 connection = await self._connected()

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
-from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece
 from ullage.store.changes import Change, Watchers
 from ullage_cluster.postgres.connecting import (
@@ -50,7 +48,7 @@ MOST_PIECES: Final = 10**9
 """Of one answer: a client's position in it has nine digits."""
 
 HEARD_S: Final = 5.0
-"""How long a statement of the news may take, and the first notification to come back."""
+"""How long a statement of the news may take."""
 
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
@@ -73,8 +71,6 @@ class News:
         """Those that others are still to be told of."""
         self._has_changes = asyncio.Event()
         self._is_lost = asyncio.Event()
-        self._was_heard = asyncio.Event()
-        self._greeting = secrets.token_hex(6)
         self._connection: PgConnection | None = None
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
@@ -83,25 +79,11 @@ class News:
         self._is_closed = False
 
     async def begin(self) -> None:
-        """Listen, and make sure that notifications arrive. Raises ``StoreUnavailable`` where none does."""
+        """Listen. Raises ``StoreUnavailable``."""
         try:
             await self._listen()
-            writing = await connect(self._database)
-            try:
-                await writing.execute("SELECT pg_notify($1, $2)", CHANNEL, self._greeting)
-            finally:
-                drop(writing)
         except Failures as problem:
             raise failure(problem, self._database.shown) from problem
-        try:
-            async with asyncio.timeout(HEARD_S):
-                await self._was_heard.wait()
-        except TimeoutError:
-            drop(self._connection)
-            raise StoreUnavailable(
-                f"No notification of {self._database.shown} arrives: a pooler in transaction mode is in between. "
-                "Say where PostgreSQL itself is: add ?direct=HOST:PORT to the URL."
-            ) from None
 
     def tell(self, change: Change) -> None:
         """This was committed here: other processes are told soon."""
@@ -160,9 +142,6 @@ class News:
         self, connection: PgConnection, sender: int, _channel: str, payload: str
     ) -> None:
         """News of another process; its own come back too. Who can connect can send any."""
-        if payload == self._greeting:
-            self._was_heard.set()
-            return
         if sender == connection.get_server_pid():
             return
         try:

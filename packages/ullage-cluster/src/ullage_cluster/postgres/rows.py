@@ -11,68 +11,51 @@ from ullage.store.drafts import grouped
 from ullage.store.naming import naming
 from ullage.store.rows import json_of, pack
 from ullage.store.store import Lease, QueueKind
-from ullage_cluster.postgres.tables import call_of
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
 
 
-_OF_THE_QUEUE: Final = (Queued, QueueEdited, QueueLeft)
+def append_values(
+    session: str,
+    events: Sequence[Event],
+    *,
+    lease: Lease | None = None,
+    after: int = 0,
+    exact: bool = False,
+    ends_draft: str = "",
+    strict: bool = True,
+) -> tuple[Any, ...]:
+    """What ``append_events`` is called with for these events; without ``lease`` they are a command.
 
-
-class AppendValues(NamedTuple):
-    """What ``append_events`` is called with."""
-
-    values: tuple[Any, ...]
-
-    @property
-    def statement(self) -> str:
-        return call_of("append_events", len(self.values))
-
-    @classmethod
-    def of(
-        cls,
-        session: str,
-        events: Sequence[Event],
-        *,
-        lease: Lease | None = None,
-        after: int = 0,
-        exact: bool = False,
-        ends_draft: str = "",
-        strict: bool = True,
-    ) -> AppendValues:
-        """The values for these events; without ``lease`` they are a command. Raises ``WrongType``."""
-        # Numbers and times are filled in by the database: neither is in a row's body.
-        bodies = [pack(json_of(event)) for event in events]
-        title, model = naming("", "", events)
-        new_title, _ = naming(_ANY, "", events)
-        origin = ""
-        for event in events:
-            if isinstance(event, Forked):
-                origin = event.origin
-        queue = _queue_values(events)
-        names = [event.id or None for event in events]
-        usual = [name for name in names if name is not None]
-        owner, generation = (None, None) if lease is None else lease[1:]
-        return cls(
-            (
-                session,
-                owner,
-                generation,
-                after,
-                exact,
-                names if usual else [None] * len(names),
-                [event.at for event in events],
-                bodies,
-                text_of(title),
-                "" if new_title == _ANY else text_of(new_title),
-                text_of(model),
-                origin,
-                ends_draft,
-                *queue,
-                strict,
-            )
-        )
+    Raises ``WrongType``.
+    """
+    # Numbers and times are filled in by the database: neither is in a row's body.
+    bodies = [pack(json_of(event)) for event in events]
+    title, model = naming("", "", events)
+    new_title, _ = naming(_ANY, "", events)
+    origin = ""
+    for event in events:
+        if isinstance(event, Forked):
+            origin = event.origin
+    owner, generation = (None, None) if lease is None else lease[1:]
+    return (
+        session,
+        owner,
+        generation,
+        after,
+        exact,
+        [event.id or None for event in events],
+        [event.at for event in events],
+        bodies,
+        text_of(title),
+        "" if new_title == _ANY else text_of(new_title),
+        text_of(model),
+        origin,
+        ends_draft,
+        *_queue_values(events),
+        strict,
+    )
 
 
 def queued_values(
@@ -117,16 +100,10 @@ def _queue_row(event: Event) -> _QueueRow:
 
 
 def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
-    if not any(isinstance(event, _OF_THE_QUEUE) for event in events):
+    rows = [_queue_row(event) for event in events]
+    if not any(row.what for row in rows):
         return None, None, None
-    whats: list[str | None] = []
-    messages: list[str | None] = []
-    kinds: list[str | None] = []
-    for event in events:
-        row = _queue_row(event)
-        whats.append(row.what)
-        messages.append(row.message)
-        kinds.append(row.kind)
+    whats, messages, kinds = (list(column) for column in zip(*rows, strict=True))
     return whats, messages, kinds
 
 

@@ -332,32 +332,15 @@ BEGIN
     code := CASE WHEN FOUND THEN 0 ELSE 9 END;
 END $$;
 
--- The copy belongs to its origin's tenant and place.
-CREATE FUNCTION copy_session(
-    p_origin TEXT, p_session TEXT, p_through BIGINT, OUT code INT, OUT seq BIGINT, OUT waiting TEXT[]
-) LANGUAGE plpgsql AS $$
-DECLARE source sessions; target BIGINT; begun DOUBLE PRECISION;
+-- What a session keeps is kept by another as well; whether there is such a session.
+CREATE FUNCTION keep_as(p_session TEXT, p_origin TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+DECLARE source BIGINT;
 BEGIN
-    SELECT * INTO source FROM sessions WHERE id = p_origin FOR KEY SHARE;  -- not deleted meanwhile
-    IF NOT FOUND THEN code := 1; RETURN; END IF;
-    seq := source.seq;
-    IF p_through < 0 OR p_through > source.seq THEN code := 4; RETURN; END IF;
-    SELECT e.at INTO begun FROM events e WHERE e.session = source.key AND e.seq = 1;
-    SELECT c.code INTO code
-    FROM create_session(p_session, coalesce(begun, 0), p_origin, source.tenant, source.place) c;
-    IF code <> 0 THEN RETURN; END IF;
-    UPDATE sessions SET seq = p_through, title = source.title, model = source.model WHERE id = p_session
-    RETURNING key INTO target;
-    INSERT INTO events (session, seq, name, at, body)
-    SELECT target, e.seq, e.name, e.at, e.body FROM events e WHERE e.session = source.key AND e.seq <= p_through;
-    INSERT INTO kept (session, blob) SELECT target, blob FROM kept WHERE session = source.key;
-    INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
-    SELECT target, q.message, q.kind, CASE WHEN q.left_at <= p_through THEN q.state ELSE 'pending' END, q.queued,
-        CASE WHEN q.seq <= p_through THEN q.seq ELSE q.queued END,
-        CASE WHEN q.left_at <= p_through THEN q.left_at END, q.at
-    FROM queue q WHERE q.session = source.key AND q.queued <= p_through;
-    waiting := ARRAY(SELECT q.message FROM queue q WHERE q.session = target AND q.state = 'pending'
-        ORDER BY q.kind DESC, q.queued);
+    SELECT key INTO source FROM sessions WHERE id = p_origin FOR KEY SHARE;  -- not deleted meanwhile
+    IF NOT FOUND THEN RETURN false; END IF;
+    INSERT INTO kept (session, blob) SELECT target.key, blob FROM kept, sessions target
+    WHERE kept.session = source AND target.id = p_session;
+    RETURN true;
 END $$;
 
 -- `p_dead` is an owner of whom the caller knows that it ended; `p_changed` null, or the time before which it changed.

@@ -7,13 +7,7 @@ SELECT id, title, model, created, changed, seq,
 FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
 ORDER BY changed DESC, key DESC LIMIT $4;
 
--- name: describe_copy
-UPDATE sessions SET title = $2, model = $3, created = $4, changed = $5 WHERE id = $1;
-
--- name: make_due
-SELECT make_due(key) FROM sessions WHERE id = $1;
-
--- In the three statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
+-- In the two statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
 -- OFFSET 0 keeps the planner from making one.
 
 -- name: living_owners
@@ -26,9 +20,6 @@ FROM due, LATERAL (SELECT * FROM sessions WHERE key = due.session OFFSET 0) foun
 WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR owner = ANY ($1::text[]))
     AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
 ORDER BY greatest(since, expires), key LIMIT $3;
-
--- name: end_postponement
-UPDATE due SET since = now_s() FROM sessions WHERE key = session AND tenant = $1 AND since > now_s();
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import math
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -16,7 +15,6 @@ from ullage.errors import (
 from ullage.events import (
     DraftPiece,
     Event,
-    Forked,
     Queued,
     QueueEdited,
     QueueLeft,
@@ -24,25 +22,30 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.copies import CopiedSession, SettingsToKeep, keep_nothing
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
-    damaged_message,
     history_lost,
     id_taken,
     no_id,
     no_session,
-    no_such_event,
     not_kept,
     offset_used,
 )
-from ullage.store.rows import LEVEL, EventRow, number, sized_event, to_event
+from ullage.store.rows import (
+    EventRow,
+    number,
+    packed_checkpoint,
+    sized_event,
+    to_checkpoint,
+    to_event,
+)
 from ullage.store.store import (
     DEFAULT_TENANT,
+    MOST_LISTED,
     Checkpoint,
     Lease,
     QueueKind,
@@ -61,10 +64,9 @@ from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code
 from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
-    AppendValues,
+    append_values,
     draft_values,
     queued_values,
-    text_of,
 )
 from ullage_cluster.postgres.tables import (
     SET_TENANT,
@@ -75,9 +77,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-ALL = 2**62
-"""A limit that limits nothing."""
 
 
 class PostgresStore:
@@ -130,10 +129,11 @@ class PostgresStore:
         origin: str = "",
         tenant: str = DEFAULT_TENANT,
         place: str = "",
+        keeps_of: str = "",
     ) -> tuple[Event, ...]:
         if not session:
             raise no_id()
-        values = AppendValues.of(session, events, strict=False)
+        values = append_values(session, events, strict=False)
         began = events[0].at if events else 0.0
 
         async def job(connection: PgConnection) -> Record:
@@ -142,95 +142,16 @@ class PostgresStore:
             )
             if code == Code.ID_TAKEN:
                 raise id_taken(session)
-            return await connection.fetchrow(values.statement, *values.values)
+            if keeps_of and not await connection.fetchval(
+                call_of("keep_as", 2), session, keeps_of
+            ):
+                raise no_session(keeps_of)
+            return await connection.fetchrow(
+                call_of("append_events", len(values)), *values
+            )
 
         return await self._write(
             session, lambda row: _written(session, events, row), durable=True, job=job
-        )
-
-    async def create_copy(
-        self,
-        row: SessionRow,
-        events: Sequence[Event],
-        pieces: Sequence[DraftPiece] = (),
-    ) -> None:
-        values = AppendValues.of(row.id, events, strict=False)
-        title, model = text_of(row.title), text_of(row.model)
-
-        async def job(connection: PgConnection) -> Record:
-            code = await connection.fetchval(
-                call_of("create_session", 5),
-                row.id,
-                row.created,
-                row.origin,
-                row.tenant,
-                row.place,
-            )
-            if code == Code.ID_TAKEN:
-                raise id_taken(row.id)
-            stored = await connection.fetchrow(values.statement, *values.values)
-            await connection.fetchrow(
-                call_of("add_pieces", 7), row.id, None, None, *draft_values(pieces)
-            )
-            await connection.execute(
-                statements()["describe_copy"],
-                row.id,
-                title,
-                model,
-                row.created,
-                row.changed,
-            )
-            if row.is_due:
-                await connection.execute(statements()["make_due"], row.id)
-            return stored
-
-        await self._write(
-            row.id,
-            lambda found: _written(row.id, events, found),
-            durable=True,
-            job=job,
-        )
-
-    async def fork(
-        self,
-        origin: str,
-        session: str,
-        *,
-        through: int,
-        keep: SettingsToKeep = keep_nothing,
-    ) -> tuple[Event, ...]:
-        if not session:
-            raise no_id()
-        # Events that are stored never change, so this may be found out before the transaction.
-        before = await self.read(origin, limit=max(through, 0))
-        resting = CopiedSession().add_all(before).resting(keep)
-        left = {each.message_id for each in resting.events if isinstance(each, QueueLeft)}
-
-        async def job(connection: PgConnection) -> tuple[list[Event], Record]:
-            row = await connection.fetchrow(
-                call_of("copy_session", 3), origin, session, through
-            )
-            if row["code"] == Code.NO_SESSION:
-                raise no_session(origin)
-            if row["code"] == Code.AHEAD:
-                raise no_such_event(origin, row["seq"], through)
-            if row["code"] == Code.ID_TAKEN:
-                raise id_taken(session)
-            added: list[Event] = [
-                QueueLeft(message_id=message, how="returned")
-                for message in row["waiting"]
-                if message not in left
-            ]
-            forked = Forked(origin=origin, through=through, dropped=resting.dropped)
-            added += [*resting.events, forked]
-            values = AppendValues.of(session, added, strict=False)
-            return added, await connection.fetchrow(values.statement, *values.values)
-
-        return await self._write(
-            session,
-            lambda found: _written(session, *found),
-            durable=True,
-            job=job,
         )
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
@@ -276,7 +197,7 @@ class PostgresStore:
     async def read(
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
-        most = ALL if limit is None else limit
+        most = MOST_LISTED if limit is None else limit
         rows = await self._joined("read_events", session, after, most)
         if at and not is_same_event(at, rows[0]["last_at"]):
             raise history_lost(session, after)
@@ -341,9 +262,6 @@ class PostgresStore:
             values=(*lease, rests_at, due_at),
         )
 
-    async def end_postponement(self, tenant: str) -> None:
-        await self._rows("end_postponement", tenant)
-
     async def append(
         self,
         lease: Lease,
@@ -354,7 +272,7 @@ class PostgresStore:
         durable: bool = False,
         ends_draft: str = "",
     ) -> tuple[Event, ...]:
-        values = AppendValues.of(
+        values = append_values(
             lease.session,
             events,
             lease=lease,
@@ -377,7 +295,7 @@ class PostgresStore:
             finish,
             durable=durable,
             function="append_events",
-            values=values.values,
+            values=values,
         )
         if after >= before:
             return tuple(written)
@@ -413,37 +331,28 @@ class PostgresStore:
         ]
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        # Compressing takes milliseconds a megabyte, so it is done outside the event loop.
-        packed = await asyncio.to_thread(zlib.compress, checkpoint.data, LEVEL)
-        is_packed = len(packed) < len(checkpoint.data)
-        data = packed if is_packed else checkpoint.data
+        packed = await asyncio.to_thread(packed_checkpoint, checkpoint.data)
         await self._write(
             lease.session,
             lambda row: _plain_held(lease, row),
             function="keep_checkpoint",
-            values=(*lease, checkpoint.seq, checkpoint.made_by, is_packed, data),
+            values=(*lease, checkpoint.seq, checkpoint.made_by, *packed),
         )
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
         rows = await self._rows_of("checkpoint", session, made_by)
-        if not rows:
-            return None
-        seq, by, is_packed, data = rows[0]
-        try:
-            return Checkpoint(seq, by, zlib.decompress(data) if is_packed else data)
-        except zlib.error:
-            return None  # a checkpoint only saves time: the ledger is folded instead
+        return to_checkpoint(*rows[0]) if rows else None
 
     # -- everybody --
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
-        values = AppendValues.of(session, events)
+        values = append_values(session, events)
         return await self._write(
             session,
             lambda row: _written(session, events, row),
             durable=True,
             function="append_events",
-            values=values.values,
+            values=values,
         )
 
     async def send(
@@ -492,29 +401,6 @@ class PostgresStore:
                 receipt = Receipt(row["message"], place, row["at"], is_new=False)
                 waiting.append((receipt, content, row["kind"]))
         return waiting
-
-    async def edit(self, session: str, message: Message) -> Receipt:
-        await self.command(session, [QueueEdited(message=message)])
-        receipt = await self.receipt(session, message.id)
-        assert receipt is not None, (
-            "an edit of a message that was never queued was written"
-        )
-        return receipt
-
-    async def withdraw(self, session: str, message_id: str) -> Message:
-        row = await self._queued(session, message_id)
-        state = "" if row is None else row["state"]
-        if row is None or state != "pending":
-            raise CommandRefused(not_waiting(message_id, state))
-        if _content(session, row) is None:
-            raise damaged_message(message_id)
-        await self.command(session, [QueueLeft(message_id=message_id, how="withdrawn")])
-        # Once it has left the queue it can't be edited any more.
-        row = await self._queued(session, message_id)
-        content = None if row is None else _content(session, row)
-        if content is None:
-            raise damaged_message(message_id)
-        return content
 
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.to_thread(handle_of, data)

@@ -18,6 +18,7 @@ from tests.store.sessions import said
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.errors import LeaseLost, StoreUnavailable
 from ullage.events import DraftPiece, TurnStarted
+from ullage.store.forking import fork
 from ullage.store.store import Lease
 from ullage.tasks import background
 from ullage_cluster.postgres.connecting import PgConnection, PgPool, drop
@@ -202,7 +203,7 @@ async def test_writes_whose_commit_got_no_answer_are_looked_up(
     for write in (
         partial(store.append, lease, [TurnStarted(turn="1")], after=0),
         partial(store.draft, lease, [piece]),
-        partial(store.fork, "s", "fork", through=1),
+        partial(fork, store, "s", "fork", through=1),
         partial(store.send, "s", said("m"), "steer"),
     ):
         base._pool = losing = _LosingAnswers(pool, losses)
@@ -335,58 +336,6 @@ async def test_a_lost_lease_and_a_bad_row_fail_alone(
         "NoneType",
     ]
     assert json.dumps([each.offset for each in await store.read_draft("s")]) == "[0, 1]"
-    await store.close()
-
-
-async def test_drafts_of_many_sessions_are_stored_once_whatever_happens_to_their_connection(
-    database_url: str,
-) -> None:
-    store = PostgresStore(database_url)
-    leases = []
-    for number in range(SESSIONS):
-        await store.create(f"s{number}")
-        leases.append(await store.acquire(f"s{number}", "o", ttl_s=600))
-    name = database_url.partition("?")[0].rpartition("/")[2]
-    ends = (
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        f"WHERE datname = '{name}' AND query LIKE '%add_pieces%' AND pid <> pg_backend_pid()"
-    )
-
-    async def stream(lease: Lease) -> None:
-        for number in range(100):
-            await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])
-
-    streaming = asyncio.gather(*(stream(lease) for lease in leases))
-    ended = 0
-    while not streaming.done() and ended < 20:
-        ended += int(await asyncio.to_thread(shared_server().sql, ends))
-        await asyncio.sleep(0.05)
-    await streaming
-    assert ended > 0
-    for lease in leases:
-        pieces = await store.read_draft(lease.session)
-        assert [piece.offset for piece in pieces] == list(range(100))
-    await store.close()
-
-
-async def test_a_used_offset_is_refused_alone_and_stores_nothing(
-    database_url: str,
-) -> None:
-    store = PostgresStore(database_url)
-    leases = []
-    for session in ("s", "t"):
-        await store.create(session)
-        leases.append(await store.acquire(session, "o", ttl_s=600))
-    used = DraftPiece("c", 0, "text", "p", "x")
-    await store.draft(leases[0], [used])
-    given = await asyncio.gather(
-        store.draft(leases[0], [DraftPiece("b", 0, "text", "p", "x"), used]),
-        store.draft(leases[1], [used]),
-        return_exceptions=True,
-    )
-    assert [type(each).__name__ for each in given] == ["LedgerError", "NoneType"]
-    assert [each.call for each in await store.read_draft("s")] == ["c"]
-    assert [each.call for each in await store.read_draft("t")] == ["c"]
     await store.close()
 
 

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from ullage.events import DraftPiece
-from ullage_cluster.postgres.rows import AppendValues, draft_values
+from ullage_cluster.postgres.rows import append_values, draft_values
 from ullage_cluster.postgres.store import PostgresStore
 from ullage_cluster.postgres.tables import statements, write_of
 
@@ -80,7 +80,7 @@ async def test_a_write_whose_plan_was_made_of_empty_tables_does_not_read_them_th
     connection = await asyncpg.connect(database_url)
     add = write_of("add_pieces", 7)
     end = write_of("append_events", 17)
-    ends = AppendValues.of("s", [], lease=lease, ends_draft="c").values
+    ends = append_values("s", [], lease=lease, ends_draft="c")
 
     async def write(number: int) -> None:
         piece = draft_values([DraftPiece("c", number, "text", "p", "x")])

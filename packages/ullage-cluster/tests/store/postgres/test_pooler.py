@@ -1,4 +1,4 @@
-"""The store behind pgbouncer in transaction mode: it works with the direct address, and is refused without."""
+"""The store behind pgbouncer in transaction mode, with PostgreSQL's own address beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.postgres import NOBODY, WAIT_S, shared_server
 from tests.programs import needed
 from tests.store.sessions import said
-from ullage.errors import LeaseLost, StoreUnavailable
+from ullage.errors import LeaseLost
 from ullage.events import DraftPiece, TurnStarted
 from ullage_cluster.postgres.store import PostgresStore
 
@@ -55,15 +55,6 @@ def pool(database_url: str) -> Iterator[str]:
     pgbouncer.kill()
     pgbouncer.wait(WAIT_S)
     shutil.rmtree(folder)
-
-
-async def test_without_the_direct_address_a_pooler_is_refused(pool: str) -> None:
-    store = PostgresStore(pool)
-    with pytest.raises(
-        StoreUnavailable, match=r"pooler in transaction mode.*direct=HOST"
-    ):
-        await store.open()
-    await store.close()
 
 
 async def test_sessions_at_once_are_written_and_followed_through_a_pooler(

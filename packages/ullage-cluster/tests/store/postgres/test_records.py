@@ -5,22 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.postgres import shared_server
-from tests.store.test_overhead import call
 from tests.tokens.test_calibration import after, seen
 from ullage.errors import CommandRefused, StoreUnavailable
-from ullage.store.calibration import CalibrationStore
-from ullage.store.grants import ProjectGrants
-from ullage.store.overhead import OverheadStore
 from ullage.store.records import LARGEST_RECORD, Records
 from ullage.store.tenants import TenantStore
-from ullage.tokens.calibration import Calibration, Learnt, learn
-from ullage.turns.grants import Grant
+from ullage.tokens.calibration import Learnt
 from ullage_cluster.postgres import records as module
 from ullage_cluster.postgres.connecting import PgConnection
 from ullage_cluster.postgres.records import TableRecords
@@ -126,41 +120,6 @@ async def test_one_record_too_many_is_refused(
 
 def model(*residuals: float) -> Learnt:
     return after(*(seen(100 + residual, residual) for residual in residuals))
-
-
-async def test_of_two_machines_the_one_that_saw_more_of_a_model_is_kept(
-    machines: tuple[Records, Records],
-) -> None:
-    one, other = (CalibrationStore(records=each) for each in machines)
-    base = model(*range(5))
-    one.add(Calibration(models={"a/m": base}))
-    other.add(Calibration(models={"b/m": base}))
-    mine = learn(learn(base, seen(500, 40)), seen(700, 60))
-    theirs = learn(base, seen(600, 50))
-    one.add(Calibration(models={"a/m": mine}))
-    other.add(Calibration(models={"a/m": theirs}))
-    found = one.read().models
-    assert found.keys() == {"a/m", "b/m"}
-    assert found["a/m"] == mine
-
-
-async def test_first_calls_and_grants_of_one_machine_are_known_to_the_other(
-    machines: tuple[Records, Records], tmp_path: Path
-) -> None:
-    one, other = machines
-    OverheadStore(records=one).add(call(1))
-    assert OverheadStore(records=other).read() == ((call(1),), "")
-    status = Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1)
-    here, there = (
-        ProjectGrants(tmp_path / name, records=records)
-        for name, records in (("a", one), ("b", other))
-    )
-    here.add(tmp_path / "project", status)
-    assert there.of(tmp_path / "project") == (status,)
-    assert there.of(tmp_path / "another") == ()
-    assert there.revoke("g-1")
-    assert not there.revoke("g-1")
-    assert not (tmp_path / "a").exists()
 
 
 async def test_a_tenant_s_store_has_the_same_records(database_url: str) -> None:

@@ -7,7 +7,6 @@ from typing import Final
 
 from ullage.cli.options import (
     Action,
-    Alternatives,
     Option,
     OptionGroup,
     Subcommand,
@@ -19,10 +18,7 @@ from ullage.cli.shared_options import LOG, address, no_token, records
 from ullage_agent.cli.shared_options import SCENARIO, TELLS_MORE, server_agent
 from ullage_server.cli.shared_options import DRAIN, dispatching
 
-TOKEN_FILE = Alternatives(
-    text("--file FILE", "default: tokens.json in your data directory"),
-    records("of all servers of this database"),
-)
+TOKENS_OF = records("of all servers of this database")
 
 COMMANDS: Final = (
     Subcommand(
@@ -41,10 +37,6 @@ COMMANDS: Final = (
                 "without any, that of this machine in server-token in your data",
             ),
             no_token("let in who comes"),
-            text(
-                "--tokens FILE",
-                "the file of `ullage admin token` (default: tokens.json in your data); those of a database count too",
-            ),
             text(
                 "--public-url URL",
                 "the address of the proxy in front of the server, as browsers use it",
@@ -100,14 +92,14 @@ COMMANDS: Final = (
                     "default",
                 ),
                 text("--expires TIME", "30d, 12h, 1y or never (default 90d)", "90d"),
-                TOKEN_FILE,
+                TOKENS_OF,
             ),
-            Action("list", "show the tokens, without their text", TOKEN_FILE),
+            Action("list", "show the tokens, without their text", TOKENS_OF),
             Action(
                 "revoke",
                 "refuse a token from now on",
                 operand("name NAME", "the token's name"),
-                TOKEN_FILE,
+                TOKENS_OF,
             ),
         ],
     ),

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from ullage.directories import data_directory
 from ullage.errors import SettingError
+from ullage.store.records import FileRecords
 from ullage_server.cli.serve import launch_token
 from ullage_server.guard import LOOPBACK
 from ullage_server.guarded import guarded
-from ullage_server.tokens import FILE, Tokens, TokenStore
+from ullage_server.tokens import NamedTokens, Tokens
 
 HOST: Final = "127.0.0.1"
 
@@ -26,7 +27,7 @@ def serve(server: Any, port: int, no_token: bool) -> None:
     from ullage_server.connections import process_limits
     from ullage_server.serving import LimitedServer
 
-    store = TokenStore(data_directory(os.environ) / FILE)
+    store = NamedTokens(FileRecords(data_directory(os.environ)))
     launch = launch_token("", [store], os.environ, is_off=no_token)
     tokens = Tokens(launch.text, store)
     # The SDK's own check reads ``127.0.0.1:80@evil.example`` as this machine.

@@ -22,6 +22,7 @@ from ullage.hosts import host_name
 from ullage.installation import extra_command
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
+from ullage.store.records import FileRecords, Records
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import Store
 from ullage_agent.cli.agent_options import (
@@ -43,8 +44,7 @@ from ullage_agent.runtime.hosting import ANY_NUMBER
 from ullage_server.cli.dispatching import check_dispatch, dispatch_of, drives_here
 from ullage_server.own_token import FILE as OWN_TOKEN
 from ullage_server.own_token import own_token
-from ullage_server.tokens import FILE as TOKENS
-from ullage_server.tokens import TokenSource, TokenStore, TokenTable
+from ullage_server.tokens import NamedTokens
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         store = store_at(place)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
-        tokens = token_sources(args.tokens, store, environment)
+        tokens = token_sources(store, environment)
         has_named = any(each.read() for each in tokens)
         launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
         has_token = has_named or bool(launch.text and launch.file is None)
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(
     args: argparse.Namespace,
     launch: LaunchToken,
-    tokens: Sequence[TokenSource],
+    tokens: Sequence[NamedTokens],
     store: Store,
     listening: Any,
     environment: Mapping[str, str],
@@ -181,7 +181,7 @@ class LaunchToken(NamedTuple):
 
 def launch_token(
     given: str,
-    tokens: Iterable[TokenSource],
+    tokens: Iterable[NamedTokens],
     environment: Mapping[str, str],
     *,
     is_off: bool,
@@ -197,16 +197,14 @@ def launch_token(
     return LaunchToken(own_token(file), file)
 
 
-def token_sources(
-    named: str, store: Store, environment: Mapping[str, str]
-) -> list[TokenSource]:
-    """The tokens of this machine (of the file that is named), and with them those of a store of several machines."""
-    file = Path(named).expanduser() if named else data_directory(environment) / TOKENS
-    sources: list[TokenSource] = [TokenStore(file)]
-    records = store.records()
-    if records is not None:
-        sources.append(TokenTable(records))
-    return sources
+def token_sources(store: Store, environment: Mapping[str, str]) -> list[NamedTokens]:
+    """The tokens of this machine, and with them those of a store of several machines."""
+    of_machine = FileRecords(data_directory(environment))
+    places: list[Records] = [of_machine]
+    shared = store.records()
+    if shared is not None:
+        places.append(shared)
+    return [NamedTokens(records) for records in places]
 
 
 def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from ullage.cli.stores import place_option, records_at
-from ullage.directories import data_directory
 from ullage.errors import SettingError
+from ullage.store.records import FileRecords
 from ullage.store.store import DEFAULT_TENANT
 from ullage.store.tenants import TENANT_NAME
 from ullage_server.tokens import (
-    FILE,
+    KIND,
     SCOPES,
+    NamedTokens,
     TokenRecord,
     TokenScope,
-    TokenSource,
-    TokenStore,
-    TokenTable,
 )
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -33,30 +27,19 @@ _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000
 
 def run(args: argparse.Namespace) -> int:
     """0 when it is done. Raises ``UllageError``."""
-    with _source(args) as tokens:
+    with records_at(args.store) as records:
+        tokens = NamedTokens(records)
         match args.action:
             case "add":
                 _add(tokens, args, time.time())
             case "revoke":
                 _revoke(tokens, args.name)
             case _:
-                where = place_option("--store", args.store)
-                where = where or place_option("--file", args.file)
-                _list(tokens, time.time(), where)
+                _list(tokens, time.time(), place_option("--store", args.store))
     return 0
 
 
-@contextmanager
-def _source(args: argparse.Namespace) -> Iterator[TokenSource]:
-    if args.store:
-        with records_at(args.store) as records:
-            yield TokenTable(records)
-        return
-    file = Path(args.file).expanduser() if args.file else None
-    yield TokenStore(file or data_directory(os.environ) / FILE)
-
-
-def _add(tokens: TokenSource, args: argparse.Namespace, now: float) -> None:
+def _add(tokens: NamedTokens, args: argparse.Namespace, now: float) -> None:
     if not NAME.fullmatch(args.name):
         raise SettingError(
             f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64."
@@ -78,20 +61,21 @@ def _add(tokens: TokenSource, args: argparse.Namespace, now: float) -> None:
     )
 
 
-def _revoke(tokens: TokenSource, name: str) -> None:
+def _revoke(tokens: NamedTokens, name: str) -> None:
     left = tokens.revoke(name)
-    when = "from now on" if isinstance(tokens, TokenStore) else "within seconds"
+    is_of_machine = isinstance(tokens.records, FileRecords)
+    when = "from now on" if is_of_machine else "within seconds"
     print(f"Revoked {name!r}. Running servers refuse it {when}.")
     if not left:
         again = ""
-        if isinstance(tokens, TokenStore):
-            again = " Remove the file to let every program of this machine in again."
+        if is_of_machine:
+            again = f" Remove {tokens.shown}/{KIND} to let every program of this machine in again."
         print(
             f"No token is left, and servers that read {tokens.shown} still require one.{again}"
         )
 
 
-def _list(tokens: TokenSource, now: float, where: str) -> None:
+def _list(tokens: NamedTokens, now: float, where: str) -> None:
     """Print all tokens. ``where`` is the option that named their place, for the command that makes one."""
     records = tokens.read()
     if not records:

@@ -2,33 +2,34 @@
 
 import { button, h, replace } from "./dom.js";
 import { besideNumber, brief, firstLine, money, number } from "./format.js";
+import { loadStyles } from "./styles.js";
 
 const CENT = 0.01;
 
-/** `items` are those of the map; `reveal(item)` shows one. */
-export function drawAdvice(node, advice, { items, reveal }) {
-  const known = new Map(items.map((item) => [item.key, item]));
-  const drawn = advice.suggestions.map((one) => h("li", { class: "suggestion" }, drawOne(one, known, reveal)));
+/** `reveal(item)` shows an item that a suggestion names. */
+export async function drawAdvice(node, advice, reveal, title = "") {
+  await loadStyles();
+  const drawn = advice.suggestions.map((one) => h("li", { class: "suggestion" }, drawOne(one, reveal)));
   const none = h("p", { class: "hint" }, "Nothing worth leaving out was found.");
   const together = drawn.length > 1 ? h("p", { class: "together" }, `Together: ${savingText(advice.total)}`) : null;
-  replace(node, together, drawn.length ? h("ol", { class: "suggestions" }, drawn) : none, ahead(advice.compaction));
+  replace(node, title ? h("h3", {}, title) : null, together, drawn.length ? h("ol", { class: "suggestions" }, drawn) : none, ahead(advice.compaction));
 }
 
-function drawOne(one, known, reveal) {
+function drawOne(one, reveal) {
   return [
     h("h4", {}, firstLine(one.title, 200)),
     h("p", { class: "saving" }, savingText(one.saving)),
     one.text ? h("p", {}, firstLine(one.text, 600)) : null,
     one.how ? h("p", { class: "how" }, "To do: ", withCode(one.how)) : null,
-    itemsOf(one, known, reveal),
+    itemsOf(one, reveal),
   ];
 }
 
 // Commands and names of settings stand between backticks.
 const withCode = (text) => text.split("`").map((piece, at) => (at % 2 ? h("code", {}, piece) : piece));
 
-function itemsOf(one, known, reveal) {
-  const found = one.items.map((key) => known.get(key)).filter(Boolean);
+function itemsOf(one, reveal) {
+  const found = one.items;
   if (!found.length) return null;
   const entry = (item) => h("li", {}, button(firstLine(item.label, 48), () => reveal(item), { kind: "small", hint: `${number(item.tokens)} tokens: show its row` }));
   const rest = one.count - found.length;

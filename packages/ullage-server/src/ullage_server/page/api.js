@@ -104,7 +104,7 @@ export class Api {
       context: (signal) => this.get(`${at}/context`, signal),
       steps: (signal) => this.get(`${at}/steps`, signal),
       largest: (count = 1000, signal) => this.get(`${at}/largest?count=${count}`, signal),
-      map: (signal) => this.get(`${at}/map`, signal),
+      advice: (signal) => this.get(`${at}/advice`, signal),
       settings: (signal) => this.get(`${at}/settings`, signal),
       explain: (message) => this.get(`${at}/explain/${encodeURIComponent(message)}`),
       send: (text, kind, message, files) => this.post(`${at}/messages`, { text, kind, id: message, files }),

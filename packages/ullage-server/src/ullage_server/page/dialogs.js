@@ -14,7 +14,6 @@ const KEYS = [
   ["s", "search the sessions"],
   ["w", "to the window: Tab and Enter open its rows"],
   ["c", "to the compaction"],
-  ["m", "the map of the window, or the conversation again"],
   ["t", "light, dark, as the system"],
   ["1  2  3", "sessions, conversation, window"],
   ["?", "this list"],

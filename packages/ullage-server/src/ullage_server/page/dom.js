@@ -1,15 +1,8 @@
 // Elements made by hand: text only ever becomes a text node, so nothing that a session holds can become markup.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /** An element with these properties and children. `on…` are listeners, `class`, `data-…` and `aria-…` attributes. */
 export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
-}
-
-/** The same for SVG. */
-export function svg(tag, properties = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
 function fill(element, properties, children) {

@@ -78,6 +78,7 @@ export class Following {
     this.listen();
     const value = JSON.parse(data);
     if (name === "draft") this.ledger.piece(value);
+    else if (name === "line") this.ledger.line(value);
     else this.ledger.apply(value);
     if (!this.isCaughtUp && this.ledger.seq >= this.target) this.catchUp();
   }

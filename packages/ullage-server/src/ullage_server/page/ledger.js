@@ -27,6 +27,7 @@ export class Ledger {
     this.asked = ""; // the message whose summary is asked for and not there yet
     this.cleared = new Map(); // tool result part -> prune
     this.rewoundFrom = [];
+    this.lines = new Map(); // event -> the sentence for it, which comes before it
     this.turn = "";
     this.paused = null;
     this.interrupted = false; // nothing works on the turn: the process that did has ended
@@ -80,6 +81,12 @@ export class Ledger {
     if (event.seq) this.seq = event.seq;
     this.interrupt(false);
     HANDLERS[event.type]?.(this, event);
+    if (this.lines.has(event.seq)) this.mark(event);
+  }
+
+  /** The sentence for an event that comes next. */
+  line({ seq, text, style }) {
+    this.lines.set(seq, { text, style });
   }
 
   /** A piece of an answer that is being written. */
@@ -125,7 +132,8 @@ export class Ledger {
 
   mark(event, more = {}) {
     const key = `e:${event.seq}`;
-    this.items.set(key, { key, kind: "mark", event, at: event.at ?? 0, ...more });
+    this.items.set(key, { key, kind: "mark", event, at: event.at ?? 0, line: this.lines.get(event.seq), ...more });
+    this.lines.delete(event.seq);
     this.changed("item", key);
   }
 
@@ -215,19 +223,14 @@ const HANDLERS = {
   },
   renamed: (to, event) => {
     to.title = event.title;
-    to.mark(event);
     to.changed("title");
     to.changed("state");
   },
   model_changed: (to, event) => {
-    if (to.model && to.model !== event.model) to.mark(event);
     to.model = event.model;
     to.changed("state");
   },
-  fell_back: (to, event) => to.mark(event),
-  handed_over: (to, event) => to.mark(event),
   settings_changed: (to, event) => {
-    if (event.source !== "resolved") to.mark(event);
     to.changed("settings");
   },
   message_added: (to, event) => to.addMessage(event.message, event.at),
@@ -242,17 +245,14 @@ const HANDLERS = {
   },
   turn_paused: (to, event) => {
     to.paused = { reason: event.reason, note: event.note ?? "" };
-    if (event.reason !== "approval") to.mark(event); // the call itself asks
     to.settle();
   },
   turn_resumed: (to, event) => {
     to.paused = null;
-    to.mark(event);
     to.settle();
   },
   turn_ended: (to, event) => {
     Object.assign(to, { turn: "", paused: null });
-    if ((event.reason ?? "finished") !== "finished") to.mark(event);
     for (const tool of to.tools.values()) if (tool.state === "running") tool.state = "unknown";
     to.settle();
     to.changed("ended");
@@ -265,14 +265,10 @@ const HANDLERS = {
     const purpose = event.purpose ?? "main";
     to.calls.delete(event.call);
     to.drop(`d:${event.call}`);
-    if (["failed", "dropped"].includes(event.outcome)) to.mark(event);
-    else if (purpose === "main" && event.stop === "length") to.mark(event);
+    if (purpose === "main" && event.stop === "length" && !to.lines.has(event.seq)) to.mark(event);
     to.changed("called");
     to.settle();
   },
-  call_retried: (to, event) => to.mark(event),
-  request_repaired: (to, event) => to.mark(event),
-  tool_server_noticed: (to, event) => to.mark(event),
   tool_started: (to, event) => {
     to.tool(event.call_id, { state: "running", since: event.at, turn: to.turn, name: event.name });
     to.settle();
@@ -298,7 +294,6 @@ const HANDLERS = {
     to.changed("queue");
   },
   compact_asked: (to, event) => {
-    to.mark(event);
     to.asked = event.from ?? event.up_to ?? "";
     if (to.asked) to.part(to.asked, { side: event.from ? "from" : "up_to", state: "asked", compaction: "" });
     else to.order({ state: "asked" });
@@ -312,7 +307,6 @@ const HANDLERS = {
   },
   cancel_asked: (to) => to.changed("state"),
   cancelled: (to, event) => {
-    to.mark(event);
     to.partEnded({ state: "failed", why: "it was cancelled" });
     to.orderEnded(to.compacting, { state: "failed", why: "it was cancelled" });
     to.compacting = "";
@@ -328,8 +322,6 @@ const HANDLERS = {
     to.near = event;
     to.changed("reading");
   },
-  rule_flipped: (to, event) => to.mark(event),
-  reasoning_refused: (to, event) => to.mark(event),
   pruned: (to, event) => {
     if (event.prune) to.compactions.push({ id: event.prune, kind: "prune", event });
     for (const part of event.parts) to.cleared.set(part, event.prune ?? "");
@@ -337,11 +329,7 @@ const HANDLERS = {
       const owner = to.owners.get(part.call_id);
       if (owner && event.parts.includes(part.id)) to.changed("item", owner);
     }
-    to.mark(event);
     to.changed("compactions");
-  },
-  epoch_changed: (to, event) => {
-    if (event.reasoning_lost) to.mark(event);
   },
   compaction_started: (to, event) => {
     to.compacting = event.compaction;
@@ -357,7 +345,6 @@ const HANDLERS = {
     for (const id of event.summarised ?? []) to.leave(id, "summarised", event.compaction);
     for (const dropped of event.dropped ?? []) to.leave(dropped.id, "dropped", event.compaction);
     for (const message of event.replaced ?? []) HANDLERS.message_replaced(to, { message });
-    to.mark(event);
     to.changed("compactions");
     to.settle();
   },
@@ -366,7 +353,6 @@ const HANDLERS = {
       to.compacting = "";
       if (to.isPart(event.compaction)) to.partEnded({ state: "failed", why: event.note || event.reason });
       to.orderEnded(event.compaction, { state: "failed", why: event.note || event.reason });
-      to.mark(event);
     }
     to.settle();
   },
@@ -380,13 +366,9 @@ const HANDLERS = {
     }
     for (const [message, { compaction }] of [...to.parts]) if (undone.has(compaction)) to.parts.delete(message);
     for (const [part, prune] of [...to.cleared]) if (undone.has(prune)) to.cleared.delete(part);
-    to.mark(event);
     to.changed("compactions");
     to.changed("redraw");
   },
-  forked: (to, event) => to.mark(event),
-  imported: (to, event) => to.mark(event),
-  row_damaged: (to, event) => to.mark(event),
 };
 
 function rewind(to, event) {
@@ -396,5 +378,4 @@ function rewind(to, event) {
     const item = to.items.get(key);
     if (item.kind === "message" && !to.away.has(item.message.id)) to.leave(item.message.id, "rewound", "");
   }
-  to.mark(event);
 }

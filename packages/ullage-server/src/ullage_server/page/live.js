@@ -2,7 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { byId, h, place, replace } from "./dom.js";
-import { brief, counted, firstLine, fullTime, number, when } from "./format.js";
+import { brief, firstLine, fullTime, number, when } from "./format.js";
 import { notice } from "./notices.js";
 import { loadStyles } from "./styles.js";
 import { oneStop } from "./tabstops.js";
@@ -96,23 +96,6 @@ function bar(one) {
 
 const addressOf = (id) => `#/live/${encodeURIComponent(id)}`;
 
-/** What works for this session, or the way back to the session that this one works for. */
-function drawSubagents({ subagents, parent }) {
-  const list = byId("subagents-list");
-  const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-  byId("subagents").hidden = !subagents.length && !parent;
-  byId("subagents-title").textContent = parent ? "Subagent" : "Subagents";
-  if (parent) replace(list, h("a", { href: addressOf(parent) }, "Back to its session"));
-  else replace(list, h("ul", {}, subagents.map((one) => h("li", {}, subagent(one)))));
-  if (focused) list.querySelector(`[href="${CSS.escape(focused)}"]`)?.focus();
-}
-
-function subagent(one) {
-  const used = one.tokens === null ? "–" : `${brief(one.tokens)}${one.window ? ` / ${brief(one.window)}` : ""}`;
-  const name = firstLine(one.title, 80) || one.id.slice(one.id.lastIndexOf(".") + 1);
-  return h("a", { href: addressOf(one.id), class: "subagent" }, h("span", { class: "row-name" }, name), h("span", {}, counted(one.calls, "call")), h("span", {}, used));
-}
-
 /** The running sessions on the page: the list, and the one of them that is followed. */
 export class Lives {
   constructor(page) {
@@ -134,7 +117,6 @@ export class Lives {
     this.closing = null;
     this.id = "";
     this.list.mark("");
-    byId("subagents").hidden = true;
   }
 
   /** Shows a session and what it grows by, until it is left. */
@@ -188,8 +170,7 @@ export class Lives {
     byId("subtitle").textContent = [line.program, line.model, line.project, `last written ${when(line.changed)}`].filter(Boolean).join(" · ");
     page.panel.show(reading, view.steps);
     page.briefly(reading.used, reading.window.tokens);
-    this.list.mark(view.parent || this.id);
-    drawSubagents(view);
+    this.list.mark(this.id);
     drawLook(view, { name, isLive: true }, page.looker());
   }
 }

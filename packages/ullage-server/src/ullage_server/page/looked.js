@@ -7,8 +7,7 @@ import { notice, working } from "./notices.js";
 
 const LARGEST_SHOWN = 20;
 
-const parts = { facts: h("div", {}), inside: h("div", {}), largest: h("div", {}) };
-let inside = null;
+const parts = { facts: h("div", {}), advice: h("div", {}), largest: h("div", {}) };
 
 let looking = null;
 let refused = null;
@@ -47,19 +46,16 @@ function show(page, found, file) {
 /** Shows what was found in a log in the middle column: `close()` ends that, `reveal(item)` shows an item's row. */
 export function drawLook(look, file, { close, reveal }) {
   const holder = byId("looked");
-  if (!holder.contains(parts.inside)) replace(holder, Object.values(parts));
+  if (!holder.contains(parts.advice)) replace(holder, Object.values(parts));
   drawFacts(look, file);
   drawLargest(look, file, close);
-  drawInside(look, reveal);
+  drawAdviceOf(look, reveal);
   if (!file.isLive) announce(`${file.name}: ${number(look.reading.used.tokens)} tokens in the window`);
 }
 
-// Kept from one state of a log to the next, so that what was opened stays open.
-async function drawInside(look, reveal) {
-  const { Inside, loadStyles } = await import("./inside.js");
-  await loadStyles();
-  inside ??= new Inside(parts.inside, { reveal });
-  inside.show(look);
+async function drawAdviceOf(look, reveal) {
+  const { drawAdvice } = await import("./advice.js");
+  drawAdvice(parts.advice, look.advice, reveal, "What to do about it");
 }
 
 function drawFacts(look, file) {

@@ -20,7 +20,7 @@ const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "too
 
 const dialogs = () => import("./dialogs.js");
 
-/** Changes of a session after which its map is another one. */
+/** Changes of a session after which the advice is another one. */
 const MOVING = new Set(["called", "compactions", "ended"]);
 
 class Page {
@@ -30,7 +30,6 @@ class Page {
     this.following = null;
     this.looked = null;
     this.live = null; // the running sessions of all programs, where the server shows them
-    this.mapped = null;
     this.acts = this.actions();
     this.ledger = new Ledger((what, key) => this.changed(what, key));
     this.panel = new Panel({ items: () => this.items(), reveal: (item) => this.reveal(item), acts: this.acts });
@@ -60,6 +59,13 @@ class Page {
     await this.grants.show();
   }
 
+  async showAdvice() {
+    const { remote } = this;
+    if (!remote || !byId("advice-fold").open) return;
+    const [{ drawAdvice }, advice] = await Promise.all([import("./advice.js"), remote.advice()]);
+    if (this.remote === remote) drawAdvice(byId("advice"), advice, (item) => this.revealRow(item));
+  }
+
   async showTools() {
     if (!this.remote || !byId("tools-fold").open) return;
     const { drawToolRuns } = await import("./toolruns.js");
@@ -77,7 +83,7 @@ class Page {
     for (const name of ["rename", "fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
     byId("help").onclick = () => this.help();
     byId("brief").onclick = () => this.tab("window");
-    byId("show-map").onclick = () => this.showMap();
+    byId("advice-fold").ontoggle = () => this.showAdvice().catch(tell);
     byId("settings-fold").ontoggle = () => this.showSettings().catch(tell);
     byId("tools-fold").ontoggle = () => this.showTools().catch(tell);
     byId("grants-fold").ontoggle = () => this.showGrants().catch(tell);
@@ -129,7 +135,6 @@ class Page {
       s: () => this.focus("sessions", "search"),
       w: () => this.focus("window", "window"),
       c: () => this.focus("window", "compact-instructions"),
-      m: () => this.showMap(),
       t: () => this.theme(),
       1: () => this.focus("sessions", "search"),
       2: () => this.focus("conversation", "conversation"),
@@ -186,11 +191,10 @@ class Page {
     this.composer.open(id);
     byId("menu").hidden = false;
     byId("settings-fold").hidden = false;
-    for (const name of ["settings", "grants", "tools"]) byId(`${name}-fold`).open = false;
+    for (const name of ["advice", "settings", "grants", "tools"]) byId(`${name}-fold`).open = false;
     replace(byId("settings"));
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
-    byId("show-map").hidden = false;
     await this.openUntilItAnswers(following);
   }
 
@@ -219,26 +223,13 @@ class Page {
     this.following?.close();
     this.following = null;
     this.live?.leave();
-    this.mapped?.close();
     this.ledger.clear();
     this.panel.clear();
     this.panel.undoable([]);
     this.panel.ordered(null);
     this.conversation.redraw();
     this.composer.show(this.ledger.queue);
-    for (const name of ["cancel", "brief", "show-map"]) byId(name).hidden = true;
-  }
-
-  async showMap() {
-    if (!this.following) return;
-    this.tab("conversation");
-    try {
-      const { Mapped } = await import("./mapped.js");
-      this.mapped ??= new Mapped({ load: () => this.remote.map(), reveal: (item) => this.revealRow(item) });
-      await this.mapped.toggle();
-    } catch (problem) {
-      tell(problem);
-    }
+    for (const name of ["cancel", "brief"]) byId(name).hidden = true;
   }
 
   async begin() {
@@ -286,7 +277,7 @@ class Page {
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
     if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
-    if (MOVING.has(what)) this.mapped?.refresh();
+    if (MOVING.has(what)) this.showAdvice().catch(() => {}); // the stream shows the connection; the next event asks again
     if (what === "tools" || what === "ended") this.showTools().catch(tell);
     if (what === "grants") this.showGrants().catch(tell);
     if (["ended", "title", "interrupted"].includes(what)) this.sessions.load().catch(() => {});

@@ -68,7 +68,7 @@ export class Panel {
     const [{ Growth }, figures] = await Promise.all([import("./growth.js"), import("./figures.js")]);
     if (this.reading !== reading) return; // a newer one is drawn
     this.growth ??= new Growth(byId("growth"));
-    this.growth.show(steps, reading);
+    this.growth.show(steps);
     figures.drawLimits(byId("limits"), reading);
     figures.drawAccuracy(byId("accuracy"), reading);
     figures.drawSpend(byId("spend"), reading.spend);

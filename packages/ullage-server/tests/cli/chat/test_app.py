@@ -18,7 +18,6 @@ from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
 from ullage.messages import ImagePart, TextPart
 from ullage_agent.chat.app import ChatApp
-from ullage_agent.chat.commands import Typed
 from ullage_agent.chat.lister import ContextScreen, Lister, Overlay
 from ullage_agent.chat.panels import Panel
 
@@ -375,25 +374,3 @@ async def test_a_waiting_message_that_is_edited_keeps_its_image(tmp_path: Path) 
             ImagePart,
         ]
         await shown.pilot.press("escape")
-
-
-async def test_the_theme_that_was_chosen_is_taken_the_next_time(tmp_path: Path) -> None:
-    file = tmp_path / "chat.json"
-    for seen in ("ansi-dark", "dracula"):
-        async with talking(tmp_path, session=f"with-{seen}") as talk:
-            app = ChatApp(
-                talk.host, talk.store, talk.session, talk.environment, choices_file=file
-            )
-            async with app.run_test() as pilot:
-                assert app.theme == seen
-                await app.run_command(Typed("theme", "dracula"))
-                await pilot.pause()
-                assert app.theme == "dracula"
-            plain_app = ChatApp(
-                talk.host,
-                talk.store,
-                talk.session,
-                {**talk.environment, "NO_COLOR": "1"},
-                choices_file=file,
-            )
-            assert plain_app.theme == "ansi-dark"

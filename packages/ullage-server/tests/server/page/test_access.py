@@ -208,7 +208,7 @@ def test_a_session_is_forked_and_deleted(local: Local, open_page: Open) -> None:
     screen.is_at_rest()
     screen.find("#menu summary").click()
     screen.find("#fork").click()
-    expect(screen.marks("Forked from origin")).to_be_visible()
+    expect(screen.marks("Copied from origin")).to_be_visible()
     expect(screen.answers()).to_have_count(1)
     fork = screen.page.url.rpartition("/")[2]
     assert fork != "origin"

@@ -33,7 +33,6 @@ def local(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[L
     place = tmp_path_factory.mktemp("axe")
     GrowingSession(place, "11111111-aaaa").turn("Which price?")
     metered(place, "main")
-    metered(place, "main.child-1", origin="main")
     with serving(provider, place / "s.db", shows=live_in(place)) as server:
         server.api.session("own")
         server.api.say("own", "Look at the files.")
@@ -90,9 +89,6 @@ def test_no_view_has_a_violation(
     screen = open_page(local.url, "own", **look)
     found = {"conversation": violations(screen)}
     found |= dialogs(screen)
-    screen.press("m")
-    expect(screen.find("#mapped .cell").first).to_be_visible()
-    found["map"] = violations(screen)
     screen.press("?")
     expect(screen.find("#dialog")).to_be_visible()
     found["help"] = violations(screen)
@@ -105,6 +101,8 @@ def test_no_view_has_a_violation(
             screen.find("#search").fill("files")
             expect(screen.find(".search-foot")).to_contain_text("searched")
         else:
+            screen.find("#advice-fold summary").click()
+            expect(screen.find("#advice :is(.hint, .suggestion)").first).to_be_visible()
             screen.find("#tools-fold summary").click()
             screen.find("#settings-fold summary").click()
             expect(screen.find("#settings input").first).to_be_visible()
@@ -114,8 +112,7 @@ def test_no_view_has_a_violation(
     )
     line = screen.find(".live-session", has_text="Question").first
     line.evaluate("(line) => line.click()")
-    expect(screen.find("#looked .cell").first).to_be_visible()
-    expect(screen.find("#subagents a")).to_have_count(1)
+    expect(screen.find("#looked .item").first).to_be_visible()
     found["running session"] = violations(screen)
     assert not any(found.values()), found
 
@@ -146,7 +143,7 @@ def test_no_view_of_a_beginner_has_a_violation(
     expect(screen.find("#nothing")).to_be_visible()
     found = {"empty": violations(screen)}
     screen.find("#log-file").set_input_files(FIXTURES / "claude_code" / "session.jsonl")
-    expect(screen.find("#looked .cell").first).to_be_visible()
+    expect(screen.find("#looked .item").first).to_be_visible()
     found["log"] = violations(screen)
     bad = FilePayload(name="a.jsonl", mimeType="text/plain", buffer=b"no log")
     screen.find("#log-file").set_input_files(bad)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from playwright.sync_api import expect
 
@@ -13,6 +15,7 @@ from ullage.importers import read
 from ullage.meter.meter import Meter
 
 FIXTURES = CLIENT_LOGS
+HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"
 
 
 def drop(screen: Screen, name: str, content: bytes) -> None:
@@ -68,3 +71,50 @@ def test_a_file_that_is_no_log_is_refused_with_the_reason(
     expect(screen.find(".notice")).to_contain_text(re.compile("session", re.IGNORECASE))
     expect(screen.find("#looked")).to_be_hidden()
     assert screen.refused == [422]
+
+
+def hostile_log() -> bytes:
+    """A log of Claude Code with a tool, a path and a result that are markup, and one label of a megabyte."""
+    lines: list[dict[str, Any]] = []
+    for number, path in enumerate([HOSTILE, "\x1b[31m\u202e" + "x" * 1_000_000]):
+        tool_input = {"file_path": path}
+        use = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": HOSTILE,
+            "input": tool_input,
+        }
+        usage = {"input_tokens": 900 + number, "output_tokens": 9}
+        answer = {
+            "role": "assistant",
+            "id": f"m{number}",
+            "model": "claude-haiku-4-5",
+            "content": [use],
+            "usage": usage,
+        }
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "content": HOSTILE * 9,
+        }
+        lines.append({"type": "assistant", "message": answer})
+        lines.append({"type": "user", "message": {"role": "user", "content": [result]}})
+    common = {"sessionId": "s", "version": "2.1.0", "cwd": "/w", "isSidechain": False}
+    parent: str | None = None
+    for place, line in enumerate(lines):
+        line.update(common)
+        line.update(uuid=f"u{place}", parentUuid=parent)
+        line["timestamp"] = f"2026-11-20T10:00:0{place}.000Z"
+        parent = f"u{place}"
+    return b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+
+
+def test_names_that_are_markup_or_a_megabyte_stay_text_in_a_log(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url)
+    drop(screen, "hostile.jsonl", hostile_log())
+    expect(screen.find("#looked")).to_contain_text("onerror")
+    assert screen.find("#looked img, #looked b, #looked script").count() == 0
+    assert "taken" not in screen.page.title()
+    assert len(screen.find("#looked").inner_html()) < 200_000

@@ -67,7 +67,7 @@ def test_from_a_message_on_with_what_came_of_it_at_that_message(
     screen.is_live()
     expect(turn(screen, 3).locator(".outcome")).to_contain_text("Summarised")
     screen.marks("Compacted").get_by_role("button", name="Undo").click()
-    expect(screen.marks("Uncompacted")).to_be_visible()
+    expect(screen.marks("Undone:")).to_be_visible()
     expect(turn(screen, 3).locator(".outcome")).to_have_count(0)
     assert names(local, "from") == before
 

@@ -96,17 +96,13 @@ def test_who_scrolls_up_stays_there_until_the_button_is_used(
     is_at_the_end(screen)
 
 
-def test_another_column_or_the_map_in_front_does_not_lose_the_place(
+def test_another_column_in_front_does_not_lose_the_place(
     local: Local, open_page: Open
 ) -> None:
     screen = open_page(local.url, "told", viewport=SIZES[2])
     is_at_the_end(screen)
     screen.find("#tabs [data-tab=window]").click()
     screen.find("#tabs [data-tab=conversation]").click()
-    is_at_the_end(screen)
-    screen.press("m")
-    expect(screen.find("#mapped .cell").first).to_be_visible()
-    screen.press("m")
     is_at_the_end(screen)
 
 

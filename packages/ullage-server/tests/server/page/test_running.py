@@ -11,11 +11,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.server.page.screen import Open, Screen
-from tests.server.running_logs import GrowingSession, live_in, metered
+from tests.server.running_logs import GrowingSession, live_in
 from tests.server.served import Local, serving
 from ullage.importers import read
+from ullage.store.records import FileRecords
 from ullage.watching.running import log_meter
-from ullage_server.tokens import TokenStore
+from ullage_server.tokens import NamedTokens
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"
 
@@ -71,27 +72,23 @@ def test_its_window_is_shown_and_follows_its_log(
     screen, session = followed(machine, open_page)
     for _ in range(3):
         expect(screen.find(".used-number")).to_have_text(used_in(session.path))
-        expect(screen.find("#looked .cell").first).to_be_visible()
+        expect(screen.find("#looked .item").first).to_be_visible()
         session.turn("And the next one?")
     expect(screen.find(".used-number")).to_have_text(used_in(session.path))
     expect(screen.find("#growth .chart-said")).to_contain_text("Call 4:")
-    expect(screen.find("#looked .timeline .axis").last).to_have_text("call 4")
 
 
 def test_what_was_opened_and_focused_stays_so_while_it_grows(
     machine: Machine, open_page: Open
 ) -> None:
     screen, session = followed(machine, open_page)
-    entry = screen.find('#looked [data-category="You"]')
-    entry.click()
-    screen.find("#looked .map .chart-table summary").click()
-    rows = screen.find("#looked .map tbody tr")
+    summary = screen.find("#growth summary")
+    summary.click()
+    rows = screen.find("#growth tbody tr")
     count = rows.count()
-    entry.focus()
+    summary.focus()
     session.turn("And the next one?")
     expect(rows).not_to_have_count(count)
-    expect(entry).to_have_attribute("aria-pressed", "true")
-    expect(entry).to_be_focused()
 
 
 def test_its_address_shows_it_again_after_a_reload(
@@ -121,26 +118,6 @@ def test_leaving_it_for_a_session_of_our_own_ends_the_following(
     with screen.page.expect_response(re.compile("/v1/live$")):
         pass
     assert not [url for url in asked if "/v1/live/" in url]
-
-
-def test_its_subagents_are_listed_and_one_can_be_opened_and_left_again(
-    machine: Machine, open_page: Open
-) -> None:
-    metered(machine.home, "main")
-    metered(machine.home, "main.child-1", origin="main", calls=3)
-    screen = open_page(machine.local.url)
-    line = screen.find("#live-list .session")
-    line.click()
-    link = screen.find("#subagents").get_by_role("link")
-    expect(link).to_contain_text("3 calls")
-    expect(link).to_contain_text("/ 200k")
-    link.click()
-    expect(screen.find("#looked .timeline .axis").last).to_have_text("call 3")
-    expect(line).to_have_attribute("aria-current", "true")
-    screen.find("#subagents").get_by_role("link", name="Back to its session").click()
-    expect(link).to_contain_text("3 calls")
-    screen.find("#looked").get_by_role("button", name="Close").click()
-    expect(screen.find("#subagents")).to_be_hidden()
 
 
 def test_closing_it_goes_to_the_newest_session(machine: Machine, open_page: Open) -> None:
@@ -175,7 +152,7 @@ def test_without_the_right_nothing_of_it_is_asked_for(
 ) -> None:
     home = tmp_path / "home"
     GrowingSession(home, "11111111-aaaa").turn("Which price?")
-    kept = TokenStore(tmp_path / "tokens.json")
+    kept = NamedTokens(FileRecords(tmp_path))
     token = kept.add("reader", ("read",), expires=None, now=0)
     shows = live_in(home)
     with serving(provider, tmp_path / "s.db", tokens=kept, shows=shows) as local:
@@ -200,5 +177,5 @@ def test_on_a_phone_the_list_and_the_gauge_of_one_fit(
     screen.find("#tabs").get_by_role("button", name="Sessions").click()
     screen.find("#live-list .session").click()
     expect(screen.find("#brief")).to_contain_text(used_in(session.path))
-    expect(screen.find("#looked .cell").first).to_be_visible()
+    expect(screen.find("#looked .item").first).to_be_visible()
     assert screen.page.evaluate("document.documentElement.scrollWidth") <= 390

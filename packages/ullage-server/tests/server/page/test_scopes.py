@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
-from ullage_server.tokens import TokenStore
+from ullage.store.records import FileRecords
+from ullage_server.tokens import NamedTokens
 from ullage_simulators import running
 
 WRITE = {"name": "write", "arguments": {"path": "a", "content": "b"}}
@@ -22,14 +23,14 @@ class Named(NamedTuple):
     """A server with a token for each scope, and a session in which a call waits for a person."""
 
     server: Local
-    store: TokenStore
+    store: NamedTokens
     tokens: dict[str, str]
 
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
     place = tmp_path_factory.mktemp("named")
-    store = TokenStore(place / "tokens.json")
+    store = NamedTokens(FileRecords(place))
     tokens = {
         scope: store.add(scope, (scope,), expires=None, now=0)  # type: ignore[arg-type]
         for scope in ("read", "write", "approve", "admin")

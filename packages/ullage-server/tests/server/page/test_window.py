@@ -139,10 +139,10 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(
     marks = screen.find(".mark.compaction")
     expect(marks.first).to_be_attached()
     steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
-    for kind in ("prune", "compaction"):
-        expect(screen.find(f".chart-mark.{kind}")).to_have_count(
-            sum(kind in step["marks"] for step in steps)
-        )
+    screen.find(".chart-table summary").click()
+    for kind, word in (("prune", "pruned"), ("compaction", "compacted")):
+        rows = screen.find(".chart-table tbody tr", has_text=word)
+        expect(rows).to_have_count(sum(kind in step["marks"] for step in steps))
     assert any(
         "compaction" in step["marks"] or "prune" in step["marks"] for step in steps
     )
@@ -150,14 +150,14 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(
     expect(screen.find("#limits dd").last).to_have_text(str(reading["compactions"]))
     screen.find("#compact-instructions").fill("Keep the rules.")
     screen.find("#compact").click()
-    expect(screen.marks("Compaction asked for: Keep the rules.")).to_be_attached()
+    expect(screen.marks("Compacting: requested").last).to_be_attached()
     done = screen.marks("Compacted").last
-    expect(done).to_contain_text("summarised")
+    expect(done).to_contain_text("became a summary")
     local.api.until("compacted")
     expect(screen.find("article.away").first).to_be_attached()
     small = local.api.get("/v1/sessions/compacted/context").json()["used"]["tokens"]
     done.get_by_role("button", name="Undo").click()
-    expect(screen.marks("Uncompacted")).to_be_visible()
+    expect(screen.marks("Undone:")).to_be_visible()
     local.api.until("compacted")
     reading = local.api.get("/v1/sessions/compacted/context").json()
     expect(screen.find(".used-number")).to_have_text(f"{reading['used']['tokens']:,}")
@@ -170,7 +170,7 @@ def test_marks_are_there_again_after_the_page_was_loaded_anew(
     screen = open_page(local.url, local.api.session("again"))
     fill(screen, local, "again", 1)
     screen.find("#compact").click()
-    expect(screen.marks("Compaction asked for")).to_be_attached()
+    expect(screen.marks("Compacting: requested")).to_be_attached()
     local.api.until("again")
     expect(screen.find(".mark")).not_to_have_count(1)
     before = screen.find(".mark-text").all_inner_texts()
@@ -179,21 +179,17 @@ def test_marks_are_there_again_after_the_page_was_loaded_anew(
     expect(screen.find(".mark-text")).to_have_text(before)
 
 
-def test_the_chart_says_estimate_and_actual_of_the_call_that_is_chosen(
+def test_the_calls_are_listed_with_estimate_and_actual(
     local: Local, open_page: Open
 ) -> None:
     screen = open_page(local.url, local.api.session("charted"))
     fill(screen, local, "charted", 2)
     steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
+    last = steps[-1]
     said = screen.find(".chart-said")
-    last, first = steps[-1], steps[0]
     expect(said).to_contain_text(f"Call {last['number']}: {last['tokens']:,}")
-    screen.find(".chart").focus()
-    for _ in steps:
-        screen.page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text(f"Call 1: {first['tokens']:,}")
     expect(said).to_contain_text(
-        f"estimate {first['estimated']:,}, actual {first['actual']:,}"
+        f"estimate {last['estimated']:,}, actual {last['actual']:,}"
     )
     screen.find(".chart-table summary").click()
     expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))

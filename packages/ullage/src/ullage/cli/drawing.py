@@ -11,7 +11,7 @@ from ullage.cli.limit_texts import (
     threshold_source,
     window_source,
 )
-from ullage.cli.table import table_of
+from ullage.cli.table import ROWS_HINT, table_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import UNICODE, Glyphs
@@ -58,6 +58,10 @@ class Subject:
     """For the note of the Messages row."""
     skipped: tuple[str, ...] = ()
     every_row: bool = False
+    rows_hint: str = ROWS_HINT
+    """How one sees the rows that have no line."""
+    window_hint: str = "--window TOKENS"
+    """How one says how large an unknown window is."""
 
 
 def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
@@ -66,7 +70,11 @@ def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     width = drawn_width(width)
     reading = subject.reading
     lines += table_of(
-        reading, width, largest=subject.largest, every_row=subject.every_row
+        reading,
+        width,
+        largest=subject.largest,
+        every_row=subject.every_row,
+        rows_hint=subject.rows_hint,
     )
     beside = footing(reading, subject.steps, subject.skipped, width, glyphs)
     lines += [(), *beside] if beside else []
@@ -120,9 +128,7 @@ def _headline(subject: Subject, width: int) -> list[Line]:
         lines += flowed(about, width, first=INDENT, indent=INDENT)
     lines[0] = (Span("Context  ", "title"), *lines[0][1:])
     if window is None:
-        hint = (
-            "--window TOKENS says how large it is. The shares below are of what is used."
-        )
+        hint = f"{subject.window_hint} says how large it is. The shares below are of what is used."
         lines += [
             (Span(INDENT + part, "dim"),) for part in wrapped(hint, width - len(INDENT))
         ]

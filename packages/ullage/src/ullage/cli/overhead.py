@@ -12,12 +12,13 @@ from ullage.store.overhead import OverheadStore
 def usable_overhead() -> tuple[FirstCall, ...]:
     """The stored first calls.
 
-    Files that can't be read are named on standard error: no reading needs them.
+    A directory that can't be read is named on standard error: no reading needs it.
     """
-    stored = OverheadStore().read()
-    if stored.problem:
-        print(f"ullage: {stored.problem}", file=sys.stderr)
-    return stored.calls
+    try:
+        return OverheadStore().read()
+    except UllageError as problem:
+        print(f"ullage: {problem}", file=sys.stderr)
+        return ()
 
 
 def remember_first_call(call: FirstCall | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ullage.display.text import printable
 from ullage.errors import StoreUnavailable
 from ullage.store.places import store_at
-from ullage.store.records import Records
+from ullage.store.records import FileRecords, Records
 from ullage.store.sqlite.ownership import require_own
 from ullage.store.urls import is_database_url, shown_place
 
@@ -34,7 +34,13 @@ def place_option(option: str, place: str) -> str:
 
 @contextmanager
 def records_at(place: str) -> Iterator[Records]:
-    """The records of the service whose database the URL names. Raises ``StoreUnavailable``, also for a file."""
+    """The records of the service whose database the URL names; without one those of the user's data directory.
+
+    Raises ``StoreUnavailable``, also for a file.
+    """
+    if not place:
+        yield FileRecords()
+        return
     store = store_at(place_of(place))
     try:
         records = store.records()

@@ -35,6 +35,8 @@ LARGEST_NAMED = 3
 ROWS_SHOWN = 8
 """Children of a row that get a line of their own, unless every row is asked for."""
 
+ROWS_HINT = "--rows lists them"
+
 
 INDENT = " " * 4
 
@@ -63,6 +65,7 @@ def table_of(
     *,
     largest: Sequence[PartEstimate] = (),
     every_row: bool = False,
+    rows_hint: str = ROWS_HINT,
 ) -> list[Line]:
     """Rows, Total and Free. Shares are of the window, or of ``used`` while the window is unknown."""
     whole = reading.window.tokens or reading.used.tokens
@@ -72,7 +75,7 @@ def table_of(
         style = f"row{place}" if row.summed else "dim"
         place += row.summed
         table.append(_row(row, whole, name_style=style, largest=largest))
-        table += _children(row, whole, 1, every=every_row)
+        table += _children(row, whole, 1, rows_hint, every=every_row)
     table.append(
         Cells(
             name="Total",
@@ -140,7 +143,9 @@ def source_of(row: Row, above: Row | None = None) -> str:
     return f"{said} {ends}" if ends.startswith("±") else f"{said}, {ends}"
 
 
-def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cells]:
+def _children(
+    row: Row, whole: int, depth: int, rows_hint: str, *, every: bool
+) -> Iterable[Cells]:
     """Sub-rows, largest first, *unattributed* last. Single tools stand in the note unless every row is asked for."""
     shown = [child for child in row.children if child.tokens or every]
     shown.sort(key=lambda child: (child.name == "Unattributed", -child.tokens))
@@ -153,11 +158,11 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
     for child in shown:
         yield _row(child, whole, depth=depth, above=row)
         if every:
-            yield from _children(child, whole, depth + 1, every=True)
+            yield from _children(child, whole, depth + 1, rows_hint, every=True)
     if hidden:
         tokens = sum(child.tokens for child in hidden)
         name = "  " * depth + f"{len(hidden)} more"
-        yield _dim(name, tokens, whole, "--rows lists them")
+        yield _dim(name, tokens, whole, rows_hint)
 
 
 def _largest(row: Row, items: Sequence[PartEstimate]) -> tuple[str, ...]:

@@ -268,13 +268,6 @@ def _children_of(database: Database, session: str) -> list[str]:
     return found
 
 
-def subagents_of(path: Path, session: str) -> list[StoredSession]:
-    """A proxy's sessions of the subagents of a session, the one changed last first. Raises ``UnreadableInput``."""
-    with _opened(path) as database:
-        rows = _rows(database, "subagents", session + PROXY_CHILD)
-        return [_session(row) for row in rows]
-
-
 def child_lines(path: Path, session: str) -> Iterator[bytes]:
     """The events of the subagents of a session, as lines. Raises ``UnreadableInput``."""
     with _opened(path) as database:

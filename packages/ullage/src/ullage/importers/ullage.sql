@@ -12,9 +12,3 @@ WHERE sessions.id = ?1 ORDER BY events.id;
 
 -- name: children
 SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1;
-
--- name: subagents
-SELECT sessions.id, sessions.title, sessions.changed, first.body
-FROM current_sessions AS sessions LEFT JOIN events AS first ON first.id = sessions.key << 32 | 1
-WHERE substr(sessions.id, 1, length(?1)) = ?1
-ORDER BY sessions.changed DESC, sessions.key DESC;

@@ -38,9 +38,9 @@ class StoredLearning:
         self._known: set[FirstCall] = set()
         try:
             self._models = self._calibrations.read()
+            self._calls = self._overhead.read()
         except UllageError as problem:
             say(f"{problem} Metering goes on without it.")
-        self._calls = self._overhead.read().calls
 
     def calibration(self) -> Calibration:
         """What is known of all models."""

@@ -18,10 +18,7 @@ from urllib.parse import quote
 from ullage.errors import CommandRefused, SessionBusy, SessionNotFound
 from ullage.store.export import PACKED, check_file, export_file
 from ullage.store.failures import unusable
-from ullage.store.store import SessionCursor, SessionRow, Store
-
-PAGE: Final = 200
-"""Rows that are held in memory at a time."""
+from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, Store
 
 LONGEST_NAME: Final = 150
 """Characters of an id in a file's name; a longer one is cut, with a digest behind it."""
@@ -58,7 +55,7 @@ async def prune(
     good. Raises ``StoreUnavailable``; what was done by then stays done, and doing it again does the rest.
     """
     cursor = SessionCursor(before, -1)
-    while rows := await store.sessions(limit=PAGE, before=cursor, tenant=tenant):
+    while rows := await store.sessions(limit=AT_ONCE, before=cursor, tenant=tenant):
         cursor = rows[-1].cursor
         for row in rows:
             yield await _pruned(store, row, before, archive, dry_run)

@@ -13,8 +13,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import AsyncIterator, Iterator
-from hashlib import sha256
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
@@ -26,17 +25,14 @@ from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
-from ullage.store.copies import CopiedSession, SettingsToKeep, keep_nothing
+from ullage.store.copies import SettingsToKeep, closing, keep_nothing
 from ullage.store.failures import unusable
 from ullage.store.refusals import check_new_id
-from ullage.store.store import PLACE_PATTERN, Store, handle_of
+from ullage.store.store import AT_ONCE, PLACE_PATTERN, Store, handle_of
 from ullage_programs.replacement import Replacement
 
 FORMAT = "ullage-session"
 VERSION = 1
-
-AT_ONCE = 500
-"""Events and lines that are held in memory at a time."""
 
 PACKED: Final = ".gz"
 """The end of the name of a compressed file."""
@@ -193,9 +189,7 @@ async def import_file(
         raise _unopened(path, problem) from problem
     name = session or read.header.session
     check_new_id(name)
-    resting = await asyncio.to_thread(
-        lambda: CopiedSession().add_all(read.events).resting(keep)
-    )
+    resting = await asyncio.to_thread(closing, read.events, keep)
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
     await store.create(
         name,
@@ -205,26 +199,17 @@ async def import_file(
     )
     skipped, kept = read.skipped, 0
     for handle, pieces in read.kept.items():
-        whole = len(pieces) == pieces[0].of and [
-            piece.number for piece in pieces
-        ] == list(range(len(pieces)))
-        data = b"".join(piece.data for piece in pieces)
-        if whole and handle_of(data) == handle:
+        data = _whole(pieces)
+        if data is not None:
             await store.keep(name, data)
             kept += 1
         else:
             skipped.append((0, f"kept data {handle} is not whole"))
-    lost_events, lost_kept = (
-        read.header.events - len(read.events),
-        read.header.kept - len(read.kept),
-    )
-    if lost_events > 0 or lost_kept > 0:
-        skipped.append(
-            (
-                0,
-                f"the file lacks {max(lost_events, 0)} events and {max(lost_kept, 0)} kept values",
-            )
-        )
+    lost_events = max(read.header.events - len(read.events), 0)
+    lost_kept = max(read.header.kept - len(read.kept), 0)
+    if lost_events or lost_kept:
+        lacks = f"the file lacks {lost_events} events and {lost_kept} kept values"
+        skipped.append((0, lacks))
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
@@ -238,26 +223,20 @@ def id_in(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Read an exported file back, line by line. Raises ``UnreadableInput`` unless the whole session is in it."""
-    with _opened(path) as file:
-        header = _header(file, path)
-        events = kept = 0
-        digest = sha256()
-        for _, line in _numbered(file):
-            try:
-                if not line.startswith(_KEPT):
-                    decode_event(line)
-                    events += 1
-                    continue
-                piece = _of_piece.decode(line)
-            except _UNDECODABLE:
-                break
-            digest = sha256() if piece.number == 0 else digest
-            digest.update(piece.data)
-            is_whole = piece.number == piece.of - 1
-            kept += is_whole and digest.hexdigest().startswith(piece.kept)
-    if (events, kept) != (header.events, header.kept):
+    """Read an exported file back. Raises ``UnreadableInput`` unless the whole session is in it."""
+    read = _read_file(path)
+    whole = [
+        data for pieces in read.kept.values() if (data := _whole(pieces)) is not None
+    ]
+    if (len(read.events), len(whole)) != (read.header.events, read.header.kept):
         raise UnreadableInput(f"{path} does not hold the whole session. Export it again.")
+
+
+def _whole(pieces: Sequence[KeptPiece]) -> bytes | None:
+    """The kept data of these pieces; ``None`` where it is not whole."""
+    data = b"".join(piece.data for piece in pieces)
+    is_whole = [piece.number for piece in pieces] == list(range(pieces[0].of))
+    return data if is_whole and handle_of(data) == pieces[0].kept else None
 
 
 def _unopened(path: Path, problem: OSError) -> UnreadableInput:
@@ -279,11 +258,8 @@ def _read_file(path: Path) -> _ExportFile:
         skipped: list[tuple[int, str]] = []
         for number, line in _numbered(file):
             try:
-                if (
-                    excess := "too long"
-                    if len(line) > LOG_LINE_BYTES
-                    else json_excess(line)
-                ):
+                excess = "too long" if len(line) > LOG_LINE_BYTES else json_excess(line)
+                if excess:
                     skipped.append((number, excess))
                 elif line.startswith(_KEPT):
                     piece = _of_piece.decode(line)
@@ -291,13 +267,10 @@ def _read_file(path: Path) -> _ExportFile:
                 else:
                     events.append(decode_event(line))
             except _UNDECODABLE as problem:
-                torn = not line.endswith(b"\n")
-                skipped.append(
-                    (
-                        number,
-                        "torn: the end of the line is missing" if torn else str(problem),
-                    )
+                torn = (
+                    "" if line.endswith(b"\n") else "torn: the end of the line is missing"
                 )
+                skipped.append((number, torn or str(problem)))
     return _ExportFile(header, events, kept, skipped)
 
 

@@ -10,11 +10,10 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from ullage.errors import UllageError
 from ullage.events import FirstCall
 from ullage.meter.overhead import kept
 from ullage.store.records import FileRecords, Records
@@ -23,9 +22,6 @@ KIND: Final = "overhead"
 
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 
-LARGEST_CALL_BYTES: Final = 4_096
-"""Bytes of a record that is read; the store's own have some 300."""
-
 LONGEST_NAME: Final = 200
 """Characters of a program's or model's name that are kept: it comes from a log."""
 
@@ -33,13 +29,6 @@ LARGEST_CALL: Final = 10_000_000
 """Tokens of a call that are believed: more than any window has."""
 
 _of_record: Final = msgspec.json.Decoder(FirstCall)
-
-
-class StoredCalls(NamedTuple):
-    """The first calls of a store, newest first, and a sentence about those that can't be read; empty without any."""
-
-    calls: tuple[FirstCall, ...] = ()
-    problem: str = ""
 
 
 class OverheadStore:
@@ -55,20 +44,9 @@ class OverheadStore:
         self._records = records or FileRecords(directory, clock=clock)
         self._clock = clock
 
-    def read(self) -> StoredCalls:
-        """What is stored. Never raises: what can't be read is left out, and named."""
-        try:
-            found, damaged = self._calls()
-        except UllageError as failed:
-            return StoredCalls(problem=str(failed))
-        problem = ""
-        if damaged:
-            problem = (
-                f"{len(damaged):,} of the first calls in {self._records.shown} can't be read and were left out: what "
-                "earlier sessions showed of system prompts and tools is learnt again. The next one that "
-                "is stored deletes them."
-            )
-        return StoredCalls(kept(found.values()), problem)
+    def read(self) -> tuple[FirstCall, ...]:
+        """The stored calls, newest first; what is damaged is learnt again. Raises ``UllageError``."""
+        return kept(self._calls()[0].values())
 
     def add(self, call: FirstCall) -> None:
         """Store one session's first call, in the place of an earlier version of it. Raises ``UllageError``.
@@ -105,7 +83,7 @@ class OverheadStore:
 
     def _call(self, name: str, body: bytes) -> FirstCall | None:
         try:
-            call = _of_record.decode(body[: LARGEST_CALL_BYTES + 1])
+            call = _of_record.decode(body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
         return call if call.id == name and self._is_possible(call) else None

@@ -35,6 +35,9 @@ LARGEST_RECORD: Final = 1_000_000
 LEFTOVER_S: Final = 3_600.0
 """Seconds after which the file of a writer that was killed is removed."""
 
+SETTLED_S: Final = 0.1
+"""Seconds after a change of a directory in which another one may have the same time."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_.~%-]{1,200}")
 """What a quoted key may be as the name of a file, without its ending."""
 
@@ -70,6 +73,17 @@ class Records(Protocol):
         ...
 
 
+def _check_own(directory: Path) -> None:
+    found = directory.stat()
+    if not hasattr(os, "getuid"):  # Windows
+        return
+    if found.st_uid not in (0, os.getuid()) or found.st_mode & 0o022:
+        raise UnwritableStore(
+            f"Other users may change what is in {directory}, so it is not used: make it yours alone with `chmod 700`, "
+            "then check its files."
+        )
+
+
 class FileRecords:
     """Records as files ``KIND/KEY.json`` in the user's data directory; a key is quoted as in a URL.
 
@@ -81,6 +95,7 @@ class FileRecords:
     ) -> None:
         self._data = data_directory() if directory is None else directory
         self._clock = clock
+        self._recent: dict[str, RecentRecords] = {}
 
     @property
     def shown(self) -> str:
@@ -92,9 +107,13 @@ class FileRecords:
         return self._data / kind
 
     def all(self, kind: str) -> dict[str, bytes]:
-        """See ``Records.all``. Files of other names are no records."""
+        """See ``Records.all``. Files of other names are no records.
+
+        Raises ``UnwritableStore`` for a directory that other users may write to, or that another user owns.
+        """
         directory = self.directory(kind)
         try:
+            _check_own(directory)
             names = sorted(os.listdir(directory))
         except FileNotFoundError:
             return {}
@@ -113,9 +132,19 @@ class FileRecords:
         return found
 
     def recent(self, kind: str) -> RecentRecords:
-        """See ``Records.recent``: read anew each time."""
-        found = self.all(kind)
-        return RecentRecords(found, found)
+        """See ``Records.recent``: read anew where the directory has changed, or changed a moment ago."""
+        try:
+            found = self.directory(kind).stat()
+        except OSError:
+            return RecentRecords((), self.all(kind))
+        seen = (found.st_mtime_ns, found.st_ino, found.st_mode, found.st_uid)
+        known = self._recent.get(kind)
+        if known is None or known.version != seen:
+            known = RecentRecords(seen, self.all(kind))
+            if abs(self._clock() - found.st_mtime) < SETTLED_S:
+                return RecentRecords(known.bodies, known.bodies)
+            self._recent[kind] = known
+        return known
 
     def change(self, kind: str, key: str, change: RecordChange) -> None:
         """See ``Records.change``. A key that can't name a file has no record, and gets none."""

@@ -14,6 +14,7 @@ from ullage.errors import WrongType
 from ullage.event_words import EVENT_WORDS
 from ullage.events import Event, RowDamaged, UnknownEvent
 from ullage.messages import Message, clean_text
+from ullage.store.store import Checkpoint
 
 SMALLEST_PACKED = 1024
 """Bytes from which compressing without words is tried: a shorter row hardly repeats itself."""
@@ -198,3 +199,19 @@ def _bare(raw: msgspec.Raw) -> dict[str, object]:
 
 def _envelope(session: str, seq: int, name: str, at: float) -> dict[str, object]:
     return {"session": session, "seq": seq, "id": name, "at": at}
+
+
+def packed_checkpoint(data: bytes) -> tuple[bool, bytes]:
+    """A checkpoint's data as it is stored, and whether that is compressed. Takes milliseconds a megabyte."""
+    packed = zlib.compress(data, LEVEL)
+    return (True, packed) if len(packed) < len(data) else (False, data)
+
+
+def to_checkpoint(
+    seq: int, made_by: str, is_packed: bool, data: bytes
+) -> Checkpoint | None:
+    """The checkpoint of a row; ``None`` for a damaged one: it only saves time, and the ledger is folded instead."""
+    try:
+        return Checkpoint(seq, made_by, zlib.decompress(data) if is_packed else data)
+    except (zlib.error, TypeError):
+        return None

@@ -9,12 +9,7 @@ from typing import Final, NamedTuple
 
 from ullage.events import Event, MessageAdded, MessageReplaced
 from ullage.messages import Message, TextPart
-from ullage.store.store import SessionCursor, SessionRow, Store
-
-EVENTS_AT_ONCE: Final = 200
-"""Events that are held and looked through at once."""
-
-ROWS_AT_ONCE: Final = 50
+from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, Store
 
 AROUND: Final = 60
 """Characters of an excerpt on each side of the first word found."""
@@ -63,7 +58,7 @@ async def search(
 ) -> SearchPage:
     """The sessions whose title, id or model holds all words of ``text``, or else one of whose messages does.
 
-    Ends after ``limit`` sessions, or at the first piece of ``EVENTS_AT_ONCE`` events behind ``seconds``: each call gets
+    Ends after ``limit`` sessions, or at the first piece of ``AT_ONCE`` events behind ``seconds``: each call gets
     further. What people and models said is searched, not tool results or reasoning; upper and lower case are the same.
     Raises ``StoreUnavailable``.
     """
@@ -73,7 +68,7 @@ async def search(
     cursor = begin.before
     found: list[FoundText] = []
     searched = 0
-    while rows := await store.sessions(limit=ROWS_AT_ONCE, before=cursor):
+    while rows := await store.sessions(limit=AT_ONCE, before=cursor):
         for row in rows:
             seq = begin.seq if row.id == begin.session else 0
             if holds(f"{row.title} {row.id} {row.model}", words):
@@ -109,10 +104,10 @@ async def _look(
     store: Store, row: SessionRow, words: Sequence[str], after: int, end: float
 ) -> _Looked:
     seq = after
-    while events := await store.read(row.id, after=seq, limit=EVENTS_AT_ONCE):
+    while events := await store.read(row.id, after=seq, limit=AT_ONCE):
         hit = await asyncio.to_thread(first_hit, events, words)
         seq = events[-1].seq
-        if hit is not None or time.monotonic() >= end or len(events) < EVENTS_AT_ONCE:
+        if hit is not None or time.monotonic() >= end or len(events) < AT_ONCE:
             return _Looked(hit, seq)
     return _Looked(None, max(seq, row.seq))
 

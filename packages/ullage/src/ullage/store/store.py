@@ -28,7 +28,6 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
-from ullage.store.copies import SettingsToKeep, keep_nothing
 from ullage.store.records import Records
 
 T = TypeVar("T")
@@ -171,6 +170,9 @@ PLACE_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$(?!\n)"
 MOST_LISTED: Final = 2**62
 """A limit that limits nothing."""
 
+AT_ONCE: Final = 200
+"""Events, lines or rows that one who goes through all of them holds in memory at a time."""
+
 ASKED_S: Final = 1.0
 """Seconds for which a session that became due is left to the process that stored its message or command."""
 
@@ -248,23 +250,12 @@ class Store(Protocol):
         origin: str = "",
         tenant: str = DEFAULT_TENANT,
         place: str = "",
+        keeps_of: str = "",
     ) -> tuple[Event, ...]:
         """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken.
 
-        They may be another session's: what they say of the queue is taken as it stands.
-        """
-        ...
-
-    async def create_copy(
-        self,
-        row: SessionRow,
-        events: Sequence[Event],
-        pieces: Sequence[DraftPiece] = (),
-    ) -> None:
-        """Begin a session as another store has it; all but its kept bytes, its checkpoint and its lease.
-
-        From ``row`` come id, title, model, times, origin, tenant, place and whether it is due; ``pieces`` are those of
-        answers that were cut. Raises ``CommandRefused`` when the id is taken, ``LedgerError`` for pieces with gaps.
+        They may be another session's: what they say of the queue is taken as it stands. What the session ``keeps_of``
+        keeps is kept by both, and either may be deleted without the other.
         """
         ...
 
@@ -349,10 +340,6 @@ class Store(Protocol):
         """
         ...
 
-    async def end_postponement(self, tenant: str) -> None:
-        """All sessions of the tenant that are due from a later time on are due now."""
-        ...
-
     async def append(
         self,
         lease: Lease,
@@ -420,14 +407,6 @@ class Store(Protocol):
         """What waits, in the order of delivery."""
         ...
 
-    async def edit(self, session: str, message: Message) -> Receipt:
-        """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
-        ...
-
-    async def withdraw(self, session: str, message_id: str) -> Message:
-        """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
-        ...
-
     async def keep(self, session: str, data: bytes) -> str:
         """Store bytes beside the ledger (a long result, an image); gives their handle, the same for the same bytes."""
         ...
@@ -440,24 +419,6 @@ class Store(Protocol):
 
     async def handles(self, session: str) -> list[str]:
         """The handles of all that the session keeps. Raises ``SessionNotFound``."""
-        ...
-
-    async def fork(
-        self,
-        origin: str,
-        session: str,
-        *,
-        through: int,
-        keep: SettingsToKeep = keep_nothing,
-    ) -> tuple[Event, ...]:
-        """Begin ``session`` as a copy of another's events up to ``through``; gives the events added behind them.
-
-        The copy is at rest. The added events close what was unfinished there, end the wait of messages that were
-        queued there (they go on waiting in the origin alone), take back the session's own settings but those that
-        ``keep`` gives back, and say ``Forked``. What the origin keeps is kept by both, and either may be deleted
-        without the other; it belongs to the origin's tenant and place. Raises ``SessionNotFound``, ``LedgerError`` when
-        there is no event ``through``, ``CommandRefused`` for a taken id.
-        """
         ...
 
     async def shared(

@@ -1,4 +1,4 @@
-"""What every store says of messages that wait in the queue."""
+"""Messages that wait in the queue: changing and withdrawing them, and what every store says of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from ullage.display.text import quoted
 from ullage.errors import CommandRefused, WrongType
+from ullage.events import QueueEdited, QueueLeft
 from ullage.messages import Message
+from ullage.store.refusals import damaged_message
 from ullage.store.rows import is_message
-from ullage.store.store import QueueKind, QueueState
+from ullage.store.store import QueueKind, QueueState, Receipt, Store
 
 
 class Queueing(NamedTuple):
@@ -40,3 +42,25 @@ def not_waiting(message: str, state: str) -> str:
     """The reason why a message can't be edited or withdrawn; ``state`` is empty for one that was never queued."""
     happened = f"was {state}" if state else "was never queued"
     return f"The message {quoted(message)} does not wait: it {happened}."
+
+
+async def edit(store: Store, session: str, message: Message) -> Receipt:
+    """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
+    await store.command(session, [QueueEdited(message=message)])
+    receipt = await store.receipt(session, message.id)
+    assert receipt is not None, "an edit of a message that was never queued was written"
+    return receipt
+
+
+async def withdraw(store: Store, session: str, message: str) -> Message:
+    """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
+    seq = (await store.about(session)).seq
+    waiting = {each.id: each for _, each, _ in await store.pending(session)}
+    receipt = await store.receipt(session, message)
+    if receipt is not None and receipt.state == "pending" and message not in waiting:
+        raise damaged_message(message)
+    await store.command(session, [QueueLeft(message_id=message, how="withdrawn")])
+    for event in await store.read(session, after=seq):
+        if isinstance(event, QueueEdited) and event.message.id == message:
+            waiting[message] = event.message
+    return waiting[message]

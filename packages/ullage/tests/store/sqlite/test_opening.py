@@ -125,7 +125,6 @@ def test_one_that_another_turned_away_tries_again(
 AS_NOBODY = """
 import asyncio, os, pathlib, sys
 from ullage.errors import StoreUnavailable
-from ullage.events import TurnStarted
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.sqlite.transaction import schema, statements
 async def main():
@@ -134,14 +133,9 @@ async def main():
         os.setuid(65534)  # whom modes mean something to
     store = SqliteStore(pathlib.Path(sys.argv[1]))
     try:
-        print(len(await store.read("s")), [row.id for row in await store.sessions()])
+        await store.sessions()
     except StoreUnavailable as problem:
-        print("unreadable:", problem)
-    try:
-        await store.command("s", [TurnStarted(turn="t")])
-        print("written")
-    except StoreUnavailable as problem:
-        print(type(problem).__name__, problem)
+        print(problem)
     await store.close()
 asyncio.run(main())
 """
@@ -158,7 +152,7 @@ def place_for_all() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("directory_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)]
 )
-async def test_what_may_not_be_written_is_read_and_a_write_says_so(
+async def test_what_may_not_be_written_is_not_opened_and_says_so(
     place_for_all: Path, directory_mode: int, file_mode: int
 ) -> None:
     place = place_for_all
@@ -173,11 +167,8 @@ async def test_what_may_not_be_written_is_read_and_a_write_says_so(
     finally:
         place.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    read, written = done.stdout.splitlines()
-    assert read == "1 ['s']"
-    assert written.startswith("ReadOnlyStore The d")
-    assert str(path) in written
-    assert "ULLAGE_DATA" in written
+    assert str(path) in done.stdout
+    assert "ULLAGE_DATA" in done.stdout
 
 
 async def test_a_place_that_can_not_be_made_is_named(tmp_path: Path) -> None:

@@ -103,23 +103,6 @@ async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(
     writer.finish()
 
 
-async def test_what_waits_is_written_before_the_writer_ends(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    writer = WriterThread(path, Watchers())
-    waiting = [
-        asyncio.ensure_future(writer.perform(partial(added, name=str(number))))
-        for number in range(600)
-    ]
-    await asyncio.sleep(0)
-    await asyncio.to_thread(writer.finish)
-    await asyncio.gather(*waiting)
-    with pytest.raises(StoreUnavailable, match="was closed"):
-        await ids(writer)
-    again = WriterThread(path, Watchers())
-    assert len(await ids(again)) == 600
-    again.finish()
-
-
 class Stop(BaseException):
     """No ``Exception``, as a task's end is none."""
 

@@ -17,10 +17,6 @@ _FULL_OR_BROKEN: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 """What SQLite says too where the disk has no room for the files beside the database."""
 
 
-class ReadOnlyStore(StoreUnavailable):
-    """The database can be read, but not written."""
-
-
 def primary_code(problem: sqlite3.Error) -> int:
     """SQLite's code without its extension; 0 where an error has none (https://www.sqlite.org/rescode.html)."""
     return (getattr(problem, "sqlite_errorcode", None) or 0) & 0xFF
@@ -61,7 +57,7 @@ def failure(
         case sqlite3.SQLITE_FULL:
             return disk_full(path)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return ReadOnlyStore(
+            return StoreUnavailable(
                 f"The database {path} may not be written ({problem}). Allow writing the file and its directory, "
                 "or point ULLAGE_DATA to another directory."
             )

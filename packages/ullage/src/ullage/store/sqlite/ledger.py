@@ -13,10 +13,9 @@ from ullage.events import (
     RowDamaged,
 )
 from ullage.store.changes import Change
-from ullage.store.copies import CopiedSession, CopyClosure, SettingsToKeep
 from ullage.store.leases import busy
 from ullage.store.naming import naming
-from ullage.store.refusals import history_lost, id_taken, no_id, no_such_event
+from ullage.store.refusals import history_lost, id_taken, no_id
 from ullage.store.rows import EventRow, number, sized_event, to_row
 from ullage.store.sqlite.drafts import end_draft
 from ullage.store.sqlite.leases import holder
@@ -27,7 +26,7 @@ from ullage.store.sqlite.transaction import (
     session_head,
     statements,
 )
-from ullage.store.store import DEFAULT_TENANT, SPENT_BY, SessionRow
+from ullage.store.store import DEFAULT_TENANT, SPENT_BY
 
 CHANGED_S = 1.0
 """Seconds by which the time of a driver's event may differ from that of its append, to stand for when its session last
@@ -182,41 +181,6 @@ def _event(
         how=left[1],
     )
     return left_queue, size
-
-
-def resting_of(
-    database: sqlite3.Connection, origin: str, through: int, keep: SettingsToKeep
-) -> CopyClosure:
-    """The events that close a copy of the origin's events up to ``through``. Raises ``SessionNotFound``."""
-    events = read(database, session_head(database, origin), after=0, limit=through)
-    return CopiedSession().add_all(events).resting(keep)
-
-
-def copy_session(
-    work: Transaction, origin: str, session: str, through: int, resting: CopyClosure
-) -> tuple[Event, ...]:
-    """See ``Store.fork``. The copy is no reference: either session can be deleted without the other."""
-    source = session_head(work.database, origin)
-    if not 0 <= through <= source.seq:
-        raise no_such_event(origin, source.seq, through)
-    first = list(read(work.database, source, after=0, limit=1))
-    about = SessionRow(*work.run("about_session", origin).fetchone())
-    target = create(work, session, origin, first, tenant=about.tenant, place=about.place)
-    work.run("copy_events", target.key, source.key, through)
-    work.run("copy_kept", target.key, source.key)
-    copied = {"source": source.key, "target": target.key, "through": through}
-    work.database.execute(statements()["copy_queue"], copied)
-    left = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
-    waiting = [row[0] for row in work.run("pending", target.key) if row[0] not in left]
-    added: list[Event] = [
-        QueueLeft(message_id=message, how="returned") for message in waiting
-    ]
-    added += [
-        *resting.events,
-        Forked(origin=origin, through=through, dropped=resting.dropped),
-    ]
-    place = target._replace(seq=through, title=source.title, model=source.model)
-    return write(work, place, added, strict=False)
 
 
 def delete(work: Transaction, where: SessionHead) -> None:

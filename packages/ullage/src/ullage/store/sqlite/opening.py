@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import unusable
 from ullage.store.refusals import other_version
-from ullage.store.sqlite.failures import ReadOnlyStore, failure, primary_code
+from ullage.store.sqlite.failures import failure, primary_code
 from ullage.store.sqlite.transaction import schema
 
 VERSION = 1
@@ -29,7 +29,7 @@ PAGE_BYTES = 512
 bytes."""
 
 LOG_PAGES = 8_000
-"""After so many pages the log is moved into the file: 4 MB of a new file's."""
+"""After so many pages the log is moved into the file, 4 MB of a new file's; as many are given back at a time."""
 
 OLDEST_SQLITE = (3, 35, 0)
 
@@ -64,32 +64,23 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         except BaseException:
             database.close()
             raise
-    except sqlite3.OperationalError as problem:
-        if (
-            path.is_file()
-            and path.stat().st_size
-            and primary_code(problem) == sqlite3.SQLITE_CANTOPEN
-        ):
-            # The file itself could be opened: what can't be made is the log beside it.
-            raise ReadOnlyStore(
-                f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."
-            ) from problem
-        raise failure(problem, path) from problem
     except sqlite3.Error as problem:
         raise failure(problem, path) from problem
     return database
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that can't write. Where the log can't be shared (a directory that is read-only, with no other
-    process at it) the file is read as it stands. Raises ``StoreUnavailable``."""
+    """A connection that can't write. Raises ``StoreUnavailable``."""
     try:
+        database = connect(path, "mode=ro")
         try:
-            return _opened(path, "mode=ro")
-        except sqlite3.OperationalError:
-            return _opened(path, "mode=ro&immutable=1")
+            check_version(database, path)
+        except BaseException:
+            database.close()
+            raise
     except sqlite3.Error as problem:
         raise failure(problem, path) from problem
+    return database
 
 
 def make_tables(database: sqlite3.Connection, path: Path) -> None:
@@ -101,7 +92,7 @@ def make_tables(database: sqlite3.Connection, path: Path) -> None:
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        _check(database, path)
+        check_version(database, path)
         if version_of(database) == 0:
             _run(database, schema())
         database.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -130,9 +121,9 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    _check(database, path)
+    check_version(database, path)
     if not os.access(path, os.W_OK):
-        raise ReadOnlyStore(
+        raise StoreUnavailable(
             f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere."
         )
     if database.execute("PRAGMA page_count").fetchone()[0] == 0:
@@ -172,17 +163,8 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
     return database
 
 
-def _opened(path: Path, how: str) -> sqlite3.Connection:
-    database = connect(path, how)
-    try:
-        _check(database, path)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _check(database: sqlite3.Connection, path: Path) -> None:
+def check_version(database: sqlite3.Connection, path: Path) -> None:
+    """Raises ``StoreUnavailable`` for a store of another Ullage, or of another program."""
     version = version_of(database)
     if version not in (0, VERSION) and _application(database) == APPLICATION:
         raise other_version(str(path), version, VERSION)
@@ -203,11 +185,6 @@ def _run(database: sqlite3.Connection, script: str) -> None:
         if sqlite3.complete_statement(statement):
             database.execute(statement)
             statement = ""
-
-
-def check_version(database: sqlite3.Connection, path: Path) -> None:
-    """Raises ``StoreUnavailable`` for a store of another Ullage, or of none."""
-    _check(database, path)
 
 
 def failure_of(

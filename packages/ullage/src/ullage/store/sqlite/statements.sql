@@ -16,9 +16,6 @@ UPDATE sessions SET changed = ?, title = ?, model = ? WHERE key = ?;
 -- name: set_origin
 UPDATE sessions SET origin = ? WHERE key = ?;
 
--- name: describe_copy
-UPDATE sessions SET title = ?, model = ?, created = ?, changed = ? WHERE key = ?;
-
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
     CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
@@ -53,10 +50,6 @@ DELETE FROM due WHERE session = (
 INSERT INTO due (session, since) SELECT key, ?5 FROM current_sessions
 WHERE id = ?1 AND owner = ?2 AND generation = ?3 AND seq = ?4
 ON CONFLICT (session) DO UPDATE SET since = excluded.since;
-
--- name: end_postponement
-UPDATE due SET since = (julianday('now') - 2440587.5) * 86400.0 WHERE since > (julianday('now') - 2440587.5) * 86400.0
-    AND session IN (SELECT key FROM sessions WHERE tenant = ?);
 
 -- name: records
 SELECT key, value FROM records WHERE kind = ?1 AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)));
@@ -171,16 +164,6 @@ SELECT blobs.handle, blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHE
 
 -- name: copy_kept
 INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
-
--- name: copy_events
-INSERT INTO events (id, name, at, body)
-SELECT ?1 << 32 | seq, name, at, body FROM events WHERE id > ?2 << 32 AND id <= (?2 << 32) + ?3 ORDER BY id;
-
--- name: copy_queue
-INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
-SELECT :target, message, kind, CASE WHEN left_at <= :through THEN state ELSE 'pending' END, queued,
-    CASE WHEN seq <= :through THEN seq ELSE queued END, CASE WHEN left_at <= :through THEN left_at END, at
-FROM queue WHERE session = :source AND queued <= :through;
 
 -- name: delete_queue
 DELETE FROM queue WHERE session = ?;

@@ -6,33 +6,27 @@ import asyncio
 import math
 import sqlite3
 import threading
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, suppress
-from functools import partial
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeVar
 
 from ullage.directories import data_directory
-from ullage.errors import CommandRefused
-from ullage.events import DraftPiece, Event, QueueEdited, QueueLeft
+from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.changes import Subscription, Watchers
-from ullage.store.copies import SettingsToKeep, keep_nothing
 from ullage.store.failures import UNREADABLE
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.refusals import (
     changed_since,
-    damaged_message,
     history_lost,
     not_kept,
     was_closed,
 )
-from ullage.store.rows import LEVEL
+from ullage.store.rows import packed_checkpoint, to_checkpoint
 from ullage.store.sqlite import drafts, leases, ledger, queue, shared
-from ullage.store.sqlite.bringing import bring
-from ullage.store.sqlite.failures import ReadOnlyStore, damaged
+from ullage.store.sqlite.failures import damaged
 from ullage.store.sqlite.looking import look
 from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
 from ullage.store.sqlite.transaction import Transaction, session_head, statements
@@ -76,7 +70,6 @@ class SqliteStore:
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._is_only_read = False
 
     def observe(self, observer: StoreObserver) -> None:
         self._watchers.observer = observer
@@ -102,45 +95,18 @@ class SqliteStore:
         origin: str = "",
         tenant: str = DEFAULT_TENANT,
         place: str = "",
+        keeps_of: str = "",
     ) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(
-                inside,
-                ledger.create(
-                    inside, session, origin, events, tenant=tenant, place=place
-                ),
-                events,
-                strict=False,
+            head = ledger.create(
+                inside, session, origin, events, tenant=tenant, place=place
             )
+            if keeps_of:
+                source = session_head(inside.database, keeps_of)
+                inside.run("copy_kept", head.key, source.key)
+            return ledger.write(inside, head, events, strict=False)
 
         return await self._writer.perform(work, durable=True)
-
-    async def create_copy(
-        self,
-        row: SessionRow,
-        events: Sequence[Event],
-        pieces: Sequence[DraftPiece] = (),
-    ) -> None:
-        await self._writer.perform(
-            partial(bring, row=row, events=events, pieces=pieces), durable=True
-        )
-
-    async def fork(
-        self,
-        origin: str,
-        session: str,
-        *,
-        through: int,
-        keep: SettingsToKeep = keep_nothing,
-    ) -> tuple[Event, ...]:
-        # Events that are stored never change, so this may be found out before the transaction.
-        resting = await self._read(
-            lambda database: ledger.resting_of(database, origin, through, keep)
-        )
-        return await self._writer.perform(
-            lambda inside: ledger.copy_session(inside, origin, session, through, resting),
-            durable=True,
-        )
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         def work(inside: Transaction) -> None:
@@ -229,12 +195,6 @@ class SqliteStore:
             lambda inside: leases.release(inside, lease, rests_at, due_at)
         )
 
-    async def end_postponement(self, tenant: str) -> None:
-        def work(inside: Transaction) -> None:
-            inside.run("end_postponement", tenant)
-
-        await self._writer.perform(work, durable=True)
-
     async def append(
         self,
         lease: Lease,
@@ -273,24 +233,15 @@ class SqliteStore:
         return await self._read(work)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        # Compressing takes milliseconds a megabyte, so it is done outside the writer.
-        compressing = asyncio.get_running_loop().run_in_executor(
-            self._pool, zlib.compress, checkpoint.data, LEVEL
+        packing = asyncio.get_running_loop().run_in_executor(
+            self._pool, packed_checkpoint, checkpoint.data
         )
-        packed = await compressing
-        is_packed = len(packed) < len(checkpoint.data)
-        data = packed if is_packed else checkpoint.data
+        seq, made_by, _ = checkpoint
+        packed = await packing
 
         def work(inside: Transaction) -> None:
             where = leases.held(inside, lease)
-            inside.run(
-                "save_checkpoint",
-                where.key,
-                checkpoint.seq,
-                checkpoint.made_by,
-                is_packed,
-                data,
-            )
+            inside.run("save_checkpoint", where.key, seq, made_by, *packed)
 
         await self._writer.perform(work)
 
@@ -300,15 +251,7 @@ class SqliteStore:
             row = database.execute(
                 statements()["checkpoint"], (where.key, made_by)
             ).fetchone()
-            if row is None:
-                return None
-            seq, made_by_stored, is_packed, data = row
-            try:
-                return Checkpoint(
-                    seq, made_by_stored, zlib.decompress(data) if is_packed else data
-                )
-            except (zlib.error, TypeError):
-                return None  # a checkpoint only saves time: the ledger is folded instead
+            return None if row is None else to_checkpoint(*row)
 
         return await self._read(work)
 
@@ -349,36 +292,6 @@ class SqliteStore:
         return await self._read(
             lambda database: queue.pending(database, session_head(database, session))
         )
-
-    async def edit(self, session: str, message: Message) -> Receipt:
-        def work(inside: Transaction) -> Receipt:
-            where = session_head(inside.database, session)
-            ledger.write(inside, where, [QueueEdited(message=message)])
-            row = queue.queued(inside.database, where.key, message.id)
-            assert row is not None, (
-                "an edit of a message that was never queued was written"
-            )
-            return queue.receipt(inside.database, where.key, message.id, row)
-
-        return await self._writer.perform(work, durable=True)
-
-    async def withdraw(self, session: str, message_id: str) -> Message:
-        def work(inside: Transaction) -> Message:
-            where = session_head(inside.database, session)
-            row = queue.queued(inside.database, where.key, message_id)
-            if row is None or row.state != "pending":
-                raise CommandRefused(
-                    queue.no_longer_waits(inside.database, where.key, message_id)
-                )
-            message = queue.content(inside.database, where, row.seq)
-            if message is None:
-                raise damaged_message(message_id)
-            ledger.write(
-                inside, where, [QueueLeft(message_id=message_id, how="withdrawn")]
-            )
-            return message
-
-        return await self._writer.perform(work, durable=True)
 
     async def keep(self, session: str, data: bytes) -> str:
         handle = await asyncio.get_running_loop().run_in_executor(
@@ -437,8 +350,7 @@ class SqliteStore:
         self, session: str, *, has_pieces: bool
     ) -> AbstractAsyncContextManager[Subscription]:
         async def begin() -> None:
-            with suppress(ReadOnlyStore):
-                await self._writer.open()
+            await self._writer.open()
             await self._read(lambda database: session_head(database, session))
 
         return self._watchers.watching(session, begin, has_pieces=has_pieces)
@@ -475,11 +387,8 @@ class SqliteStore:
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
         self._writer.check_process()
-        if not (self._writer.was_opened or self._is_only_read):
-            try:
-                await self._writer.open()
-            except ReadOnlyStore:
-                self._is_only_read = True
+        if not self._writer.was_opened:
+            await self._writer.open()
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._pool, self._inside, work)

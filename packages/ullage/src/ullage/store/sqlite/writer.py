@@ -35,7 +35,7 @@ from ullage.store.sqlite.failures import (
     free_bytes,
     primary_code,
 )
-from ullage.store.sqlite.opening import failure_of, open_for_writing
+from ullage.store.sqlite.opening import LOG_PAGES, failure_of, open_for_writing
 from ullage.store.sqlite.transaction import Transaction, statements
 
 log = logging.getLogger("ullage.store")
@@ -47,9 +47,6 @@ _SessionState = tuple[object, ...]
 
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
-
-PAGES_AT_ONCE = 8_000
-"""Pages that are given back at a time."""
 
 POLL_S = 0.05
 """The interval of checks for commits of other processes, while there are watchers."""
@@ -66,8 +63,6 @@ class _Write:
     result: Any = None
     problem: BaseException | None = None
     asked_at: float = field(default_factory=time.perf_counter)
-    script: str = ""
-    """Run outside of any transaction, where there is no work."""
 
 
 _writers: Final[WeakSet[WriterThread]] = WeakSet()
@@ -136,30 +131,21 @@ class WriterThread:
 
     async def give_room_back(self) -> None:
         """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
-        free, before = await self._free_pages(), math.inf
+        free, before = await self.perform(_free_pages), math.inf
         while 0 < free < before:  # a file without `auto_vacuum` keeps them
-            await self._enqueue(
-                None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})"
-            )
-            free, before = await self._free_pages(), free
-
-    async def _free_pages(self) -> int:
-        def count(inside: Transaction) -> int:
-            return int(inside.database.execute("PRAGMA freelist_count").fetchone()[0])
-
-        return await self.perform(count)
+            await self.perform(_vacuum)
+            free, before = await self.perform(_free_pages), free
 
     def _enqueue(
         self,
         work: Callable[[Transaction], Any] | None,
         *,
         durable: bool = False,
-        script: str = "",
     ) -> asyncio.Future[Any]:
         """Hand the work to the thread, and start the thread with the first one."""
         self.check_process()
         loop = asyncio.get_running_loop()
-        write = _Write(work, durable, loop, loop.create_future(), script=script)
+        write = _Write(work, durable, loop, loop.create_future())
         with self._starting:
             if self._is_closed:
                 raise was_closed(str(self.path))
@@ -343,8 +329,7 @@ class WriterThread:
 
     def _open_for(self, looks: list[_Write]) -> None:
         try:
-            for script in {each.script for each in looks}:
-                self._opened().executescript(script)
+            self._opened()
         except StoreUnavailable as problem:
             _fail(looks, problem)
         except sqlite3.Error as problem:
@@ -396,6 +381,14 @@ def _write_version(inside: Transaction) -> None:
     database = inside.database
     version = database.execute("PRAGMA user_version").fetchone()[0]
     database.execute(f"PRAGMA user_version = {version:d}")
+
+
+def _free_pages(inside: Transaction) -> int:
+    return int(inside.database.execute("PRAGMA freelist_count").fetchone()[0])
+
+
+def _vacuum(inside: Transaction) -> None:
+    inside.database.execute(f"PRAGMA incremental_vacuum({LOG_PAGES})").fetchall()
 
 
 def _states(
