@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help site check test second sweeps turn fast coverage bench clients sdk-news fix attack
+.PHONY: help site check test second sweeps turn fast coverage bench clients local sdk-news fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -44,6 +44,9 @@ bench:  ## all benchmarks, beside their peers where there are any; their tests: 
 
 clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
+
+local:  ## how close the estimates are on a real llama-server; fetches 100 MB
+	@uv run --with gguf python -m bench.local_server $(ARGS)
 
 sdk-news:  ## what the newest SDKs of OpenAI, Anthropic and Google have and the codecs do not know
 	@uv run --no-project --isolated --with openai --with anthropic --with google-genai python -m scripts.sdk_news

@@ -9,6 +9,8 @@ that of the client's process alone. Ours stores every event in SQLite, reads its
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -19,6 +21,7 @@ from typing import Any
 
 from bench.environments import (
     OPENAI_AGENTS,
+    OUT,
     PYDANTIC_AI,
     ClientFailed,
     NotInstalled,
@@ -33,6 +36,7 @@ STEPS = {10: 11, 100: 11, 1_000: 6}
 """Tool calls that are made with so many behind them; the time between the first and the last of them is taken."""
 DELAY_S = 0.1
 """Before each piece of the streams that run at once."""
+LONG = OUT / "loop-opening"
 HERE = Path(__file__).parent
 OURS = "ullage"
 
@@ -117,6 +121,23 @@ def at_once(clients: tuple[Client, ...]) -> dict[Client, dict[str, Any]]:
     return found
 
 
+def opening(runs: int = 5) -> list[dict[str, float]]:
+    """The long session opened, each time by a process of its own; made first if it isn't there."""
+    if not (LONG / "complete").exists():
+        print("writing a session of 100,000 messages …", file=sys.stderr, flush=True)
+        for path in LONG.glob("sessions.db*"):
+            path.unlink()
+        subprocess.run(
+            [sys.executable, "-m", "bench.loop_opening", "make", str(LONG)], check=True
+        )
+        (LONG / "complete").touch()
+    command = [sys.executable, "-m", "bench.loop_opening", "open", str(LONG)]
+    return [
+        json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        for _ in range(runs)
+    ]
+
+
 def main() -> None:
     """Measure everything, and print."""
     options = argparse.ArgumentParser(
@@ -137,7 +158,7 @@ def main() -> None:
         )
     )
     steps = steps_table(found)
-    show(steps, _streams_table(streaming), notes=notes)
+    show(steps, _streams_table(streaming), _opening_table(opening()), notes=notes)
 
 
 def steps_table(found: Mapping[tuple[Client, int], list[dict[str, Any]]]) -> Table:
@@ -185,6 +206,16 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
         "idle loop stood still, longest",
     )
     return Table(title, columns, rows)
+
+
+def _opening_table(opened: list[dict[str, float]]) -> Table:
+    middle = {name: ms(median(one[name] for one in opened)) for name in opened[0]}
+    rows = (
+        ("open, from a checkpoint", middle["open"], ""),
+        ("… and its reading is there", middle["read"], middle["cpu"]),
+    )
+    title = "Agent.session on 100,000 messages"
+    return Table(title, ("what", "wall", "CPU"), rows)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""``ullage usage`` beside ccusage: sums and costs of logs whose truth is known.
+"""``ullage usage`` beside ccusage: sums and costs of logs whose truth is known, and the time both take.
 
     uv run python -m bench.usage                             # Ullage against the truth
     uv run python -m bench.usage --ccusage PATH              # and ccusage's program beside it
     uv run python -m bench.usage --ccusage PATH --kept DIR   # and logs of real clients, with the simulators' bills
-    uv run python -m bench.usage --ccusage PATH --kept DIR --write         # into bench/RESULTS.md
+    uv run python -m bench.usage --ccusage PATH --megabytes 200 --write   # and the time; into bench/RESULTS.md
 
 PATH is ``node_modules/.bin/ccusage`` of ``npm install ccusage@20.0.24 @ccusage/ccusage-linux-x64@20.0.24``. DIR is what
 ``python -m bench.clients --keep DIR`` left. ccusage is run with ``--offline``.
@@ -21,8 +21,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.process import Cost, run_once
 from bench.results import Table, show, write_tables
-from bench.usage_logs import KnownLogs, Sums, known_logs
+from bench.usage_logs import CLAUDE, KnownLogs, Sums, answer, known_logs, text_of
 from bench.usage_logs import write as write_logs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,6 +31,8 @@ PAGE = ROOT / "bench" / "RESULTS.md"
 ZONE = "Europe/Paris"
 KINDS = ("input", "cache_write", "cache_read", "output")
 THEIR_KINDS = ("inputTokens", "cacheCreationTokens", "cacheReadTokens", "outputTokens")
+RESULT = "ok 12 of 12 kettles are warm\n" * 190
+"""A tool's result, which stands twice in a log: about the mean of a real session."""
 
 
 class Answered(NamedTuple):
@@ -154,6 +157,67 @@ def billed(exchanges: Path) -> Sums:
     return Sums(*sums)
 
 
+# -- time --
+
+
+class Timed(NamedTuple):
+    """What one run cost."""
+
+    name: str
+    cost: Cost
+
+
+def large_home(home: Path, megabytes: int) -> int:
+    """Sessions of some 10 MB each in the form of Claude Code; gives their bytes."""
+    size = number = 0
+    while size < megabytes * 1_000_000:
+        path = home / CLAUDE / f"s-{number}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8") as file:
+            for call in range(800):
+                file.write(_call_lines(number, call))
+        size += path.stat().st_size
+        number += 1
+    return size
+
+
+def _call_lines(session: int, call: int) -> str:
+    at = f"2026-11-{1 + session % 20:02}T{call // 60:02}:{call % 60:02}:00.000Z"
+    name = f"s-{session}"
+    tokens = (3, 500, 10_000 + 500 * call, 120)
+    said = answer(f"msg_{session}_{call}", at=at, session=name, tokens=tokens)
+    result = {"type": "tool_result", "tool_use_id": f"t{call}", "content": RESULT}
+    back = {
+        "parentUuid": said["uuid"],
+        "isSidechain": False,
+        "sessionId": name,
+        "type": "user",
+        "uuid": f"r-{session}-{call}",
+        "timestamp": at,
+        "message": {"role": "user", "content": [result]},
+        "toolUseResult": {"stdout": RESULT},
+    }
+    said["parentUuid"] = f"r-{session}-{call - 1}" if call else None
+    return text_of(said, back)
+
+
+def speed(program: Path | None, megabytes: int) -> tuple[int, list[Timed]]:
+    """The same logs by each: the first look, and one more."""
+    commands = {"ullage usage, first time": _our_command()}
+    commands["ullage usage, again"] = _our_command()
+    if program:
+        command = [str(program), "daily", "--json", "--offline"]
+        commands |= {"ccusage daily": command, "ccusage daily, again": command}
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        size = large_home(home, megabytes)
+        runs = []
+        for title, each in commands.items():
+            cost = run_once(each, environment=_environment(home))
+            runs.append(Timed(title, cost))
+    return size, runs
+
+
 # -- table --
 
 
@@ -198,23 +262,38 @@ def _cell(case: Case, found: Answered) -> str:
     return _sums(found.sums)
 
 
+def speed_table(size: int, runs: Sequence[Timed]) -> Table:
+    """The times."""
+    rows = []
+    for run in runs:
+        rate = f"{size / 1e6 / run.cost.wall_s:,.0f}"
+        times = f"{run.cost.wall_s:.2f}", rate, f"{run.cost.peak_mb:.0f} MB"
+        rows.append((run.name, *times))
+    columns = ("logs of Claude Code", "seconds", "MB/s", "peak memory")
+    return Table("How long it takes", columns, tuple(rows))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a sum of ours is not the truth."""
     parser = argparse.ArgumentParser(prog="bench.usage", description=__doc__)
     parser.add_argument("--ccusage", type=Path, metavar="PATH")
     parser.add_argument("--kept", type=Path, metavar="DIR")
+    parser.add_argument("--megabytes", type=int, default=0, metavar="N")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     cases = list(invented(options.ccusage))
     clients = list(real(options.kept, options.ccusage)) if options.kept else []
     both = [*cases, *clients]
+    times = []
+    if options.megabytes:
+        times.append(speed_table(*speed(options.ccusage, options.megabytes)))
     notes = []
     if options.ccusage:
         equal = len(both) - len(differing(both))
         notes.append(f"Both are equal to the truth in {equal}.")
-    show(table(both), notes=notes)
+    show(table(both), *times, notes=notes)
     if options.write:
-        write_tables(PAGE, [table(differing(both))])
+        write_tables(PAGE, [table(differing(both)), *times])
     return 0 if all(case.is_right for case in cases) else 1
 
 

@@ -1,7 +1,7 @@
-"""google-adk's agent on Gemini with Ullage's plugin.
+"""google-adk's agent on Gemini with Ullage's plugin, or with its own compaction.
 
-The user keeps the session's events. They are the runner's own ``InMemorySessionService``, filled again after a restart.
-It counts by what the plugin has counted, not by the events.
+That one is ``compaction`` (a share of the window, 20 events kept) or ``filter`` (5 invocations kept). The user keeps
+the session's events. They are the runner's own ``InMemorySessionService``, filled again after a restart.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from google.adk.runners import InMemoryRunner
 from google.genai.types import Content, FunctionCall, Part
 from plugin_session import (
     LOST_ARGUMENTS,
+    MODE,
     MOST_STEPS,
     OURS,
     SYSTEM,
+    TRIGGER,
     URL,
+    WINDOW,
     Program,
     Step,
     drive,
@@ -35,22 +38,32 @@ def gemini(model: str) -> Gemini:
     return Gemini(model=model, base_url=URL, client_kwargs={"api_key": "none"})
 
 
+def own() -> dict[str, Any]:
+    """The app's own compaction."""
+    from google.adk.apps.app import EventsCompactionConfig
+    from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
+
+    if MODE == "filter":
+        return {"plugins": [ContextFilterPlugin(num_invocations_to_keep=5)]}
+    config = EventsCompactionConfig(
+        token_threshold=round(TRIGGER * WINDOW), event_retention_size=20
+    )
+    return {"events_compaction_config": config}
+
+
 class GoogleAdk(Program):
+    """``settings`` are the app's: plugins, or its own compaction."""
+
     packages = ("google-adk", "google-genai")
 
-    def __init__(self) -> None:
-        from ullage.plugins.google_adk import UllagePlugin
-
+    def __init__(self, **settings: Any) -> None:
         super().__init__()
-        self.is_left = False
-        plugin = UllagePlugin(on_event=self.note, **OURS)
         model = gemini("nobody-knows-this")
         self.agent = LlmAgent(name="bench", model=model, instruction=SYSTEM, tools=[use])
-        app = App(name="bench", root_agent=self.agent, plugins=[plugin])
+        app = App(name="bench", root_agent=self.agent, **settings)
         self.runner = InMemoryRunner(app=app)
 
     async def turn(self, step: Step) -> None:
-        self.is_left = bool(step.stop_after)
         await self._filled()
         self.agent.model = gemini(step.model)
         mode = StreamingMode.SSE if step.streams else StreamingMode.NONE
@@ -87,8 +100,31 @@ class GoogleAdk(Program):
         for event in self.history[len(session.events) :]:
             await service.append_event(session, event)
 
+    def counted(self) -> tuple[int, int]:
+        self.counts = [0, 0]
+        for event in self.history:
+            used = event.usage_metadata
+            if used is not None:
+                self.add(used.prompt_token_count, used.candidates_token_count)
+                self.add(0, used.thoughts_token_count)
+        return self.counts[0], self.counts[1]
+
     async def close(self) -> None:
         await self.runner.close()
+
+
+class WithUllage(GoogleAdk):
+    """Counts by what the plugin has counted, not by the events."""
+
+    def __init__(self) -> None:
+        from ullage.plugins.google_adk import UllagePlugin
+
+        self.is_left = False
+        super().__init__(plugins=[UllagePlugin(on_event=self.note, **OURS)])
+
+    async def turn(self, step: Step) -> None:
+        self.is_left = bool(step.stop_after)
+        await super().turn(step)
 
     def note(self, event: Any) -> None:
         """Count a call that has ended, but for streams that are left: ADK has most often read them by then."""
@@ -99,4 +135,4 @@ class GoogleAdk(Program):
         return self.counts[0], self.counts[1]
 
 
-drive(GoogleAdk())
+drive(GoogleAdk(**own()) if MODE else WithUllage())

@@ -1,7 +1,7 @@
 """A loop over litellm's functions with Ullage's callback, on OpenAI's Chat.
 
-The mode is ``acompletion``, ``completion``, or ``proxy``: the callback is in a proxy of litellm's, and the loop calls
-that with OpenAI's SDK.
+The mode is ``acompletion``, ``completion``, ``proxy`` (the callback is in a proxy of litellm's, and the loop calls that
+with OpenAI's SDK), or ``trim``: litellm's own ``trim_messages`` before each request.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def callback() -> str:
 
 
 class LiteLLM(Program):
-    """Keeps the messages itself; ``complete`` makes one call. Leaves litellm the time to report it."""
+    """Keeps the messages itself; ``complete`` makes one call."""
 
     packages: tuple[str, ...] = ("litellm",)
     counts_all = True
@@ -79,11 +79,6 @@ class LiteLLM(Program):
         raise NotImplementedError
 
     async def turn(self, step: Step) -> None:
-        await self.answered(step)
-        if not step.stop_after:
-            await logged()
-
-    async def answered(self, step: Step) -> None:
         self.history.append({"role": "user", "content": step.said})
         while True:
             body: dict[str, Any] = {
@@ -136,7 +131,16 @@ class LiteLLM(Program):
         return self.counts[0], self.counts[1]
 
 
-class Sdk(LiteLLM):
+class Logged(LiteLLM):
+    """Leaves litellm the time to report a call."""
+
+    async def turn(self, step: Step) -> None:
+        await super().turn(step)
+        if not step.stop_after:
+            await logged()
+
+
+class Sdk(Logged):
     """``acompletion`` and ``completion``."""
 
     def __init__(self) -> None:
@@ -161,7 +165,7 @@ class Sdk(LiteLLM):
         await self.logger.aclose()
 
 
-class Proxy(LiteLLM):
+class Proxy(Logged):
     """OpenAI's SDK and litellm's proxy, as a process of its own."""
 
     packages = ("litellm", "openai")
@@ -209,6 +213,27 @@ class Proxy(LiteLLM):
         if self.started is not None:
             self.started.terminate()
             await asyncio.to_thread(self.started.wait)
+
+
+class Trimmed(LiteLLM):
+    """Counts what the answers report."""
+
+    counts_all = False
+
+    async def complete(self, body: dict[str, Any]) -> Any:
+        import litellm
+
+        most = round(TRIGGER * WINDOW)
+        messages = litellm.utils.trim_messages(body["messages"], max_tokens=most)
+        model = f"openai/{body['model']}"
+        answer = await litellm.acompletion(
+            **{**body, **WHERE, "model": model, "messages": messages}
+        )
+        self.add(answer.usage.prompt_tokens, answer.usage.completion_tokens)
+        return answer
+
+    def counted(self) -> tuple[int, int]:
+        return self.counts[0], self.counts[1]
 
 
 def answers(url: str) -> bool:
@@ -276,4 +301,5 @@ def kept(message: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-drive(Proxy() if MODE == "proxy" else Sdk())
+PROGRAMS: dict[str, Callable[[], Program]] = {"proxy": Proxy, "trim": Trimmed}
+drive(PROGRAMS.get(MODE, Sdk)())

@@ -1,24 +1,30 @@
-"""The OpenAI Agents SDK with Ullage, on ``responses`` or ``chat``.
+"""The OpenAI Agents SDK with Ullage, on ``responses`` or ``chat``, or (``own``) with its compaction.
 
-Counts what the plug-in has counted, summaries included: they are in no run's usage.
+That one is ``OpenAIResponsesCompactionSession`` over an SQLite session. It compacts after a run, by a count of items
+(10 unless it is told otherwise), through POST /responses/compact. Its model, the next argument, must be named like
+one of OpenAI's.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from agents import (
     Agent,
     ModelSettings,
     OpenAIProvider,
+    OpenAIResponsesCompactionSession,
     RunConfig,
     Runner,
+    SQLiteSession,
     function_tool,
     set_tracing_disabled,
 )
 from openai import AsyncOpenAI
 from plugin_session import (
+    FOLDER,
     LOST_ARGUMENTS,
     MODE,
     MOST_STEPS,
@@ -41,14 +47,10 @@ class OpenAIAgents(Program):
     packages: tuple[str, ...] = ("openai-agents",)
 
     def __init__(self) -> None:
-        from ullage.plugins.openai_agents import instrument
-
         super().__init__()
         is_chat = MODE == "chat"
         provider = OpenAIProvider(openai_client=CLIENT, use_responses=not is_chat)
-        config = RunConfig(model_provider=provider)
-        more: dict[str, Any] = {"session": "bench", "on_event": self.note}
-        self.config = instrument(config, **OURS, **more)
+        self.config = RunConfig(model_provider=provider)
         # On Chat a stream reports its usage only when it is asked to.
         self.settings = ModelSettings(include_usage=True if is_chat else None)
         self.tools: list[Any] = [function_tool(use)]
@@ -78,7 +80,6 @@ class OpenAIAgents(Program):
         self.history += [{"role": "user", "content": step.said}, call]
 
     async def close(self) -> None:
-        await self.config.model_provider.aclose()
         await CLIENT.close()
 
 
@@ -93,4 +94,41 @@ async def read(stream: Any, stop_after: int) -> bool:
     return True
 
 
-drive(OpenAIAgents())
+class WithUllage(OpenAIAgents):
+    """Counts what the plug-in has counted, summaries included: they are in no run's usage."""
+
+    def __init__(self) -> None:
+        from ullage.plugins.openai_agents import instrument
+
+        super().__init__()
+        more: dict[str, Any] = {"session": "bench", "on_event": self.note}
+        self.config = instrument(self.config, **OURS, **more)
+
+    async def close(self) -> None:
+        await self.config.model_provider.aclose()
+        await super().close()
+
+
+class WithSession(OpenAIAgents):
+    """The session keeps the history; the usage of the runs holds the compactions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        kept = SQLiteSession("bench", FOLDER / "session.db")
+        more: dict[str, Any] = {"model": sys.argv[4], "compaction_mode": "input"}
+        self.session: Any = OpenAIResponsesCompactionSession(
+            "bench", kept, client=CLIENT, **more
+        )
+
+    async def turn(self, step: Step) -> None:
+        agent, options = self.given(step.model)
+        stream = Runner.run_streamed(agent, step.said, session=self.session, **options)
+        try:
+            async for _ in stream.stream_events():
+                pass
+        finally:
+            used = stream.context_wrapper.usage
+            self.add(used.input_tokens, used.output_tokens)
+
+
+drive(WithSession() if MODE == "own" else WithUllage())

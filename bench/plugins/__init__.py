@@ -1,1 +1,1 @@
-"""Frameworks with Ullage's plug-in through the same long sessions."""
+"""Frameworks with Ullage's plug-in, and with their own compaction, through the same long sessions."""

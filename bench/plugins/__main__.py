@@ -1,7 +1,8 @@
-"""Runs frameworks with Ullage's plug-in through long sessions against the simulators.
+"""Runs frameworks with Ullage's plug-in, and with their own compaction, through long sessions against the simulators.
 
 uv run python -m bench.plugins                        all of them, hours; what is kept already is not run again
 uv run python -m bench.plugins --only langchain       one framework
+uv run python -m bench.plugins --only attach          ullage.attach with old and new SDKs
 uv run python -m bench.plugins --only pages           the snippets of docs/frameworks that need an environment
 uv run python -m bench.plugins --again                also what is kept already: after a change of a plug-in
 uv run python -m bench.plugins --quick                newest versions, window 9,000, one seed: what `.ci/run` runs
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.environments import ClientFailed, NotInstalled
-from bench.plugins import pages
+from bench.plugins import attached, pages
 from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
 from bench.plugins.frameworks import FRAMEWORKS
 from bench.plugins.matrix import missing, planned
@@ -37,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     status = 0
     if not options.kept:
+        beside = attached.run_all(quick=options.quick)
         status = max(
+            _tell(attached.NAME, beside, options),
             _tell(pages.NAME, pages.run_pages(FRAMEWORKS), options),
             _run(options),
         )
@@ -104,7 +107,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument(
         "--only",
         action="append",
-        choices=[*FRAMEWORKS, pages.NAME],
+        choices=[*FRAMEWORKS, attached.NAME, pages.NAME],
         help="only this framework",
     )
     options.add_argument(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bench.environments import Peer
 
-Kind = Literal["plain", "plug-in"]
+Kind = Literal["plain", "plug-in", "own"]
 
 MODELS = ("nobody-knows-this", "nor-this-one")
 """The model of a session, and the one that it changes to: of no family, so that no table knows them."""
@@ -38,11 +38,12 @@ class Contender:
 
     @property
     def peer(self) -> Peer | None:
-        """Its environment, which holds this checkout too."""
+        """Its environment; only that of an own compaction does not hold this checkout."""
         if not self.requirements:
             return None
         first, *others = self.requirements
-        return Peer(self.title, first, tuple(others), True, self.overrides)
+        has_ullage = self.kind != "own"
+        return Peer(self.title, first, tuple(others), has_ullage, self.overrides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Framework:
     """A framework's rows: ``plain`` first, with which the others are compared.
 
     ``wire`` is the simulator that is called (``openai``, ``gemini``, ``anthropic``), ``like`` the simulated model that
-    ``models`` behave like.
+    ``models`` behave like, ``summaries`` the words by which the last message of a request for a summary is known.
     ``is_brief``: only the long session on the smallest window.
     """
 
@@ -59,6 +60,7 @@ class Framework:
     wire: str = "openai"
     like: str = "gpt-4.1"
     models: tuple[str, str] = MODELS
+    summaries: tuple[str, ...] = ()
     is_brief: bool = False
 
 

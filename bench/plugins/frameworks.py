@@ -18,6 +18,8 @@ from bench.plugins.framework import (
 CERTIFI = "certifi==2026.10.18"
 """langchain-core 1.8 and litellm 1.109.1 ask for a version that the index does not have."""
 OPENAI = "openai==3.52.0"
+OPENAI_AGENTS_MODELS = ("gpt-nobody-knows-this", "gpt-nor-this-one")
+"""The SDK's own compaction takes no model that is not named like one of OpenAI's."""
 
 
 def row(name: str, script: str, *needs: str, mode: str = "", **more: Any) -> Contender:
@@ -27,18 +29,40 @@ def row(name: str, script: str, *needs: str, mode: str = "", **more: Any) -> Con
     return Contender(title, f"plugin_{script}.py", **more)
 
 
+def own(name: str, script: str, *needs: str, mode: str = "own", **more: Any) -> Contender:
+    """A framework's own compaction."""
+    return row(name, script, *needs, mode=mode, kind="own", **more)
+
+
 def attached(name: str, *needs: str, **more: Any) -> Contender:
     """An agent whose SDK client is attached."""
     return row(f"ullage.attach, {name}", "attached", *needs, **more)
 
 
 def _google_adk() -> tuple[Contender, ...]:
+    """Its own are `EventsCompactionConfig` with the threshold as `token_threshold` and the last 20 events kept, and
+    `ContextFilterPlugin` with the last 5 invocations kept, which summarises nothing.
+
+    The first one's summary is a turn of the model. Where a function call is the first event kept, it comes behind that
+    turn, and the simulator refuses the request and all after it, by Gemini's rule that a function call follows a turn
+    of the user or a function's answer (its words are in https://github.com/google-gemini/gemini-cli/issues/11814; the
+    API itself was not asked).
+    """
     newest = "google-adk==2.13.0"
-    return (row("UllagePlugin, google-adk", "google_adk", newest, is_quick=True),)
+    return (
+        row("UllagePlugin, google-adk", "google_adk", newest, is_quick=True),
+        own(
+            "EventsCompactionConfig, google-adk", "google_adk", newest, mode="compaction"
+        ),
+        own("ContextFilterPlugin, google-adk", "google_adk", newest, mode="filter"),
+    )
 
 
 def _langchain() -> tuple[Contender, ...]:
-    """langchain 1.2.10 asks for a langgraph that the langgraph-prebuilt of today can't be imported beside."""
+    """Its own is SummarizationMiddleware as documented: a share of the window, 20 messages kept.
+
+    langchain 1.2.10 asks for a langgraph that the langgraph-prebuilt of today can't be imported beside.
+    """
     oldest = ("langchain==1.2.11", "langchain-openai==1.1.10")
     newest = ("langchain==1.5.0", "langchain-openai==1.7.4")
     more: dict[str, Any] = {"overrides": (CERTIFI,)}
@@ -46,11 +70,16 @@ def _langchain() -> tuple[Contender, ...]:
     return (
         row(name, "langchain", *oldest, is_lowest=True),
         row(name, "langchain", *newest, is_quick=True, **more),
+        own("SummarizationMiddleware, langchain", "langchain", *newest, **more),
     )
 
 
 def _litellm() -> tuple[Contender, ...]:
-    """The bench's proxy has no database, which litellm-proxy-extras is for, and uses nothing of litellm-enterprise."""
+    """It has no compaction that sums up; `trim_messages`, called before each request with the threshold as
+    `max_tokens`, is what its documentation offers.
+
+    The bench's proxy has no database, which litellm-proxy-extras is for, and uses nothing of litellm-enterprise.
+    """
     oldest, newest = "litellm[proxy]==1.106.0", "litellm[proxy]==1.109.1"
     overrides = (CERTIFI, "litellm-proxy-extras", "litellm-enterprise")
     more: dict[str, Any] = {"overrides": overrides}
@@ -59,7 +88,19 @@ def _litellm() -> tuple[Contender, ...]:
         name, is_quick = f"{mode}, litellm", mode == "acompletion"
         found.append(row(name, "litellm", oldest, mode=mode, is_lowest=True))
         found.append(row(name, "litellm", newest, mode=mode, is_quick=is_quick, **more))
-    return tuple(found)
+    trimmed = own("trim_messages, litellm", "litellm", newest, mode="trim", **more)
+    return (*found, trimmed)
+
+
+def _openai_agents() -> tuple[Contender, ...]:
+    """Its own is OpenAIResponsesCompactionSession with its defaults: after a run, from 10 items on that are not the
+    user's, through POST /responses/compact. Nothing is compacted inside a run."""
+    name, newest = (
+        "OpenAIResponsesCompactionSession, openai-agents",
+        "openai-agents==0.24.0",
+    )
+    mode = f"own {OPENAI_AGENTS_MODELS[0]}"
+    return (_instrumented("responses"), own(name, "openai_agents", newest, mode=mode))
 
 
 def _instrumented(mode: str) -> Contender:
@@ -68,11 +109,17 @@ def _instrumented(mode: str) -> Contender:
 
 
 def _pydantic_ai() -> tuple[Contender, ...]:
+    """Its own is that of pydantic-ai-harness: the tiers of its README (clear tool results but 3 pairs, then summarise
+    all but 20 messages), or the last of these alone."""
     slim = "pydantic-ai-slim[openai]"
-    return (
+    harness = ("pydantic-ai-harness==0.62.0", f"{slim}==2.62.0")
+    found = [
         row("Ullage, pydantic-ai", "pydantic_ai", f"{slim}==2.62.0", is_lowest=True),
         row("Ullage, pydantic-ai", "pydantic_ai", f"{slim}==2.68.0", is_quick=True),
-    )
+    ]
+    for mode in ("tiered", "summary"):
+        found.append(own(f"harness, {mode},", "pydantic_ai", *harness, mode=mode))
+    return tuple(found)
 
 
 def _smolagents() -> tuple[Contender, ...]:
@@ -98,11 +145,14 @@ FRAMEWORKS: Final = {
         (PLAIN_GEMINI, *_google_adk()),
         wire="gemini",
         like="gemini-2.5-flash",
+        summaries=("The following is a conversation history between a user",),
     ),
-    "langchain": Framework("LangChain", (PLAIN_CHAT, *_langchain())),
+    "langchain": Framework(
+        "LangChain", (PLAIN_CHAT, *_langchain()), summaries=("Messages to summarize:",)
+    ),
     "litellm": Framework("LiteLLM", (PLAIN_CHAT, *_litellm())),
     "openai_agents": Framework(
-        "OpenAI Agents", (PLAIN_RESPONSES, _instrumented("responses"))
+        "OpenAI Agents", (PLAIN_RESPONSES, *_openai_agents()), models=OPENAI_AGENTS_MODELS
     ),
     "openai_agents_chat": Framework(
         "OpenAI Agents, Chat", (PLAIN_CHAT, _instrumented("chat"))
@@ -110,6 +160,7 @@ FRAMEWORKS: Final = {
     "pydantic_ai": Framework(
         "pydantic-ai",
         (PLAIN_CHAT, *_pydantic_ai()),
+        summaries=("Write the summary under these exact",),
     ),
     "smolagents": Framework("smolagents", _smolagents(), is_brief=True),
     "strands": Framework("Strands Agents", (PLAIN_CHAT, STRANDS), is_brief=True),

@@ -10,7 +10,7 @@ from bench.plugins.framework import Framework, Kind
 from bench.plugins.scenarios import MIXED, SCENARIOS, SEEDS, WINDOWS, PluginScenario
 
 LONG = SCENARIOS[0]
-KINDS: tuple[Kind, ...] = ("plain", "plug-in")
+KINDS: tuple[Kind, ...] = ("plain", "plug-in", "own")
 
 
 def planned(frameworks: dict[str, Framework], *, quick: bool = False) -> list[Planned]:
@@ -23,9 +23,8 @@ def planned(frameworks: dict[str, Framework], *, quick: bool = False) -> list[Pl
         for contender in framework.contenders:
             if quick and not contender.is_quick:
                 continue
-            for scenario in (
-                (MIXED,) if quick else SCENARIOS[: 1 if framework.is_brief else None]
-            ):
+            is_brief = contender.kind == "own" or framework.is_brief
+            for scenario in (MIXED,) if quick else SCENARIOS[: 1 if is_brief else None]:
                 for window, seed in _sizes(framework, scenario, quick=quick):
                     place = (contender, scenario, window, seed)
                     cell = Planned(name, framework, *place)
@@ -36,7 +35,7 @@ def planned(frameworks: dict[str, Framework], *, quick: bool = False) -> list[Pl
 def _sizes(
     framework: Framework, scenario: PluginScenario, *, quick: bool
 ) -> Iterator[tuple[int, int]]:
-    """Windows and seeds."""
+    """Windows and seeds. A framework's own compaction plays the long session alone: nobody promises the others."""
     one = quick or framework.is_brief
     return product(
         WINDOWS[:1] if one else WINDOWS, SEEDS if scenario is LONG else SEEDS[:1]

@@ -64,6 +64,7 @@ def outcome(
 ) -> PluginOutcome:
     """What one run's requests come to; failed turns and what was counted are not in it."""
     found = PluginOutcome()
+    markers = (*ASKED_FOR_SUMMARY, *framework.summaries)
     summaries: list[Exchange] = []
     talk: list[Exchange] = []
     for each in exchanges:
@@ -73,7 +74,7 @@ def outcome(
             continue
         found.uncached += each.bill.input - each.bill.cache_read
         whole = each.bill.input + each.bill.output
-        if is_summary(each, ASKED_FOR_SUMMARY):
+        if is_summary(each, markers):
             found.summaries += 1
             found.billed += whole
             summaries.append(each)

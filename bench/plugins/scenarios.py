@@ -157,8 +157,9 @@ def script(played: Played, framework: Framework) -> Scenario:
     """What the model says: a summary when asked for one, otherwise the session's answers in their order."""
     author = Author(4)
     summary = "## Goal\nLook after the valves.\n## State\n" + author.prose(900)
+    markers = (*ASKED_FOR_SUMMARY, *framework.summaries)
     answers: list[dict[str, Any]] = []
-    for marker in ASKED_FOR_SUMMARY:
+    for marker in markers:
         answers.append({"when": {"contains": marker}, "text": summary})
     for step in _cancelled(played.steps):
         when = {"contains": step.said, "after": "user"}

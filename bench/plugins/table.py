@@ -21,6 +21,10 @@ SUMMARY = (
     "uncached against plain, long session",
     "turns lost unseen",
     "targets",
+    "own: refused",
+    "own: failed turns",
+    "own: uncached against plain",
+    "own: turns lost unseen",
 )
 
 
@@ -38,8 +42,16 @@ class Row:
     not_run: str = ""
 
     def missed(self) -> list[str]:
-        """The targets that are missed."""
-        return self.outcome.failures(self.plain) if self.seeds else []
+        """The targets that are missed; a framework's own compaction is held to none."""
+        if self.contender.kind == "own" or not self.seeds:
+            return []
+        return self.outcome.failures(self.plain)
+
+    def against(self) -> str:
+        """Uncached tokens beside the plain SDK's."""
+        if self.plain is None or not self.seeds or self.contender.kind == "plain":
+            return ""
+        return f"{self.outcome.above_plain(self.plain):+.1%}"
 
 
 def row(plans: Sequence[Planned], cells: Cells) -> Row:
@@ -71,6 +83,9 @@ def line(found: Row) -> str:
     counts = found.outcome
     seeds = ", ".join(map(str, found.seeds))
     said = f"{place}, seed {seeds}: {counts.calls} calls, {counts.summaries} summaries, uncached {counts.uncached:,}"
+    if found.contender.kind == "own":
+        said += f", {counts.refused} refused, {counts.failed_turns} failed turns"
+        return f"beside: {said}"
     failures = ", ".join(found.missed())
     return f"FAIL: {said}: {failures}" if failures else f"pass: {said}"
 
@@ -100,7 +115,7 @@ def summary(frameworks: dict[str, Framework], cells: Cells) -> Table:
         rows = list(_rows(name, framework, cells))
         if any(each.contender.kind == "plug-in" for each in rows):
             made.append(_summary_row(framework, rows))
-    return Table("Plug-ins", SUMMARY, tuple(made))
+    return Table("Plug-ins, and each framework's own compaction", SUMMARY, tuple(made))
 
 
 def _summary_row(framework: Framework, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -108,7 +123,10 @@ def _summary_row(framework: Framework, rows: Sequence[Row]) -> tuple[str, ...]:
     sessions = misses = uncounted = 0
     versions: dict[str, None] = {}
     against: list[float] = []
+    own: dict[str, Row] = {}
     for each in rows:
+        if each.contender.kind == "own":
+            _add(own.setdefault(each.contender.title, _empty(each)), each)
         if each.contender.kind != "plug-in":
             continue
         versions[each.contender.version] = None
@@ -129,6 +147,10 @@ def _summary_row(framework: Framework, rows: Sequence[Row]) -> tuple[str, ...]:
         ranged,
         str(total.unseen),
         _missed(misses),
+        " / ".join(str(each.outcome.refused) for each in own.values()),
+        " / ".join(str(each.outcome.failed_turns) for each in own.values()),
+        " / ".join(each.against() for each in own.values()),
+        " / ".join(str(each.outcome.unseen) for each in own.values()),
     )
 
 
@@ -136,3 +158,16 @@ def _missed(rows: int) -> str:
     if not rows:
         return "pass"
     return "1 row misses one" if rows == 1 else f"{rows} rows miss one"
+
+
+def _empty(found: Row) -> Row:
+    return Row(found.contender, found.scenario, found.window)
+
+
+def _add(total: Row, found: Row) -> None:
+    total.seeds += found.seeds
+    total.outcome.add(found.outcome)
+    if total.plain is None or found.plain is None:
+        total.plain = None
+    else:
+        total.plain.add(found.plain)

@@ -11,7 +11,7 @@ from bench.plugins.scenarios import ASKED_FOR_SUMMARY, Played, Step
 from ullage_simulators.server import Exchange
 from ullage_simulators.wire import Bill
 
-FRAMEWORK = Framework("Cask", (PLAIN_CHAT,))
+FRAMEWORK = Framework("Cask", (PLAIN_CHAT,), summaries=("Sum up the cask",))
 TURNS = ["Look at the first valve.", "Look at the second valve."]
 
 
@@ -59,7 +59,7 @@ def test_a_request_for_a_summary_that_quotes_a_cancelled_turn_is_billed() -> Non
     assert (one.cancelled, one.summaries, one.billed) == (0, 1, 110)
 
 
-@pytest.mark.parametrize("marker", ASKED_FOR_SUMMARY)
+@pytest.mark.parametrize("marker", [*ASKED_FOR_SUMMARY, *FRAMEWORK.summaries])
 def test_requests_for_summaries_are_told_by_their_last_message(marker: str) -> None:
     one = found(exchange(marker), exchange(marker, TURNS[0]))
     assert one.summaries == 1

@@ -44,7 +44,7 @@ CREATE TABLE queue (
 CREATE INDEX queue_pending ON queue (session, kind DESC, queued) WHERE state = 'pending';
 
 -- The newest row of a session is found by its session: without that each look at a session read the rows of all the
--- others that stream (1,000 streams: 189 ms of PostgreSQL's CPU a turn of 100 pieces).
+-- others that stream (1,000 streams: 189 ms of PostgreSQL's CPU a turn of 100 pieces, bench.many).
 CREATE TABLE drafts (
     id BIGINT GENERATED ALWAYS AS IDENTITY,
     session BIGINT NOT NULL,

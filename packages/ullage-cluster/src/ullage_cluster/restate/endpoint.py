@@ -38,7 +38,7 @@ RETRIES: Final = restate.InvocationRetryPolicy(
     on_max_attempts="kill",
 )
 """Some two minutes of attempts. The pause grows with each attempt of a drive, also with the seventh worker that is
-killed under it: the longest takeover in ten kills was 1.27 s with pauses of up to 0.5 s, and
+killed under it: the longest takeover in ten kills (``bench.takeover``) was 1.27 s with pauses of up to 0.5 s, and
 0.90 s with 0.1 s. Where no worker is there, Restate tries in vain so often: 300 waiting sessions cost it 21 to 32 % of
 a core, instead of 15 %. After the last attempt the sweep wakes again; the other choice, a pause, would hold the
 session's key until an operator resumes it."""

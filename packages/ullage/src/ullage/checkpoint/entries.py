@@ -19,7 +19,7 @@ BLOCK: Final = 128
 """Entries that are packed at a time: with their ids before them they fit into the 32 KB that zlib looks back."""
 
 LEVEL: Final = 3
-"""zlib's. On 100,000 entries (17 MB): level 1 gives 3.4 MB in 0.15 s, level 3 2.9 MB
+"""zlib's. On the 100,000 entries of ``bench/loop_opening.py`` (17 MB): level 1 gives 3.4 MB in 0.15 s, level 3 2.9 MB
 in 0.19 s, level 6 2.6 MB in 0.5 s."""
 
 _packer: Final = msgspec.msgpack.Encoder()

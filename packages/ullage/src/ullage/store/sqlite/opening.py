@@ -26,7 +26,7 @@ BUSY_TIMEOUT_S = 10.0
 
 PAGE_BYTES = 512
 """Of a new file, SQLite's smallest. A commit writes each page that it touches as a whole, and an event takes some 130
-bytes."""
+bytes (``bench.written``)."""
 
 LOG_PAGES = 8_000
 """After so many pages the log is moved into the file, 4 MB of a new file's; as many are given back at a time."""

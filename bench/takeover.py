@@ -1,0 +1,143 @@
+"""How long the sessions of a killed worker have no driver: `ullage admin worker` under Restate, ended by `kill -9`.
+
+    uv run python -m bench.takeover [--kills 10] [--dispatch restate|lease]
+
+Two servers that drive nothing, two workers, PostgreSQL and the Restate server, each a process of its own. The sessions
+stream all the time. A kill is of the worker with the most sessions; the time is until the store names another driver
+for each of them. At the end every session has come to rest, with its message once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from tests.machines import STORY, Machines, machines, worker
+from tests.restate import new_restate
+from tests.server.served import script
+from tests.sweeps.test_workers import check
+from ullage_cluster.cli.local_restate import free_ports
+from ullage_cluster.postgres.store import PostgresStore
+from ullage_cluster.restate.admin import register_workers
+from ullage_simulators import running
+
+SESSIONS = tuple(f"s{number}" for number in range(6))
+GIVEN_UP_S = 60.0
+BETWEEN_S = 1.5
+"""Seconds that the new drivers stream before the next kill."""
+
+
+async def drivers(store: PostgresStore) -> dict[str, str]:
+    """The driver of each session."""
+    return {row.id: row.held_by for row in await store.sessions(limit=100)}
+
+
+async def taken_over(store: PostgresStore, of_killed: dict[str, str]) -> list[float]:
+    """Seconds until each of these sessions has another driver."""
+    began, took = time.monotonic(), {}
+    while len(took) < len(of_killed):
+        now = await drivers(store)
+        for session, before in of_killed.items():
+            if session not in took and now[session] not in ("", before):
+                took[session] = time.monotonic() - began
+        if time.monotonic() - began > GIVEN_UP_S:
+            raise SystemExit(f"Not taken over: {set(of_killed) - set(took)}")
+        await asyncio.sleep(0.005)
+    return list(took.values())
+
+
+async def kills(
+    cluster: Machines,
+    stack: ExitStack,
+    options: tuple[str, ...],
+    times: int,
+    provider: str,
+    folder: Path,
+) -> list[float]:
+    """The times of so many kills."""
+    store = PostgresStore(cluster.place)
+    all_times: list[float] = []
+    names = {f"worker{number}": process for number, process in enumerate(cluster.workers)}
+    try:
+        for number in range(times):
+            await asyncio.sleep(BETWEEN_S)
+            held = {
+                session: driver
+                for session, driver in (await drivers(store)).items()
+                if driver
+            }
+            machine, _ = Counter(
+                driver.split("-")[0] for driver in held.values()
+            ).most_common(1)[0]
+            of_killed = {
+                session: driver
+                for session, driver in held.items()
+                if driver.split("-")[0] == machine
+            }
+            names.pop(machine).kill()
+            took = await taken_over(store, of_killed)
+            all_times += took
+            print(
+                f"kill {number + 1}: {len(of_killed)} sessions of {machine}, {min(took):.2f} to {max(took):.2f} s",
+                flush=True,
+            )
+            name = f"worker{number + 2}"
+            names[name] = stack.enter_context(
+                worker(provider, cluster.place, folder, *options, ULLAGE_MACHINE=name)
+            )
+    finally:
+        await store.close()
+    return all_times
+
+
+def main() -> None:
+    """Print the time of each kill, and of all of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--dispatch", choices=("restate", "lease"), default="restate")
+    args = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server: tuple[str, ...] = ("--dispatch", args.dispatch)
+        options = server
+        (port,) = free_ports(1)
+        restate = None
+        if args.dispatch == "restate":
+            restate = new_restate()
+            stack.callback(restate.kill)
+            server = (*server, "--restate", restate.ingress)
+            options = (*server, "--listen", f"127.0.0.1:{port}")
+        provider = stack.enter_context(running(script(STORY, delay_s=0.3))).url(
+            "anthropic"
+        )
+        cluster = stack.enter_context(
+            machines(
+                provider, folder, server=server, workers=(options, options), lease_s="10"
+            )
+        )
+        if restate is not None:
+            asyncio.run(register_workers(restate.admin, f"http://127.0.0.1:{port}"))
+        with cluster.servers[0].api() as api:
+            for name in SESSIONS:
+                api.session(name)
+                api.say(name, "Tell me.", id=f"m-{name}")
+        cluster.until_called(SESSIONS)
+        took = sorted(
+            asyncio.run(kills(cluster, stack, options, args.kills, provider, folder))
+        )
+        print(
+            f"{args.kills} kills, {len(took)} sessions: median {median(took):.2f} s, longest {took[-1]:.2f} s"
+        )
+        cluster.until_rest(SESSIONS)
+        check(cluster)
+        print("All came to rest, each message once.")
+
+
+if __name__ == "__main__":
+    main()
