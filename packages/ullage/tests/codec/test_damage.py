@@ -206,6 +206,25 @@ def test_events_of_responses_that_come_in_another_order_are_made_up_for_by_the_i
         )
 
 
+def test_a_lost_number_is_damage_where_the_end_says_nothing_again() -> None:
+    events = [
+        {**ADDED, "sequence_number": 0},
+        {
+            "type": "response.output_text.delta",
+            "sequence_number": 2,
+            "output_index": 0,
+            "delta": "b",
+        },
+        {
+            "type": "response.completed",
+            "sequence_number": 3,
+            "response": {"status": "completed", "output": []},
+        },
+    ]
+    played = play("responses", events)
+    assert_damaged(played.answer)
+
+
 def test_events_that_are_all_numbered_0_are_not_taken_for_repetitions() -> None:
     text = {"type": "response.output_text.delta", "output_index": 0}
     end = {"status": "completed", "output": []}

@@ -222,6 +222,11 @@ def test_an_unspecified_reason_is_no_end() -> None:
     assert play("generateContent", events).answer.outcome == "dropped"
 
 
+def test_the_same_chunk_sent_twice_is_taken_once() -> None:
+    twice = [event for event in GEMINI for _ in range(2)]
+    assert play("generateContent", twice).answer == play("generateContent", GEMINI).answer
+
+
 def test_an_error_inside_the_stream_is_typed() -> None:
     error = {
         "error": {

@@ -1,4 +1,4 @@
-"""Responses' streams: terminal items, and items we don't know."""
+"""Responses' streams: terminal items, numbers that tell what came twice, items we don't know."""
 
 from __future__ import annotations
 
@@ -131,6 +131,13 @@ def test_a_part_cut_before_its_item_was_done_has_no_data() -> None:
     reasoning, said = play("responses", RESPONSES[:9], complete=False).parts
     assert fields(reasoning) is not None
     assert (getattr(said, "text", ""), fields(said)) == ("Zürich, ", None)
+
+
+def test_events_that_come_twice_are_taken_once() -> None:
+    twice = [event for event in RESPONSES for _ in range(2)]
+    played = play("responses", twice)
+    assert played.answer == play("responses", RESPONSES).answer
+    assert played.shown() == play("responses", RESPONSES).shown()
 
 
 def test_a_summary_that_the_text_gives_back_is_not_stored_twice() -> None:

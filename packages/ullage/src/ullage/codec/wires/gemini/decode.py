@@ -62,9 +62,15 @@ class GeminiDecoder:
         self._open: Growing | None = None
         self._whole = False
         self._blocked = False
+        self._latest = b""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
         data = event.data
+        if (
+            data == self._latest
+        ):  # its running counts make every chunk another one: this is the same, sent twice
+            return []
+        self._latest = data
         chunk = self.draft.read(data)
         if chunk is None:
             return []

@@ -2,9 +2,8 @@
 
 https://platform.openai.com/docs/api-reference/responses-streaming. What is stored is the item of ``output_item.done``,
 not the one that was ``added``: that one's encrypted content may be incomplete
-(https://platform.openai.com/docs/api-reference/responses/object, ``encrypted_content``). It makes up for deltas that
-were lost; the numbers of events are not read, for gateways number them all 0 or leave numbers out
-(https://github.com/BerriAI/litellm/pull/28899, https://github.com/ENTERPILOT/GoModel/pull/953).
+(https://platform.openai.com/docs/api-reference/responses/object, ``encrypted_content``). Events carry a number, so one
+that comes twice is known.
 """
 
 from __future__ import annotations
@@ -46,6 +45,8 @@ _DELTAS: Final = _TEXT_DELTAS | _CALL_DELTAS | _REASONING_DELTAS.keys()
 _ENDS: Final = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
 )
+_LAST: Final = _ENDS | {"error", "response.error"}
+"""Events that are taken whatever their number is: gateways that make them themselves do not count."""
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 COMPACTED: Final = "response.compaction"
 """``object`` of an answer of ``/responses/compact``: ``compacted_response.py`` in openai 3.52."""
@@ -61,6 +62,8 @@ class ResponsesDecoder:
         self._sections: dict[int, tuple[str, int]] = {}
         self._items: set[int] = set()
         self._places: dict[str, int] = {}
+        self._number = -1
+        self._has_gap = False
         self._lacks_beginning = False
         self._refused = False
 
@@ -75,6 +78,11 @@ class ResponsesDecoder:
             return self.draft.fail(fields)
         if not kind:
             return self.draft.damage("a frame names no type", event.data)
+        number = fields.get("sequence_number")
+        if number == self._number + 1 and number:
+            self._number = number
+        elif isinstance(number, int) and self._is_repeated(number, is_last=kind in _LAST):
+            return []
         if "output_index" not in fields:
             fields = self._placed(fields)
         if kind in _DELTAS:
@@ -103,14 +111,39 @@ class ResponsesDecoder:
                 )
         return []
 
+    def _is_repeated(self, number: int, *, is_last: bool) -> bool:
+        """Whether an event of this number came before. A number that is left out tells of a lost event.
+
+        A lost event is harmless where the items that end the answer say all of it again; ``_end`` decides that. Some
+        gateways number every event 0 (https://github.com/BerriAI/litellm/pull/28899) or leave numbers out
+        (https://github.com/ENTERPILOT/GoModel/pull/953).
+        """
+        if number == 0 and (is_last or self._number == 0):
+            return False
+        if number <= self._number:
+            self._has_gap = self._has_gap or number not in (
+                self._number,
+                self._number - 1,
+            )
+            return not is_last
+        self._has_gap = self._has_gap or (
+            self._number >= 0 and number != self._number + 1
+        )
+        self._number = number
+        return False
+
     def _placed(self, fields: dict[str, Any]) -> dict[str, Any]:
         """An event with the place of its item, by the item's id.
 
         llama.cpp (Debian's package of 2026) names items by their ids alone, and calls by ``call_id``.
         """
         item = get_object(fields, "item")
-        name = fields.get("item_id") or item.get("id") or item.get("call_id")
-        if not isinstance(name, str) or not name:
+        name = (
+            get_text(fields, "item_id")
+            or get_text(item, "id")
+            or get_text(item, "call_id")
+        )
+        if not name:
             return fields
         index = self._places.setdefault(name, len(self._places))
         return {**fields, "output_index": index}
@@ -298,14 +331,18 @@ class ResponsesDecoder:
         whole = fields_of(data)
         self._name(response)
         events: list[StreamEvent] = []
-        for index, raw in enumerate(items_of(whole.get("output"))):
+        output = items_of(whole.get("output"))
+        for index, raw in enumerate(output):
             events += self._done(index, raw)
             if self.draft.tally.broken is not None:
                 return events
-        is_whole = all(growing.is_whole for growing in self.draft.parts)
-        if self._lacks_beginning and not is_whole and response.get("status") != "failed":
-            lost = "an event was lost, and its end does not say all of it again"
-            return [*events, *self.draft.damage(lost)]
+        if response.get("status") != "failed" and self._has_lost(len(output)):
+            return [
+                *events,
+                *self.draft.damage(
+                    "an event was lost, and its end does not say all of it again"
+                ),
+            ]
         self.draft.note_usage(response.get("usage"), whole.get("usage"))
         reason = get_text(get_object(response, "incomplete_details"), "reason")
         self.draft.said = reason or get_text(response, "status") or "completed"
@@ -315,6 +352,13 @@ class ResponsesDecoder:
         if response.get("status") == "failed" or response.get("error"):
             events += self.draft.fail(response)
         return events
+
+    def _has_lost(self, items: int) -> bool:
+        """Whether an event was lost and the response that ends the answer, with ``items`` items, does not make up."""
+        if not self._has_gap and not self._lacks_beginning:
+            return False
+        is_whole = all(growing.is_whole for growing in self.draft.parts)
+        return not is_whole or (self._has_gap and items == 0)
 
     def _stop(self) -> Stop:
         if self.draft.said in _INCOMPLETE:
