@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ullage.cli.client_names import CLIENTS
 from ullage.cli.foreground import run_in_foreground
+from ullage.cli.upstreams import PROXY
 from ullage.cli.wrapping import other
 from ullage.cli.wrapping.setup import (
     ClientSetup,
@@ -150,7 +151,7 @@ def _not_installed(client: WrappedClient) -> str:
 
 def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
     """Two proxies behind each other would meter each call twice."""
-    for url in start.upstreams.values():
+    for name, url in start.upstreams.items():
         parts = urlsplit(url)
         if parts.hostname not in ("127.0.0.1", "localhost", "::1"):
             continue
@@ -160,6 +161,11 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
                 f"{client.title} already sends its calls to the proxy at {origin}, which meters them. "
                 f"Start `{client.program}` by itself, or take the address out again "
                 "(`ullage install CLIENT --remove --proxy`)."
+            )
+        if origin == PROXY:
+            raise WrapRefused(
+                f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none of ours runs there. "
+                "Start `ullage proxy`, or take the address out again (`ullage install CLIENT --remove --proxy`)."
             )
 
 

@@ -271,9 +271,12 @@ class Fold(State):
         request = expectation_of(self, self._request(estimate), tokens)
         if event.tokens <= 0 or not is_possible(tokens, request):
             return
+        before = self.counted
         self.counted = CountedInput(
             tokens=tokens, estimated=estimate.tokens, new=estimate.new
         )
+        if before is not None and self.counted.contradicts(before):
+            self.counted = replace(self.counted, is_contradicted=True)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
