@@ -29,8 +29,6 @@ EXCEPTIONS = {
     "ullage/codec/wires/anthropic/reports.py": "names of dialects, and who words an overflow so",
     "ullage/codec/wires/chat/reports.py": "names of dialects, and who words an overflow so",
     "ullage/codec/wires/gemini/reports.py": "names of dialects, and who words an overflow so",
-    "ullage/codec/wires/responses/reports.py": "names of dialects, and who words an overflow so",
-    "ullage/codec/overflow.py": "who says an overflow in these words, for the documentation",
     "ullage/codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
     "ullage/cli/client_names.py": "the programs that are wrapped",

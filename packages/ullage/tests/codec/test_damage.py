@@ -225,6 +225,13 @@ def test_a_lost_number_is_damage_where_the_end_says_nothing_again() -> None:
     assert_damaged(played.answer)
 
 
+def test_a_lost_beginning_is_damage_where_the_end_says_nothing_again() -> None:
+    piece = {"type": "response.function_call_arguments.delta", "delta": "{}"}
+    end = {"status": "completed", "output": []}
+    last = {"type": "response.completed", "response": end}
+    assert_damaged(play("responses", [ADDED, {**piece, "output_index": 1}, last]).answer)
+
+
 def test_events_that_are_all_numbered_0_are_not_taken_for_repetitions() -> None:
     text = {"type": "response.output_text.delta", "output_index": 0}
     end = {"status": "completed", "output": []}

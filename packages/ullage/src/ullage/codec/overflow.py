@@ -10,6 +10,7 @@ code, Ollama's difference, Titan's characters) is not read.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -18,7 +19,8 @@ from ullage.codec.stream import Answer
 from ullage.codec.wires import WIRES
 
 
-class Measures(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Measures:
     """Tokens that an overflow named: what fits, what was sent, and the output that was asked for beside it.
 
     ``most`` is how many bytes or images are taken, where the wording is about those.

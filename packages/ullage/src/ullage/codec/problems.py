@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from ullage.codec.foreign import is_dense, parse
@@ -278,7 +279,7 @@ def _error(
     verdict = recognise(413 if is_silent_overflow else status, text)
     if verdict is not None:
         kind = _overflow_of(verdict.wording)
-        about |= verdict.measures._asdict()
+        about |= asdict(verdict.measures)
         about["input_alone"] = verdict.wording.input_alone
     else:
         about["retry_after_s"] = _retry_after(headers, value, text)
@@ -376,8 +377,9 @@ def _status_in(value: object) -> int | None:
         if isinstance(holder, Mapping):
             for key in ("code", "status", "status_code", "http_status"):
                 item = holder.get(key)
-                is_number = isinstance(item, str) and item.isdecimal() and len(item) == 3
-                number = int(item) if is_number else item
+                number: object = item
+                if isinstance(item, str) and item.isdecimal() and len(item) == 3:
+                    number = int(item)
                 if isinstance(number, int) and 400 <= number < 600:
                     return number
     return None

@@ -356,8 +356,8 @@ class MessageRepair:
             self._note("partial_reasoning", part.id, what)
             return False
         is_signed = text_field(fields, "signature") or text_field(fields, "data")
-        is_sealed = text_field(fields, "encrypted_content")
-        is_sealed = is_sealed or (stored and text_field(fields, "id"))
+        is_stored = stored and bool(text_field(fields, "id"))
+        is_sealed = is_stored or bool(text_field(fields, "encrypted_content"))
         if (
             # Chat has many fields for it: one that names none goes nowhere.
             (target.named_reasoning and not fields)
