@@ -220,7 +220,7 @@ def lacking(
             "such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
         )
     try:
-        wire = settings.get("wire") or agent.settings.wire
+        wire = str(settings.get("wire") or agent.settings.wire)
         replace(agent.settings, model=model, wire=wire).endpoint(environment)
     except (BadKey, SettingError) as problem:
         return str(problem)
