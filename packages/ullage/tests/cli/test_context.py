@@ -86,13 +86,6 @@ def test_the_json_is_a_reading_and_adds_up(
     )
 
 
-def test_text_and_json_show_the_same_number(
-    log: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    used = as_json(capsys, log)["used"]["tokens"]
-    assert f"{used:,}" in said(capsys, log).splitlines()[0]
-
-
 def test_the_last_actual_is_the_base(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,13 +239,7 @@ def test_an_unknown_model_works_and_says_how_to_name_its_window(
     text = said(capsys, log)
     assert "window unknown" in text
     assert "--window" in text
-
-
-@pytest.mark.parametrize("estimator", ["pretoken", "quarter", "gemini-cli", "auto"])
-def test_every_estimator_can_be_chosen(
-    estimator: str, log: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert as_json(capsys, log, "--estimator", estimator)["used"]["tokens"] > 5_910
+    assert "window=" not in text  # which a program would set
 
 
 def test_the_steps_are_listed_on_request(
@@ -363,20 +350,6 @@ def test_a_file_of_several_sessions_says_how_to_choose(
     several = dataclasses.replace(imported, other_sessions=3)
     notes = for_people(metered(several, Meter()).meter.reading(), several).notes
     assert notes[-1].startswith("The file holds 3 other sessions; --session ID")
-
-
-def test_what_a_program_would_set_in_code_is_an_option_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = said(capsys, str(write_log(tmp_path / "odd.jsonl", model="my-own-model")))
-    assert "window=" not in text
-
-
-def test_what_the_meter_logs_does_not_reach_the_terminal(
-    log: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["context", log]) == 0
-    assert capfd.readouterr().err == ""
 
 
 def test_a_database_is_no_file_to_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from tests.cli.readings import GROWN, NO_CALL_YET, QUARTER_FULL, SPEND, reading, steps
-from ullage.cli.footing import dollars, footing, size_of, sparkline, usage_items
+from ullage.cli.footing import dollars, footing, sparkline, usage_items
 from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import plain
 from ullage.meter.reading import Accuracy, Reading
@@ -24,12 +23,6 @@ def text(
 
 def test_nothing_known_is_nothing_said() -> None:
     assert text(NO_CALL_YET) == ""
-
-
-def test_the_last_estimate_stands_beside_its_actual() -> None:
-    assert text(QUARTER_FULL).startswith(
-        "Last estimate 49,790, actual 50,000: -0.4 % · median error over 38 calls 0.2 %\n"
-    )
 
 
 def test_an_interval_that_misses_too_often_is_said() -> None:
@@ -56,10 +49,6 @@ def test_a_kind_that_no_call_reported_is_left_out_and_one_that_some_did_is_a_bou
         unsaid={"output": 1, "cache_read": 2, "cache_write": 2, "reasoning": 2},
     )
     assert usage_items(total) == ["input 10", "output at least 4"]
-
-
-def test_spend_names_what_the_calls_were_for() -> None:
-    assert "39 calls, 1 summary among them" in text(QUARTER_FULL)
 
 
 def test_money_that_leaves_calls_out_says_so() -> None:
@@ -117,15 +106,6 @@ def test_more_calls_than_columns_show_the_highest_of_their_neighbours_and_lose_n
     assert len(growth.line) == 10
     assert growth.marks == "    v     "
     assert growth.line[-1] == ASCII.levels[-1]
-
-
-def test_a_call_without_an_actual_is_drawn_by_its_estimate() -> None:
-    step = replace(steps(500)[0], actual=None)
-    assert size_of(step) == 510
-
-
-def test_no_calls_are_an_empty_line() -> None:
-    assert sparkline((), 60, UNICODE).line == ""
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=300), st.integers(1, 80))

@@ -3,14 +3,12 @@ from msgspec.structs import replace
 
 from tests.cli.readings import steps
 from ullage.cli.listing import (
-    Column,
-    columns,
     largest_items,
     preview,
     previews,
     step_table,
 )
-from ullage.display.text import cells, plain
+from ullage.display.text import plain
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -41,10 +39,6 @@ def test_the_largest_items_are_listed_with_their_ids_and_how_they_begin() -> Non
     )
 
 
-def test_without_content_no_text_is_shown() -> None:
-    assert "begins" not in text(largest_items(ITEMS, 200_000, {}, 80))
-
-
 def test_steps_are_listed_with_estimate_actual_error_and_what_happened() -> None:
     assert text(
         step_table(steps(1_000, 2_000, 500, compacted=(3,), pruned=(3,)), 80)
@@ -68,11 +62,6 @@ def test_a_report_that_is_not_used_stands_as_what_the_actual_is_not() -> None:
 def test_an_actual_outside_its_interval_is_marked() -> None:
     wide = replace(steps(1_000, 2_000)[1], low=2_001)
     assert "outside the interval" in text(step_table((wide,), 80))
-
-
-def test_the_last_column_gives_way_when_the_line_is_full() -> None:
-    lines = columns([Column("n", right=True), Column("text")], [["1", "x" * 200]], 40)
-    assert all(cells(plain(line)) <= 40 for line in lines)
 
 
 @pytest.mark.parametrize(

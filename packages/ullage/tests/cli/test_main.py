@@ -1,8 +1,6 @@
 """The command as a process: exit codes, streams, and how it ends."""
 
 import contextlib
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -67,12 +65,6 @@ def test_an_unusable_file_ends_with_2_and_the_reason(
     assert done.stderr.startswith("ullage: ")
     assert reason in done.stderr
     assert str(path) in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_directory_is_no_log(tmp_path: Path) -> None:
-    done = ullage("context", tmp_path, home=tmp_path)
-    assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
@@ -213,11 +205,6 @@ def test_an_interrupt_anywhere_gives_the_shells_code(
     assert main(["sessions"]) == 130
 
 
-def test_a_wrong_option_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["context", "--no-such-option"]) == 2
-    assert "has no option --no-such-option" in capsys.readouterr().err
-
-
 def test_an_ascii_terminal_gets_ascii(log: Path, tmp_path: Path) -> None:
     done = ullage("context", log, home=tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
@@ -243,51 +230,16 @@ def test_a_pipe_gets_the_same_text_whatever_the_window_and_the_colours_of_the_us
     )
 
 
-def in_terminal(*arguments: str | Path, home: Path, **environment: str) -> str:
-    """What the command prints when its standard output is a terminal."""
-    ours, its = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ullage", *map(str, arguments)],
-        stdout=its,
-        env=home_of(home)
-        | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-        | environment,
-    )
-    os.close(its)
-    seen = b""
-    while True:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:  # on Linux the end of a terminal is an error
-            break
-        if not piece:
-            break
-        seen += piece
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    return seen.decode().replace("\r\n", "\n")
-
-
-def test_a_terminal_gets_colours(log: Path, tmp_path: Path) -> None:
-    seen = in_terminal("context", log, home=tmp_path)
-    assert "\x1b[1mContext" in seen
-
-
-@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_a_terminal_without_colours_gets_the_plain_drawing(
-    environment: dict[str, str], log: Path, tmp_path: Path
+def test_rich_is_loaded_neither_for_the_help_nor_for_a_reading(
+    log: Path, tmp_path: Path
 ) -> None:
-    seen = in_terminal("context", log, home=tmp_path, **environment)
-    assert seen == ullage("context", log, home=tmp_path).stdout
-
-
-def test_nothing_heavy_is_loaded_for_the_help(tmp_path: Path) -> None:
-    code = (
-        "import sys; from ullage.cli import main; main(['--help']);"
-        "print([name for name in sys.modules if 'rich' in name], file=sys.stderr)"
-    )
-    done = run_python("-c", code, env=home_of(tmp_path), timeout=60)
-    assert done.stderr == "[]\n"
+    for words in (["--help"], ["context", str(log), "--advice"]):
+        code = (
+            f"import sys; from ullage.cli import main; main({words!r});"
+            "print([name for name in sys.modules if 'rich' in name], file=sys.stderr)"
+        )
+        done = run_python("-c", code, env=home_of(tmp_path), timeout=60)
+        assert done.stderr == "[]\n"
 
 
 def test_a_file_name_in_an_error_steers_no_terminal(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.cli.readings import MESSAGES, QUARTER_FULL, UNKNOWN_WINDOW, reading, row
+from tests.cli.readings import MESSAGES, QUARTER_FULL, reading, row
 from ullage.cli.table import Cells, aligned, basis_terms, source_of, table_of
 from ullage.display.text import plain
 from ullage.meter.reading import Basis, Reading, Used
@@ -56,26 +56,10 @@ def test_a_part_with_the_source_of_its_row_shows_its_interval_alone() -> None:
     assert source_of(row("Bash", 140, low=130, high=150), tools) == "± 10"
 
 
-def test_a_row_with_an_interval_shows_it() -> None:
-    assert (
-        "estimated ± 40"
-        in lines(reading(rows=(row("System prompt", 4_000, low=3_960, high=4_020),)))[0]
-    )
-
-
 def test_an_empty_child_is_left_out_unless_every_row_is_asked_for() -> None:
     rows = (row("Messages", 10, children=(row("User", 10), row("Media", 0))),)
     assert not any("Media" in line for line in lines(reading(rows=rows)))
     assert any("Media" in line for line in lines(reading(rows=rows), every_row=True))
-
-
-def test_free_is_split_at_the_compaction_point() -> None:
-    table = lines(QUARTER_FULL)[-3:]
-    assert [line.split("  ")[0] or line.split("  ")[1] for line in table] == [
-        "Free",
-        "until compaction",
-        "auto-compact buffer",
-    ]
 
 
 def test_past_the_compaction_point_nothing_is_left_until_it() -> None:
@@ -85,10 +69,6 @@ def test_past_the_compaction_point_nothing_is_left_until_it() -> None:
         "auto-compact buffer     14,000" in " ".join(line.split()) or "14,000" in line
         for line in lines(past)
     )
-
-
-def test_an_unknown_window_has_no_free_row() -> None:
-    assert not any(line.startswith("Free") for line in lines(UNKNOWN_WINDOW))
 
 
 def test_the_formula_names_its_terms_with_their_signs() -> None:

@@ -96,10 +96,10 @@ def _tool_items(
     rest = row.tokens
     for held in inside:
         item = sized(held.item, 0, widths)
-        leaf = leaves.pop(item.part, None)
-        if leaf is not None:
-            rest -= leaf.tokens
-            size = _whole_row(leaf, item.category)
+        own = leaves.pop(item.part, None)
+        if own is not None:
+            rest -= own.tokens
+            size = _whole_row(own, item.category)
             item = replace(item, tokens=size.tokens, low=size.low, high=size.high)
         fitted.append(item)
     if rest:

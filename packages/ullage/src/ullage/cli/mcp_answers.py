@@ -286,17 +286,21 @@ def _planned(
     }
 
 
-def shown(answer: Any) -> Any:
+def shown(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with each text on one line, of bounded length, and without what looks like a key."""
-    match answer:
+    return {key: _shown(value) for key, value in answer.items()}
+
+
+def _shown(value: Any) -> Any:
+    match value:
         case str():
-            return shown_text(answer)
+            return shown_text(value)
         case dict():
-            return {key: shown(value) for key, value in answer.items()}
+            return shown(value)
         case list():
-            return [shown(each) for each in answer]
+            return [_shown(each) for each in value]
         case _:
-            return answer
+            return value
 
 
 def shown_text(text: str) -> str:

@@ -103,8 +103,9 @@ def in_order(sessions: Sequence[RunningSession], sort: str) -> list[RunningSessi
     """The sessions, the most active, fullest or dearest first; those of which that is unknown last."""
 
     def fullness(session: RunningSession) -> float:
-        share = session.reading and session.reading.share
-        return -1.0 if share is None else share
+        if session.reading is None or session.reading.share is None:
+            return -1.0
+        return session.reading.share
 
     def cost(session: RunningSession) -> float:
         return session.today.money.usd
