@@ -51,15 +51,6 @@ def test_what_is_counted_is_what_the_policy_sends_and_the_provider_keeps(
     )
 
 
-def test_a_provider_that_keeps_none_counts_none(reasoning: ReasoningInView) -> None:
-    assert (
-        reasoning.counted(
-            ReasoningPolicy(), in_loop=False, across_turns=False, user_turn=False
-        )
-        == 0
-    )
-
-
 def test_a_message_that_leaves_takes_its_reasoning_along(
     reasoning: ReasoningInView,
 ) -> None:

@@ -64,6 +64,7 @@ def test_of_several_that_learnt_of_a_model_at_once_the_one_that_saw_most_is_kept
         learnt.append(learnt[-1].learn("openai", "gpt-5", SEEN))
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda one: CalibrationStore(tmp_path).add(one), learnt))
+    CalibrationStore(tmp_path).add(learnt[1])
     assert CalibrationStore(tmp_path).read() == learnt[-1]
 
 

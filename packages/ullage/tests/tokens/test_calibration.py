@@ -309,16 +309,6 @@ def test_no_kind_of_text_is_taught_to_cost_less_than_half_its_count(place: int) 
     assert text > -800 - 1e-6
 
 
-def test_the_kinds_of_text_that_were_seen_have_ratios_of_their_own() -> None:
-    learnt = NOTHING_LEARNT
-    for _ in range(6):
-        told = seen(400, 280, text_kinds=of_kind("Cyrillic", 400.0), is_known=False)
-        learnt = learn(learnt, told)
-    assert list(learnt.text_kind_ratios) == ["Cyrillic"]
-    assert learnt.text_kind_ratios["Cyrillic"] == pytest.approx(1.7, abs=0.1)
-    assert NOTHING_LEARNT.text_kind_ratios == {}
-
-
 def test_a_model_never_measured_is_corrected_and_unsure_from_its_first_call_on() -> None:
     arabic = terms(
         400.0,

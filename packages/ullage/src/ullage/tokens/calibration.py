@@ -22,7 +22,7 @@ from ullage.tokens.regression import (
     Observation,
     terms,
 )
-from ullage.tokens.text_kinds import KINDS, KindTokens, summed
+from ullage.tokens.text_kinds import KindTokens, summed
 
 MEMORY: Final = 32
 """Residuals that are kept."""
@@ -196,17 +196,6 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         for each in self.seen:
             seen = summed(seen, each.text_kinds)
         return seen
-
-    @property
-    def text_kind_ratios(self) -> dict[str, float]:
-        """By what the count of each kind of text is multiplied, for the kinds that were seen."""
-        slope = self._mixture.mean(1)
-        ratios: dict[str, float] = {}
-        for place, tokens in enumerate(self._seen_kinds):
-            if tokens:
-                own = self._mixture.mean(regression.FIRST_TERMS + place)
-                ratios[KINDS[place].name] = round(1 + slope + own, 2)
-        return ratios
 
     def offset(self, *, is_user: bool, kind: str = "") -> float:
         """Tokens added to a call that begins a turn, or to one with a single tool result, whatever its text."""
