@@ -18,7 +18,8 @@ class CostLog:
     def line(self, kind: str, **fields: Any) -> None:
         """A line of the conversation, behind the one before."""
         number = len(self.lines)
-        about = {"type": kind, "uuid": f"line-{number}", "sessionId": "s-1"}
+        about: dict[str, Any] = {"type": kind, "uuid": f"line-{number}"}
+        about["sessionId"] = "s-1"
         about["parentUuid"] = f"line-{number - 1}" if number else None
         self.lines.append({**about, "version": "2.1.330", **fields})
 
@@ -27,7 +28,8 @@ class CostLog:
 
     def answer(self, text: str, tokens: int = 500, **more: Any) -> None:
         usage = {"input_tokens": tokens, "output_tokens": 9}
-        message = {"id": f"msg-{len(self.lines)}", "model": MODEL, "usage": usage}
+        name = f"msg-{len(self.lines)}"
+        message: dict[str, Any] = {"id": name, "model": MODEL, "usage": usage}
         message["content"] = [{"type": "text", "text": text}]
         self.line("assistant", message=message, **more)
 

@@ -132,6 +132,7 @@ def test_collections_are_copied_once_and_words_are_shared() -> None:
         branch.rows.messages[name] is message
         for name, message in reader.rows.messages.items()
     )
-    shared: list[int] = []
+    shared: list[list[int]] = [[]]
     first, second = branched((shared, shared))
     assert first is second is not shared
+    assert first[0] is not shared[0]

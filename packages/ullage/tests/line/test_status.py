@@ -141,6 +141,16 @@ def test_a_closed_input_gives_a_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"size known at the first answer\n")
 
 
+def test_what_fails_is_said_in_a_line_and_by_a_hook_not_at_all() -> None:
+    for module, said in (
+        ("a.status", b"ullage: no status (ModuleNotFoundError)\n"),
+        ("a.b", b""),
+    ):
+        command = [sys.executable, "-I", "-S", PROGRAM, module]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
+
+
 @pytest.mark.parametrize(
     "settings", [b"", b"{", b"[]", b'{"items": 7}', b"\xff", b"[" * 200_000]
 )

@@ -105,6 +105,7 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
     [
         ("codex", "Use `ullage install codex --proxy`."),
         ("gemini-cli --proxy URL", "Use `ullage install gemini-cli --hooks`."),
+        ("copilot-cli --proxy", "Use `ullage install copilot-cli --statusline`."),
         ("copilot-cli --hooks", "Use `ullage install copilot-cli --statusline`."),
         ("copilot-cli --project", "Use `ullage install copilot-cli --statusline`."),
         ("codex --proxy URL --project", "Use `ullage install codex --proxy`."),
