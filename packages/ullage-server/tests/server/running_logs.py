@@ -65,17 +65,12 @@ class GrowingSession:
         return json.dumps(line).encode() + b"\n"
 
 
-def metered(
-    home: Path,
-    session: str,
-    *,
-    origin: str = "",
-    calls: int = 1,
-    model: str = "claude-haiku-4-5",
-) -> None:
+def metered(home: Path, session: str, *, calls: int = 1) -> None:
     """Puts a session into the proxy's database of this home directory."""
     events: list[Event] = [
-        SessionStarted(model=model, provider="anthropic", program="claude-code 2.1.0")
+        SessionStarted(
+            model="claude-haiku-4-5", provider="anthropic", program="claude-code 2.1.0"
+        )
     ]
     for number in range(calls):
         text = TextPart(id=f"p{number}", text=f"Question {number} of {session}")
@@ -89,7 +84,7 @@ def metered(
         data = data_directory({"HOME": str(home)})
         data.mkdir(parents=True, exist_ok=True)
         store = SqliteStore(data / PROXY_FILE)
-        await store.create(session, events, origin=origin)
+        await store.create(session, events)
         await store.close()
 
     with ThreadPoolExecutor(1) as apart:  # a browser's event loop has this thread

@@ -118,7 +118,7 @@ def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
     while not (
         seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"
     ):
-        found = take(api, session, last, rng.randint(1, 10))
+        found = take(api, session, last, rng.randint(1, 5))
         seen += found
         last = next((frame.id for frame in reversed(found) if frame.id), last)
         connections += 1

@@ -26,6 +26,7 @@ from ullage.store.overhead import OverheadStore
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook
 from ullage_server.app import LOGS_AT_ONCE, application
+from ullage_server.live_types import SHOWN
 from ullage_server.serving import HttpServer, listener, url_of
 from ullage_server.window import step_lines
 from ullage_simulators import running
@@ -57,7 +58,7 @@ def test_the_largest_items_come_first_with_how_they_begin(api: Api) -> None:
     ]
     assert [(item["message"], item["position"]) for item in items] == [("big", 1)]
     assert items[0]["preview"].startswith("the largest of all")
-    assert len(items[0]["preview"]) <= 160
+    assert len(items[0]["preview"]) <= SHOWN
 
 
 def test_spend_is_that_of_the_reading(api: Api) -> None:
