@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from ullage.cli.foreground import run_in_foreground
+from ullage.cli.upstreams import PROXY
 from ullage.cli.wrapping import (
     claude_code,
     codex,
@@ -169,7 +171,7 @@ def _not_installed(client: WrappedClient) -> str:
 
 def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
     """Two proxies behind each other would meter each call twice."""
-    for url in start.upstreams.values():
+    for name, url in start.upstreams.items():
         parts = urlsplit(url)
         if parts.hostname not in ("127.0.0.1", "localhost", "::1"):
             continue
@@ -180,17 +182,32 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
                 f"Start `{client.program}` by itself, or take the address out again "
                 "(`ullage install CLIENT --remove --proxy`)."
             )
+        if origin == PROXY and not _answers(origin):
+            raise WrapRefused(
+                f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none runs there. "
+                "Start `ullage proxy`, or take the address out again (`ullage install CLIENT --remove --proxy`)."
+            )
 
 
 def _is_ullage(origin: str) -> bool:
-    """Whether a proxy of ours listens there."""
+    return b'"program":"ullage"' in _health(origin).replace(b" ", b"")
+
+
+def _answers(origin: str) -> bool:
+    return bool(_health(origin))
+
+
+def _health(origin: str) -> bytes:
+    """What a server says of itself; empty when nothing answers."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(f"{origin}/ullage/health", timeout=ANSWERS_IN_S) as answer:
             found: bytes = answer.read(10_000)
+            return found or b"-"
+    except urllib.error.HTTPError:
+        return b"-"
     except (OSError, ValueError):
-        return False
-    return b'"program":"ullage"' in found.replace(b" ", b"")
+        return b""
 
 
 def _started(client: WrappedClient, start: Start, setup: ClientSetup, relay: str) -> str:
