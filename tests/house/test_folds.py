@@ -33,7 +33,7 @@ CHANGES: Final = {
     "SettingsChanged": "meter loop",
     "MessageAdded": "meter loop memory lineage requests",
     "MessageReplaced": "meter memory lineage requests",
-    "Rewound": "meter loop memory lineage requests",
+    "Rewound": "meter loop memory requests",
     "TurnStarted": "loop memory",
     "TurnPaused": "loop",
     "TurnResumed": "loop",
