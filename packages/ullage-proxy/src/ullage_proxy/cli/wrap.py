@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -162,22 +163,32 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
                 f"Start `{client.program}` by itself, or take the address out again "
                 "(`ullage install CLIENT --remove --proxy`)."
             )
-        if origin == PROXY:
+        if origin == PROXY and not _answers(origin):
             raise WrapRefused(
-                f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none of ours runs there. "
+                f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none runs there. "
                 "Start `ullage proxy`, or take the address out again (`ullage install CLIENT --remove --proxy`)."
             )
 
 
 def _is_ullage(origin: str) -> bool:
-    """Whether a proxy of ours listens there."""
+    return b'"program":"ullage"' in _health(origin).replace(b" ", b"")
+
+
+def _answers(origin: str) -> bool:
+    return bool(_health(origin))
+
+
+def _health(origin: str) -> bytes:
+    """What a server says of itself; empty when nothing answers."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(f"{origin}/ullage/health", timeout=ANSWERS_IN_S) as answer:
             found: bytes = answer.read(10_000)
+            return found or b"-"
+    except urllib.error.HTTPError:
+        return b"-"
     except (OSError, ValueError):
-        return False
-    return b'"program":"ullage"' in found.replace(b" ", b"")
+        return b""
 
 
 def _started(client: WrappedClient, start: Start, setup: ClientSetup, relay: str) -> str:
