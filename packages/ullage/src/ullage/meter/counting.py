@@ -33,6 +33,14 @@ COUNTED: Final = "counted by the provider"
 """The label of a reading that rests on a count."""
 
 
+STAYS_WITHIN: Final = 10
+MOVED: Final = (1_000, 0.1)
+"""A count that stays within so many tokens although the estimate of the same requests has moved by so many tokens, and
+by this share of it, is no count of them: no estimate of a changed content is off by a factor of a hundred."""
+
+CONTRADICTED: Final = "The provider counts {:,} tokens for requests of different sizes: its counts are not used."
+
+
 class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
     """The provider's count of one request, and what the same request was estimated at."""
 
@@ -40,17 +48,31 @@ class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
     estimated: int
     new: float
     """``Forecast.new`` of that estimate."""
+    is_contradicted: bool = False
+    """The count is that of a request of another size, so neither of the two is used."""
+
+    def contradicts(self, earlier: CountedInput) -> bool:
+        """Whether this count stays where ``earlier`` was, of a request of another size or itself contradicted."""
+        if abs(self.tokens - earlier.tokens) > STAYS_WITHIN:
+            return False
+        least, share = MOVED
+        moved = abs(self.estimated - earlier.estimated)
+        return earlier.is_contradicted or moved >= max(least, share * earlier.estimated)
 
     def covers(self, estimate: Forecast) -> bool:
         """Whether an estimate is of the request that was counted."""
-        return estimate.tokens == self.estimated
+        return not self.is_contradicted and estimate.tokens == self.estimated
 
     def applied(self, estimate: Forecast) -> Forecast:
         """The forecast by this count.
 
         For the counted request it is the count. After a change of the content, what is new is corrected in proportion,
-        so that an estimate of a compaction's gain and the reading before it are in the same units.
+        so that an estimate of a compaction's gain and the reading before it are in the same units. A count that is
+        contradicted only adds a note.
         """
+        if self.is_contradicted:
+            note = CONTRADICTED.format(self.tokens)
+            return replace(estimate, notes=(*estimate.notes, note))
         if self.covers(estimate):
             doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * self.tokens)
             return replace(

@@ -262,7 +262,10 @@ class Fold(State):
         self.earlier_calls = kept(event.calls)
 
     def _input_counted(self, event: InputCounted) -> None:
-        """The count of the next request, unless it names another one or can't be true."""
+        """The count of the next request, unless it names another one or can't be true.
+
+        A count that stays the same for content of another size takes the count before it back.
+        """
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
@@ -271,9 +274,12 @@ class Fold(State):
         request = expectation_of(self, self._request(estimate), tokens)
         if event.tokens <= 0 or not is_possible(tokens, request):
             return
+        before = self.counted
         self.counted = CountedInput(
             tokens=tokens, estimated=estimate.tokens, new=estimate.new
         )
+        if before is not None and self.counted.contradicts(before):
+            self.counted = replace(self.counted, is_contradicted=True)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
