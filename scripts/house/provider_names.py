@@ -14,7 +14,6 @@ NAMES = frozenset(
 """All but the one that is also the name of a format of logs."""
 
 EXCEPTIONS = {
-    "ullage/models/providers.py": "the table",
     "ullage_proxy/relay/own_answers.py": "whose wording an answer of the relay has",
     # facts that a provider documents or a recording shows, each row with its source, by provider and model
     "ullage/models/genai_prices.py": "which providers of the catalogue are taken, by its names",

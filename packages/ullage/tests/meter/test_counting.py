@@ -73,6 +73,22 @@ def question(words: int) -> MessageReplaced:
     return MessageReplaced(message=said("u", "some words " * words))
 
 
+def test_a_count_that_stays_when_the_content_leaves_is_not_used() -> None:
+    """The first count is taken back as well: one of the two is wrong, and nothing says which."""
+    first = (*FIRST, question(3_000), InputCounted(tokens=9_000))
+    shorter = (*first, question(1_500))
+    contradicted = folded(*shorter, InputCounted(tokens=9_004))
+    estimated = folded(*FIRST, question(1_500)).reading()
+    reading = contradicted.reading()
+    assert reading.used == estimated.used
+    assert reading.basis.label == estimated.basis.label
+    assert any("counts 9,004 tokens" in note for note in reading.notes)
+    for again in (question(700), question(2_900)):
+        contradicted.apply(again)
+        contradicted.apply(InputCounted(tokens=9_000))
+        assert contradicted.reading().used == folded(*FIRST, again).reading().used
+
+
 @pytest.mark.parametrize(("words", "tokens"), [(1_500, 4_600), (2_900, 9_000)])
 def test_a_count_that_follows_the_content_or_a_small_change_is_used(
     words: int, tokens: int
@@ -80,6 +96,15 @@ def test_a_count_that_follows_the_content_or_a_small_change_is_used(
     first = (*FIRST, question(3_000), InputCounted(tokens=9_000))
     reading = folded(*first, question(words), InputCounted(tokens=tokens)).reading()
     assert (reading.used.tokens, reading.basis.label) == (tokens, COUNTED)
+    assert not any("counts" in note for note in reading.notes)
+
+
+def test_a_count_that_moves_again_is_used_again() -> None:
+    meter = folded(*FIRST, question(3_000), InputCounted(tokens=9_000))
+    for words, tokens in ((1_500, 9_000), (1_000, 3_100)):
+        meter.apply(question(words))
+        meter.apply(InputCounted(tokens=tokens))
+    assert meter.reading().used.tokens == 3_100
 
 
 def test_a_count_of_another_request_changes_nothing() -> None:

@@ -262,7 +262,10 @@ class Fold(State):
         self.earlier_calls = kept(event.calls)
 
     def _input_counted(self, event: InputCounted) -> None:
-        """The count of the next request, unless it names another one or can't be true."""
+        """The count of the next request, unless it names another one or can't be true.
+
+        A count that stays the same for content of another size takes the count before it back.
+        """
         named, estimate = event.fingerprint, self.estimate()
         if named is not None and named.digest != self.view.digest:
             return
