@@ -146,7 +146,7 @@ def test_what_fails_is_said_in_a_line_and_by_a_hook_not_at_all() -> None:
         ("a.status", b"ullage: no status (ModuleNotFoundError)\n"),
         ("a.b", b""),
     ):
-        command = [sys.executable, "-I", "-S", PROGRAM, module]
+        command = [sys.executable, "-I", "-S", str(PROGRAM), module]
         done = subprocess.run(command, capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
 
