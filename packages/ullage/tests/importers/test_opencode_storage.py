@@ -54,7 +54,7 @@ def test_a_database_of_another_program_says_what_is_missing(tmp_path: Path) -> N
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE things (id TEXT)")
-    with pytest.raises(NotASession, match="without the tables session, message and part"):
+    with pytest.raises(NotASession, match="without the tables session and message"):
         read(path)
 
 

@@ -112,9 +112,9 @@ def _data(
 
 def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     tables = {f.text(row, "name") for row in _select(database, "tables")}
-    if not tables >= {"session", "message", "part"}:
+    if not tables >= {"session", "message"}:
         missed = FormatMiss(
-            "opencode", "a database without the tables session, message and part"
+            "opencode", "a database without the tables session and message"
         )
         raise NotASession(str(path), (missed,))
     chosen, others = _chosen(database, wanted)
