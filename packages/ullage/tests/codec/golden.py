@@ -338,7 +338,7 @@ def record(
             "media": media,
             "requests": requests,
         }
-        lines.append(json.dumps(line).encode())
+        lines.append(json.dumps(line, default=sorted).encode())
     FIXTURE.write_bytes(gzip.compress(b"\n".join(lines), 9, mtime=0))
 
 

@@ -43,7 +43,7 @@ async def drafting(
     """
     draft = AnswerDraft(store, lease, call, flush_bytes)
     try:
-        async with background(to_completion(draft.store_in_batches(flush_s))):
+        async with background(draft.store_in_batches(flush_s)):
             try:
                 yield draft
             finally:
@@ -118,8 +118,12 @@ class AnswerDraft:
     async def store_in_batches(self, flush_s: float) -> None:
         """Store a piece at once where none was stored for ``flush_s`` seconds, and later ones together, until ``end``.
 
-        So a display begins when the answer does, and an answer whose pieces come slowly needs no timer.
+        So a display begins when the answer does, and an answer whose pieces come slowly needs no timer. A cancel is
+        raised behind the end.
         """
+        await to_completion(self._store_in_batches(flush_s))
+
+    async def _store_in_batches(self, flush_s: float) -> None:
         loop = asyncio.get_running_loop()
         next_at = loop.time()
         while True:
