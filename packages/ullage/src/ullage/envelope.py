@@ -198,7 +198,7 @@ MCP_DECLARED_BYTES: Final = 1 * MIB
 MCP_JUNK_LINES: Final = 1_000
 """Lines on a server's standard output that are no messages, before the server is given up."""
 
-RESULT_CHARS: Final = 32 * MIB
+RESULT_CHARS: Final = 128 * MIB
 """The text of one tool result that is kept. What a model gets of it at once is far less: the result budget."""
 
 RESULT_BLOCKS: Final = 1_000
