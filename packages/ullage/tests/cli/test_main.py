@@ -166,7 +166,7 @@ def _interrupted(process: subprocess.Popen[bytes]) -> bytes:
 def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     log = tmp_path / "long.jsonl"
     text = "Top up the casks. " * 64
-    row = '{"type":"user","uuid":"%d","sessionId":"s","message":{"role":"user","content":"%s"}}\n'
+    row = '{"type":"user","uuid":"%d","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"%s"}}\n'
     with log.open("w") as file:
         file.writelines(
             row % (number, text) for number in range(40_000)
