@@ -235,7 +235,8 @@ def check_file(path: Path) -> None:
 def _whole(pieces: Sequence[KeptPiece]) -> bytes | None:
     """The kept data of these pieces; ``None`` where it is not whole."""
     data = b"".join(piece.data for piece in pieces)
-    is_whole = [piece.number for piece in pieces] == list(range(pieces[0].of))
+    is_whole = [piece.number for piece in pieces] == [*range(len(pieces))]
+    is_whole = is_whole and pieces[0].of == len(pieces)
     return data if is_whole and handle_of(data) == pieces[0].kept else None
 
 
