@@ -339,6 +339,8 @@ _threads: Final[WeakSet[LoopThread]] = WeakSet()
 _callers: Final[WeakSet[threading.Thread]] = WeakSet()
 """Threads that have made calls."""
 
+_shared: Final[list[LoopThread]] = []
+
 _left_behind: Final[list[_Serving]] = []
 """What a fork left of the parent's threads, kept as it is: a collected loop would close what the parent uses."""
 
@@ -360,6 +362,7 @@ if hasattr(os, "register_at_fork"):
 def shared_thread(name: str) -> LoopThread:
     """A thread for the whole process, made once where a module is imported."""
     thread = LoopThread(name, begins_anew=True)
+    _shared.append(thread)
     atexit.register(thread.close, within_s=EXIT_S)
     return thread
 
@@ -371,11 +374,14 @@ SHARED: Final = shared_thread("ullage")
 def _await_callers() -> None:
     """Wait for the program's threads, as Python does too, but before it takes no more work into thread pools.
 
-    A thread of a class of its own may wait for what comes behind this, so it is one that has made calls.
+    A thread of a class of its own may wait for what comes behind this, so it is one that has made calls. Calls of
+    daemons are given up here: what is registered by ``atexit`` closes the stores that they write to.
     """
     while waited_for := [each for each in threading.enumerate() if _may_call(each)]:
         for thread in waited_for:
             thread.join()
+    for shared in _shared:
+        shared.close(within_s=EXIT_S)
 
 
 def _may_call(thread: threading.Thread) -> bool:
