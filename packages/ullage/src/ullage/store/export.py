@@ -71,8 +71,6 @@ class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _KEPT: Final = b'{"kept":'
-_GZIP: Final = b"\x1f\x8b"
-_HEADER_BYTES: Final = 100_000  # of the first line
 _of_header: Final = msgspec.json.Decoder(Header)
 _of_piece: Final = msgspec.json.Decoder(KeptPiece)
 _UNDECODABLE: Final = (UndecodableRow, msgspec.MsgspecError, UnicodeDecodeError)
@@ -307,7 +305,7 @@ def _opened(path: Path) -> IO[bytes]:
     file = os.fdopen(descriptor, "rb")
     status = os.fstat(descriptor)
     if stat.S_ISREG(status.st_mode) and status.st_size <= SESSION_FILE_BYTES:
-        is_packed = file.read(len(_GZIP)) == _GZIP
+        is_packed = file.read(2) == b"\x1f\x8b"  # how gzip begins
         file.seek(0)
         return cast(IO[bytes], _Unpacked(file)) if is_packed else file
     file.close()
@@ -358,7 +356,7 @@ def _numbered(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _header(file: IO[bytes], path: Path) -> Header:
     try:
-        header = _of_header.decode(file.readline(_HEADER_BYTES))
+        header = _of_header.decode(file.readline(100_000))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         header = None
     if header is None or header.format != FORMAT:
