@@ -14,9 +14,6 @@ MIB: Final = 1024 * KIB
 
 # --- Answers of a provider: the four wires -------------------------------------------------------------------------
 
-HEADER_BYTES: Final = 100 * KIB
-"""The status line and headers of a response together. httpx2 (through h11) enforces it."""
-
 EVENT_BYTES: Final = 32 * MIB
 """One server-sent event, and one line of it. A generated 4K image comes as one event of up to 27 MB of base64."""
 

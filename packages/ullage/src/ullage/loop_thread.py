@@ -339,8 +339,6 @@ _threads: Final[WeakSet[LoopThread]] = WeakSet()
 _callers: Final[WeakSet[threading.Thread]] = WeakSet()
 """Threads that have made calls."""
 
-_shared: Final[list[LoopThread]] = []
-
 _left_behind: Final[list[_Serving]] = []
 """What a fork left of the parent's threads, kept as it is: a collected loop would close what the parent uses."""
 
@@ -362,7 +360,6 @@ if hasattr(os, "register_at_fork"):
 def shared_thread(name: str) -> LoopThread:
     """A thread for the whole process, made once where a module is imported."""
     thread = LoopThread(name, begins_anew=True)
-    _shared.append(thread)
     atexit.register(thread.close, within_s=EXIT_S)
     return thread
 
@@ -380,15 +377,15 @@ def _await_callers() -> None:
     while waited_for := [each for each in threading.enumerate() if _may_call(each)]:
         for thread in waited_for:
             thread.join()
-    for shared in _shared:
-        shared.close(within_s=EXIT_S)
+    for shared in tuple(_threads):
+        if shared._begins_anew:
+            shared.close(within_s=EXIT_S)
 
 
 def _may_call(thread: threading.Thread) -> bool:
     """Not one of a pool: it ends behind this, and is known as the pool's only after it has begun to work."""
-    if thread in (threading.current_thread(), threading.main_thread()):
-        return False
-    if thread.daemon or thread in pools._threads_queues:
+    own = threading.current_thread(), threading.main_thread()
+    if thread.daemon or thread in own or thread in pools._threads_queues:
         return False
     return thread in _callers or type(thread) is threading.Thread
 
