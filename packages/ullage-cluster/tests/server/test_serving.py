@@ -224,7 +224,7 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
         first.say(session, "three", id="three", kind="follow_up")
         seen: list[int] = []
         for frame in following:
-            if frame.event not in ("draft", "status"):
+            if frame.is_of_ledger:
                 seen.append(frame.data["seq"])
             if frame.event == "turn_ended" and frame.data["turn"] == "turn-3":
                 break
