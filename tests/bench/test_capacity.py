@@ -16,7 +16,6 @@ from bench.capacity import (
     measured_in,
     rates,
     shards,
-    tables,
 )
 
 SMALL = Population(sessions=100, events=864_000, days=1, peak=2, step_s=10)
@@ -32,10 +31,6 @@ def test_the_rate_is_that_of_the_busiest_time() -> None:
     assert found.working == pytest.approx(20)
 
 
-def test_no_more_sessions_work_at_once_than_there_are() -> None:
-    assert rates(SMALL._replace(sessions=7), EASY).working == 7
-
-
 def test_cores_have_their_reserve_and_are_whole() -> None:
     busy = SMALL._replace(events=864_000 * 100)
     found = cores(rates(busy, EASY), EASY, Limits(planned=0.5))
@@ -48,12 +43,6 @@ def test_the_limit_that_is_reached_first_is_on_top() -> None:
     assert [each.used for each in found] == sorted(
         (each.used for each in found), reverse=True
     )
-
-
-def test_without_restate_its_limit_is_not_used() -> None:
-    leases = Measured(restate_ms=0)
-    found = {each.name: each.used for each in bottlenecks(SMALL, leases, Limits())}
-    assert found["Restate: invocations at once"] == 0
 
 
 def test_there_are_as_many_shards_as_the_first_limit_of_a_database_asks_for() -> None:
@@ -72,11 +61,6 @@ def test_twice_the_price_is_twice_the_bill_and_a_standby_is_paid() -> None:
     assert (twice.cores, twice.disks) == (2 * once.cores, 2 * once.disks)
     needed = cores(rates(SMALL, EASY), EASY, Limits())
     assert once.cores == (sum(needed) + needed.database) * 730
-
-
-def test_all_tables_are_printed() -> None:
-    found = tables(SMALL, EASY, Limits(), Prices())
-    assert all(each.rows and each.text() for each in found)
 
 
 def test_figures_come_from_a_file_and_unknown_ones_are_refused(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ from bench.clients.__main__ import main
 from bench.clients.clients import CLIENTS
 from bench.clients.installation import (
     NODE,
-    NotInstallable,
-    default_cache,
     installed,
     installed_node,
 )
@@ -29,28 +27,12 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
     assert installed_node(tmp_path) == node.parent
 
 
-def test_without_npm_the_message_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotInstallable, match=r"Install Node\.js with npm"):
-        installed(CLIENTS["pi"], "1", tmp_path)
-
-
 def test_the_quick_run_says_that_no_client_is_run_where_npm_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["--quick"]) == 0
     assert capsys.readouterr().out.startswith("npm does not answer")
-
-
-def test_a_client_that_can_not_be_installed_fails_a_full_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["--client", "pi", "--cache", str(tmp_path)]) == 2
-    assert "npm is not installed" in capsys.readouterr().err
 
 
 def npm(directory: Path, ping: int) -> None:
@@ -83,22 +65,3 @@ def test_in_clones_it_is_the_newest_version_that_runs(
     words = ["--untrusted", "--client", "codex", "--cache", str(tmp_path / "cache")]
     assert main(words) == 2
     assert "@openai/codex@9.9` failed" in capsys.readouterr().err
-
-
-def test_a_quick_run_ends_well_where_npm_is_there_and_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    npm(tmp_path, ping=1)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["--quick", "--cache", str(tmp_path / "cache")]) == 0
-    assert capsys.readouterr().out.startswith("npm does not answer")
-
-
-def test_the_cache_is_the_users_or_the_chosen_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("ULLAGE_CLIENTS", raising=False)
-    assert default_cache() == tmp_path / "ullage" / "clients"
-    monkeypatch.setenv("ULLAGE_CLIENTS", "/elsewhere")
-    assert default_cache() == Path("/elsewhere")
