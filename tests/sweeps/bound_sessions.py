@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.promises.stage import ADDRESSES, KEYS
+from tests.promises.stage import ADDRESSES, KEYS, of_kind
 from ullage import tool
 from ullage.errors import UllageError
 from ullage.events import CompactionCommitted, Event, Pruned, ReasoningRefused, TurnEnded
@@ -145,7 +145,7 @@ async def rewind(stage: Stage) -> None:
 
 
 async def fork(stage: Stage) -> None:
-    ends = [each for each in await stage.session.history() if isinstance(each, TurnEnded)]
+    ends = of_kind(await stage.session.history(), TurnEnded)
     made = await stage.session.fork(through=stage.rng.choice(ends).seq)
     copy = stage.agent.session(made.session)
     stage.session = await stage.opened.enter_async_context(copy)
@@ -310,7 +310,7 @@ async def _turns(stage: Stage, count: int) -> Outcome:
 
 def _judged(server: Server, events: Sequence[Event]) -> Outcome:
     refused = [each.rule for each in server.exchanges if each.rule in BINDING_RULES]
-    dropped = [event for event in events if isinstance(event, ReasoningRefused)]
+    dropped = of_kind(events, ReasoningRefused)
     return Outcome(refused=len(refused), dropped=len(dropped))
 
 
