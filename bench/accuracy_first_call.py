@@ -334,12 +334,7 @@ def main() -> None:
         type=Path,
         help="whole requests with their counts, JSON lines, plain or .gz",
     )
-    options.add_argument(
-        "--write",
-        type=Path,
-        metavar="PAGE",
-        help="write the tables into this Markdown page, in the place of those with their titles",
-    )
+    options.add_argument("--write", type=Path, metavar="PAGE")
     chosen = options.parse_args()
     tables = [
         table(read(chosen.recordings, estimator), title)

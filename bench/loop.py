@@ -29,7 +29,7 @@ from bench.environments import (
     measured_by,
 )
 from bench.process import local_server
-from bench.results import Table, ms, ratio, show
+from bench.results import Table, ms, named, ratio, show
 
 LAPS = 3
 STEPS = {10: 11, 100: 11, 1_000: 6}
@@ -197,13 +197,9 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
         for client, one in streaming.items()
     )
     title = f"100 sessions that stream at once, begun within a second, a piece every {DELAY_S * 1000:.0f} ms each"
-    columns = (
-        "wire, client",
-        "loop stood still, longest",
-        "its own CPU, longest",
-        "CPU a session",
-        "own CPU, longest, in the process's first session",
-        "idle loop stood still, longest",
+    columns = named(
+        "wire, client | loop stood still, longest | its own CPU, longest | CPU a session | "
+        "own CPU, longest, in the process's first session | idle loop stood still, longest"
     )
     return Table(title, columns, rows)
 

@@ -38,6 +38,11 @@ class Table:
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in lines)])
 
 
+def named(columns: str) -> tuple[str, ...]:
+    """The names of columns, which stand between bars."""
+    return tuple(name.strip() for name in columns.split("|"))
+
+
 def show(*tables: Table, notes: Iterable[str] = ()) -> None:
     """Print what a bench found, and on which machine."""
     shown = [*(table.text() for table in tables), *notes, f"Machine: {machine()}."]

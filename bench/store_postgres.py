@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.results import Table, ratio, us
+from bench.results import Table, named, ratio, us
 from tests.postgres import PostgresServer
 from ullage.events import Event
 from ullage.store.places import store_at
@@ -134,13 +134,8 @@ def table(events: list[Event]) -> Table:
                 f"{1 / postgres.wall:,.0f}",
             )
         )
-    columns = (
-        "one append of one event of 600 characters",
-        "CPU, SQLite",
-        "CPU of the client, PostgreSQL",
-        "ratio",
-        "CPU of the server, PostgreSQL",
-        "a second, SQLite",
-        "a second, PostgreSQL",
+    columns = named(
+        "one append of one event of 600 characters | CPU, SQLite | CPU of the client, PostgreSQL | ratio | "
+        "CPU of the server, PostgreSQL | a second, SQLite | a second, PostgreSQL"
     )
     return Table("Appends in PostgreSQL beside SQLite", columns, tuple(rows))

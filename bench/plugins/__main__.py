@@ -105,23 +105,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument(
-        "--only",
-        action="append",
-        choices=[*FRAMEWORKS, attached.NAME, pages.NAME],
-        help="only this framework",
+        "--only", action="append", choices=[*FRAMEWORKS, attached.NAME, pages.NAME]
     )
-    options.add_argument(
-        "--quick", action="store_true", help="newest versions, one window, one seed"
-    )
-    options.add_argument(
-        "--again", action="store_true", help="also run what is kept already"
-    )
-    options.add_argument(
-        "--kept", action="store_true", help="run nothing: what is kept, for --write"
-    )
-    options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write the table of this page"
-    )
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--again", action="store_true")
+    options.add_argument("--kept", action="store_true")
+    options.add_argument("--write", type=Path, metavar="PAGE")
     return options.parse_args(arguments)
 
 

@@ -10,21 +10,12 @@ from bench.plugins.framework import Contender, Framework
 from bench.plugins.matrix import LONG, planned
 from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SCENARIOS, WINDOWS
-from bench.results import Table
+from bench.results import Table, named
 
-SUMMARY = (
-    "",
-    "sessions",
-    "refused",
-    "failed turns",
-    "billed and not counted",
-    "uncached against plain, long session",
-    "turns lost unseen",
-    "targets",
-    "own: refused",
-    "own: failed turns",
-    "own: uncached against plain",
-    "own: turns lost unseen",
+SUMMARY = named(
+    " | sessions | refused | failed turns | billed and not counted | uncached against plain, long session | "
+    "turns lost unseen | targets | own: refused | own: failed turns | own: uncached against plain | "
+    "own: turns lost unseen"
 )
 
 

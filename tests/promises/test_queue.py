@@ -344,24 +344,6 @@ async def test_an_edit_and_a_withdrawal_that_race_delivery_are_refused_or_have_t
     assert_accepted(server)
 
 
-async def test_a_message_that_left_the_queue_can_neither_be_edited_nor_withdrawn(
-    tmp_path: Path,
-) -> None:
-    with running(one_tool()) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session(
-            "s", **CLAUDE.settings()
-        ) as session:
-            receipt = await session.send("Hello.", id="mine")
-            await session.wait()
-            assert (receipt.id, receipt.position, receipt.state) == ("mine", 1, "pending")
-            for doing in (
-                session.edit("mine", "Bye."),
-                session.withdraw("mine"),
-                session.withdraw("nobody's"),
-            ):
-                assert not await tried(doing)
-
-
 async def test_an_id_is_queued_once_however_often_and_whenever_it_is_sent(
     tmp_path: Path,
 ) -> None:
