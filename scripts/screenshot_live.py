@@ -17,14 +17,7 @@ from typing import Final
 from msgspec.structs import replace
 from playwright.async_api import Browser
 
-from scripts.page_pictures import (
-    SCHEMES,
-    ColorScheme,
-    ScreenSizes,
-    chromium,
-    run,
-    served,
-)
+from scripts import page_pictures
 from ullage.directories import data_directory
 from ullage.events import (
     CallEnded,
@@ -250,16 +243,16 @@ async def metered(place: Path) -> AsyncIterator[str]:
         environment={"ANTHROPIC_API_KEY": "any"},
         config=False,
     )
-    async with served(agent, LiveSessions(running=running)) as url:
+    async with page_pictures.served(agent, LiveSessions(running=running)) as url:
         yield url
 
 
-async def take(to: Path, sizes: ScreenSizes) -> None:
+async def take(to: Path, sizes: page_pictures.ScreenSizes) -> None:
     """A picture for each size and scheme."""
     with tempfile.TemporaryDirectory(prefix="ullage-live-") as place:
-        async with metered(Path(place)) as url, chromium() as browser:
+        async with metered(Path(place)) as url, page_pictures.chromium() as browser:
             for name, size in sizes.items():
-                for scheme in SCHEMES:
+                for scheme in page_pictures.SCHEMES:
                     await picture(browser, url, to, name, size, scheme)
 
 
@@ -269,7 +262,7 @@ async def picture(
     to: Path,
     name: str,
     size: tuple[int, int],
-    scheme: ColorScheme,
+    scheme: page_pictures.ColorScheme,
 ) -> None:
     """The page as it looks once the session is shown."""
     width, height = size
@@ -293,4 +286,4 @@ async def picture(
 
 
 if __name__ == "__main__":
-    run(take, __doc__)
+    page_pictures.run(take, __doc__)

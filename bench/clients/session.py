@@ -16,18 +16,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from bench.clients import scenarios
 from bench.clients.client import Client, Place, Turn
 from bench.clients.comparison import ScenarioResult, compared, refusals
 from bench.clients.lanes import billed_requests
 from bench.clients.proxying import proxying
-from bench.clients.scenarios import (
-    LIST,
-    WAIT,
-    ClientScenario,
-    fill,
-    reason_against,
-    script,
-)
 from bench.clients.serving import Simulators, serving
 
 TURN_LIMIT_S = 120
@@ -62,7 +55,7 @@ class Ended(NamedTuple):
 
 def run(
     client: Client,
-    scenario: ClientScenario,
+    scenario: scenarios.ClientScenario,
     programs: Programs,
     keep: Path | None = None,
     *,
@@ -73,7 +66,7 @@ def run(
     ``by_proxy``: the client is behind a proxy, whose ledger is read instead of the client's log.
     """
     blank = ScenarioResult(client.name, client.version, scenario.name, by_proxy=by_proxy)
-    reason = reason_against(scenario, client)
+    reason = scenarios.reason_against(scenario, client)
     if reason:
         return replace(blank, skipped=reason)
     if keep is not None:
@@ -88,7 +81,7 @@ def run(
 
 def _run(
     client: Client,
-    scenario: ClientScenario,
+    scenario: scenarios.ClientScenario,
     programs: Programs,
     home: Path,
     blank: ScenarioResult,
@@ -96,11 +89,11 @@ def _run(
     keep: bool = False,
 ) -> ScenarioResult:
     place = Place(home.resolve(), "", scenario.small_window, blank.by_proxy)
-    fill(place.project)
+    scenarios.fill(place.project)
     problem = ""
     data = place.home / "proxy"
     with contextlib.ExitStack() as stack:
-        simulators = stack.enter_context(serving(script(client, place.project)))
+        simulators = stack.enter_context(serving(scenarios.script(client, place.project)))
         address = simulators.address
         if blank.by_proxy:
             address = stack.enter_context(proxying(address, data))
@@ -170,7 +163,7 @@ def _turn(
     """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
     if turn.deed in ("interrupt", "kill", "drop"):
         simulators.held.clear()
-        simulators.hold = WAIT
+        simulators.hold = scenarios.WAIT
         simulators.breaks_off = turn.deed == "drop"
     if turn.deed == "twins":
         return _twins(client, turn, programs, place, environment, simulators)
@@ -229,7 +222,7 @@ def _twins(
     alone = turn._replace(deed="prompt")
     with ThreadPoolExecutor(2) as pool:
         runs = []
-        for text in (turn.text, LIST):
+        for text in (turn.text, scenarios.LIST):
             one = alone._replace(text=text)
             given = (client, one, programs, place, environment, simulators)
             runs.append(pool.submit(_turn, *given))
