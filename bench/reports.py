@@ -50,21 +50,7 @@ COLUMNS: Final = ("calls", "lost", "outside", "off", "compacted")
 MODELS: Final = {"chat": "gpt-4.1", "responses": "gpt-5", "messages": "claude-haiku-4-5"}
 """Every second session has an unknown model, whose intervals are wide."""
 
-WORDS: Final = (
-    "the",
-    "gauge",
-    "of",
-    "a",
-    "cask",
-    "reads",
-    "full",
-    "and",
-    "the",
-    "cooper",
-    "writes",
-    "it",
-    "down",
-)
+WORDS: Final = "the gauge of a cask reads full and the cooper writes it down".split()  # noqa: SIM905
 
 
 class Ended(NamedTuple):
