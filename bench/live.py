@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 import httpx2
 
-from bench.cluster import cpu_of_all, store_place
 from bench.process import local_server
 from bench.results import Table, machine, named, ratio
-from bench.store_postgres import cpu_of
+from bench.store_postgres import cpu_of, cpu_of_all, store_place
 from tests.machines import ServerProcess
 from tests.postgres import PostgresServer
 

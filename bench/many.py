@@ -29,7 +29,6 @@ import httpx2
 import msgspec
 
 from bench.capacity import Measured
-from bench.cluster import cpu_of_all, cpu_s, store_place
 from bench.live import (
     PIECES,
     Delays,
@@ -42,7 +41,7 @@ from bench.live import (
 )
 from bench.process import local_server
 from bench.results import Table, machine
-from bench.store_postgres import cpu_of
+from bench.store_postgres import cpu_of, cpu_of_all, cpu_s, store_place
 from tests.machines import ServerProcess, WorkerProcess
 from tests.postgres import PostgresServer
 from tests.restate import new_restate

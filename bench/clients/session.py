@@ -18,10 +18,8 @@ from msgspec.structs import replace
 
 from bench.clients import scenarios
 from bench.clients.client import Client, Place, Turn
-from bench.clients.comparison import ScenarioResult, compared, refusals
-from bench.clients.lanes import billed_requests
-from bench.clients.proxying import proxying
-from bench.clients.serving import Simulators, serving
+from bench.clients.comparison import ScenarioResult, billed_requests, compared, refusals
+from bench.clients.serving import Simulators, proxying, serving
 
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""

@@ -24,9 +24,17 @@ from pathlib import Path
 
 from bench.environments import ClientFailed, NotInstalled
 from bench.plugins import attached, pages
-from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
+from bench.plugins.cells import (
+    Cell,
+    Cells,
+    Planned,
+    keep,
+    kept,
+    missing,
+    planned,
+    run_cell,
+)
 from bench.plugins.frameworks import FRAMEWORKS
-from bench.plugins.matrix import missing, planned
 from bench.plugins.table import line, row, summary
 from bench.results import write_tables
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented
-from bench.plugins.framework import Framework
+from bench.plugins.frameworks import Framework
 from ullage_simulators.scenario import Scenario, read
 
 TRIGGER = 0.8

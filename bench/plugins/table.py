@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.plugins.cells import PLAIN, Cells, Planned
-from bench.plugins.framework import Contender, Framework
-from bench.plugins.matrix import LONG, planned
+from bench.plugins.cells import LONG, PLAIN, Cells, Planned, planned
+from bench.plugins.frameworks import Contender, Framework
 from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SCENARIOS, WINDOWS
 from bench.results import Table, named

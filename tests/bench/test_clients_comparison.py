@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
+    BilledRequest,
     Estimate,
     LaneResult,
     Refusal,
@@ -14,7 +15,6 @@ from bench.clients.comparison import (
     lane_result,
     refusals,
 )
-from bench.clients.lanes import BilledRequest
 from ullage_simulators.server import Exchange
 
 CODEX = CLIENTS["codex"]

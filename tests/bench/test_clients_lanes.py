@@ -4,7 +4,7 @@ import pytest
 
 from bench.clients.client import Client
 from bench.clients.clients import CLIENTS
-from bench.clients.lanes import billed_requests, lane_of
+from bench.clients.comparison import billed_requests, lane_of
 from bench.clients.scenarios import AGENT, SUBTASK
 from ullage_simulators.server import Exchange
 from ullage_simulators.wire import Bill

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.long_sessions import LongSession
-from bench.plugins.framework import PLAIN_CHAT, Framework
+from bench.plugins.frameworks import PLAIN_CHAT, Framework
 from bench.plugins.outcome import PluginOutcome, outcome
 from bench.plugins.scenarios import ASKED_FOR_SUMMARY, Played, Step
 from ullage_simulators.server import Exchange
