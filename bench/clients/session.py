@@ -39,6 +39,16 @@ class Programs(NamedTuple):
     version: str = ""
 
 
+class Stage(NamedTuple):
+    """A client that is ready to be run."""
+
+    client: Client
+    programs: Programs
+    place: Place
+    environment: dict[str, str]
+    simulators: Simulators
+
+
 class Ended(NamedTuple):
     """How a run of the client's program ended; ``problem`` is empty if it ended by itself."""
 
@@ -97,8 +107,9 @@ def _run(
             address = stack.enter_context(proxying(address, data))
         place = place._replace(address=address)
         environment = environment_of(client, place, programs)
+        stage = Stage(client, programs, place, environment, simulators)
         for number, turn in enumerate(scenario.turns, 1):
-            ended = _turn(client, turn, programs, place, environment, simulators)
+            ended = _turn(stage, turn)
             if ended.problem:
                 problem = f"turn {number}: {ended.problem}\n{ended.last_lines}"
                 break
@@ -150,23 +161,17 @@ def environment_of(client: Client, place: Place, programs: Programs) -> dict[str
     return {**given, **client.prepare(place)}
 
 
-def _turn(
-    client: Client,
-    turn: Turn,
-    programs: Programs,
-    place: Place,
-    environment: dict[str, str],
-    simulators: Simulators,
-) -> Ended:
+def _turn(stage: Stage, turn: Turn) -> Ended:
     """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
+    simulators = stage.simulators
     if turn.deed in ("interrupt", "kill", "drop"):
         simulators.held.clear()
         simulators.hold = scenarios.WAIT
         simulators.breaks_off = turn.deed == "drop"
     if turn.deed == "twins":
-        return _twins(client, turn, programs, place, environment, simulators)
-    command = [str(programs.client), *client.arguments(turn)]
-    return performed(command, place.project, environment, turn, simulators)
+        return _twins(stage, turn)
+    command = [str(stage.programs.client), *stage.client.arguments(turn)]
+    return performed(command, stage.place.project, stage.environment, turn, simulators)
 
 
 def performed(
@@ -208,23 +213,12 @@ def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulator
     return f"it ended with exit code {code}" if code else ""
 
 
-def _twins(
-    client: Client,
-    turn: Turn,
-    programs: Programs,
-    place: Place,
-    environment: dict[str, str],
-    simulators: Simulators,
-) -> Ended:
+def _twins(stage: Stage, turn: Turn) -> Ended:
     """Two runs of the program at the same time."""
     alone = turn._replace(deed="prompt")
+    both = [alone._replace(text=text) for text in (turn.text, scenarios.LIST)]
     with ThreadPoolExecutor(2) as pool:
-        runs = []
-        for text in (turn.text, scenarios.LIST):
-            one = alone._replace(text=text)
-            given = (client, one, programs, place, environment, simulators)
-            runs.append(pool.submit(_turn, *given))
-        ended = [each.result() for each in runs]
+        ended = list(pool.map(lambda one: _turn(stage, one), both))
     problems = [each.problem for each in ended if each.problem]
     output = "\n".join(each.output for each in ended)
     return Ended(output, "; ".join(problems))
