@@ -304,7 +304,6 @@ def table(calls: Sequence[Call], title: str) -> Table:
 
 
 def _once_each(keys: Sequence[str], errors: Sequence[float]) -> list[float]:
-    """The median error of each key."""
     held: dict[str, list[float]] = defaultdict(list)
     for key, error in zip(keys, errors, strict=True):
         held[key].append(error)

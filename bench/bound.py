@@ -163,7 +163,6 @@ def table(title: str, found: Found) -> Table:
 
 
 def main() -> None:
-    """Print what was kept of two sessions."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--model", default=MODEL)
     options.add_argument("--turns", action="store_true", help="each request, too")

@@ -97,7 +97,6 @@ class Writer:
         return f"{'/'.join(parts)}.{self.random.choice(_ENDINGS)}"
 
     def hexadecimal(self, digits: int) -> str:
-        """A hash or an id."""
         return f"{self.random.getrandbits(4 * digits):0{digits}x}"
 
     def _made_up(self) -> str:

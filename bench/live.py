@@ -221,7 +221,6 @@ def _ms(seconds: float) -> str:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--sqlite", action="store_true")

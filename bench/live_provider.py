@@ -16,7 +16,6 @@ from bench.proxy_server import BEGIN, end_of, framed, piece_of, run
 
 
 async def answer(body: bytes) -> AsyncIterator[bytes]:
-    """The events of an answer."""
     pieces, every_s = int(sys.argv[1]), float(sys.argv[2])
     for event in BEGIN:
         yield framed(event)

@@ -176,7 +176,6 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(
         prog="bench.local_server", description=__doc__.splitlines()[0]
     )

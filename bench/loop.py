@@ -133,7 +133,6 @@ def opening(runs: int = 5) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """Measure everything, and print."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

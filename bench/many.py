@@ -205,7 +205,6 @@ class AsyncClients(list[httpx2.AsyncClient]):
 
 
 def latency_table(found: Latencies) -> Table:
-    """The latencies in milliseconds."""
     named = (
         ("send", found.send),
         ("first piece, at another server", found.first),
@@ -244,7 +243,6 @@ def figures(cpu: dict[str, float], turns: int) -> Measured:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--dispatch", choices=("lease", "restate"), default="lease")
     parser.add_argument("--streams", type=int, default=1_000)

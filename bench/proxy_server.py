@@ -36,7 +36,6 @@ BEGIN: tuple[Event, ...] = (
 
 
 def piece_of(text: str) -> Event:
-    """A piece of the text."""
     delta = {"type": "text_delta", "text": text}
     return {"type": "content_block_delta", "index": 0, "delta": delta}
 
@@ -52,7 +51,6 @@ def end_of(output: int) -> tuple[Event, ...]:
 
 
 def framed(event: Event) -> bytes:
-    """The event as it is streamed."""
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
@@ -76,7 +74,6 @@ async def answer(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def read_body(reader: asyncio.StreamReader, head: bytes) -> bytes:
-    """The request's body."""
     at = head.find(b"\r\ncontent-length:")
     if at >= 0:
         length = int(head[at:].split(b":", 1)[1].split(b"\r\n", 1)[0])

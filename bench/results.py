@@ -25,7 +25,6 @@ class Table:
         return "\n".join([f"**{self.title}**", "", lines[0], f"|{rule}|", *lines[1:]])
 
     def text(self) -> str:
-        """For a terminal."""
         rows = [self.columns, *self.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -50,12 +49,10 @@ def show(*tables: Table, notes: Iterable[str] = ()) -> None:
 
 
 def ms(seconds: float) -> str:
-    """Seconds, in milliseconds."""
     return f"{seconds * 1e3:,.1f} ms"
 
 
 def us(seconds: float) -> str:
-    """Seconds, in microseconds."""
     return f"{seconds * 1e6:,.0f} µs"
 
 

@@ -84,7 +84,6 @@ def cpu_of(server: PostgresServer) -> float:
 
 
 async def single(store: Store, server: PostgresServer, events: list[Event]) -> AppendCost:
-    """Appends that are awaited one by one."""
     await store.create("single")
     lease = await store.acquire("single", "o", ttl_s=3_600)
     began = (time.perf_counter(), time.process_time(), cpu_of(server))
@@ -135,7 +134,6 @@ async def _measured(
 
 
 def table(events: list[Event]) -> Table:
-    """All measurements."""
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(tempfile.mkdtemp(prefix="ullage-bench-"))
         server = PostgresServer(folder, SETTINGS)

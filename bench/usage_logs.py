@@ -135,7 +135,6 @@ def _one(name: str, truth: Sums, *lines: Line, **more: Any) -> KnownLogs:
 
 
 def known_logs() -> list[KnownLogs]:
-    """All of them."""
     return [*_copies(), *_streams(), *_prices(), *_codex(), *_odd()]
 
 

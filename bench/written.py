@@ -140,7 +140,6 @@ async def measured(
 
 
 async def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--steps", type=int, default=STEPS)

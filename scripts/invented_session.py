@@ -23,7 +23,6 @@ class InventedSession:
         self.cached = 0
 
     def put(self, event: Event) -> None:
-        """One more event."""
         self.events.append(event)
         self.meter.apply(event)
 

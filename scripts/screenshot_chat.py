@@ -116,7 +116,6 @@ async def _play(app: ChatApp, pilot: Pilot[str]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the picture."""
     out = Path(arguments[0]) if arguments else ROOT / "docs" / "images" / "chat.svg"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(asyncio.run(picture()), encoding="utf-8")

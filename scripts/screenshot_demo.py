@@ -83,7 +83,6 @@ class Grid:
 
     @property
     def lines(self) -> list[str]:
-        """The lines with their colours."""
         return [
             "".join(
                 _coloured(style, cells)

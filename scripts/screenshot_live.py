@@ -76,7 +76,6 @@ class ProgramSession(InventedSession):
         self.put(ToolsChanged(tools=tuple(tools)))
 
     def prose(self, words: int) -> str:
-        """So many words."""
         known = ("read", "the", "order", "before", "it", "is", "changed", "and", "keep")
         return " ".join(self.drawn.choice(known) for _ in range(words))
 

@@ -107,7 +107,6 @@ def run(make: Callable[[str, Path, str], str], claude: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the picture."""
     if not arguments:
         raise SystemExit(
             "Name the program: scripts.screenshot_statusline CLAUDE [PICTURE]"

@@ -96,7 +96,6 @@ def _time(text: str) -> datetime:
 
 
 def place(log: Log, home: Path) -> Path:
-    """Write a log into the home; gives its path."""
     path = home / log.place
     path.parent.mkdir(parents=True, exist_ok=True)
     text = as_of_today(log.source.read_text(), log.age)

@@ -114,7 +114,6 @@ class Client(ABC):
         return self.other_model if turn.other_model else self.model
 
     def shell(self, command: str) -> ToolCall:
-        """The call that runs a command."""
         name, field = self.shell_tool
         return ToolCall(name, {field: command, **self.shell_more})
 

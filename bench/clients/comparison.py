@@ -48,7 +48,6 @@ def billed_requests(
 
 
 def lane_of(client: Client, body: Any) -> Lane:
-    """The lane of a request."""
     said = list(user_texts(body))
     last = said[-1] if said else ""
     system = "\n".join(texts_in(_prompt(body)))
@@ -81,7 +80,6 @@ def _prompt(body: Any) -> list[Any]:
 
 
 def user_texts(body: Any) -> Iterator[str]:
-    """The text of each user message."""
     for item in items_of(body):
         if isinstance(item, dict) and item.get("role") == "user":
             yield "\n".join(texts_in(item.get("content", item.get("parts"))))

@@ -115,7 +115,6 @@ def is_cancelled(exchange: Exchange, steps: Sequence[Step]) -> bool:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts in JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

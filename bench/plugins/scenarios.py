@@ -53,7 +53,6 @@ class Played:
 
     @property
     def steps(self) -> list[Step]:
-        """Of all parts."""
         return [step for part in self.parts for step in part]
 
     def plan(self, part: int, folder: str) -> dict[str, Any]:

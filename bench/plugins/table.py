@@ -99,7 +99,6 @@ def _rows(name: str, framework: Framework, cells: Cells) -> Iterator[Row]:
 
 
 def summary(frameworks: dict[str, Framework], cells: Cells) -> Table:
-    """A line for each framework."""
     made: list[tuple[str, ...]] = []
     for name, framework in frameworks.items():
         rows = list(_rows(name, framework, cells))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 Row = dict[str, Any]
-CALLED: Row = {"r": "assistant", "k": "tool_call", "t": '{"city":"Oslo"}', "name": "weather"}
+CALLED: Row = {
+    "r": "assistant",
+    "k": "tool_call",
+    "t": '{"city":"Oslo"}',
+    "name": "weather",
+}
 CALLED |= {"id": "c", "m": 1}
 
 

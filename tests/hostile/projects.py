@@ -12,7 +12,7 @@ from tests.hostile.session_files import Lure
 SECRET = "hunter2-of-the-user"
 """Stands in files that must never reach a provider."""
 
-Build = Callable[[Path, Lure], None]
+Build = Callable[[Path, Lure], object]
 
 
 class Project(NamedTuple):

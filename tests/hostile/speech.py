@@ -31,7 +31,6 @@ def frame(data: str | bytes, name: str = "") -> bytes:
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string."""
     return json.dumps(text)
 
 

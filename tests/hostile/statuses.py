@@ -57,7 +57,6 @@ def failure(said: str) -> Step:
 
 
 def error(status: str) -> Step:
-    """The head of an error."""
     return lambda line: line.head(status, kind="application/json")
 
 

@@ -267,7 +267,6 @@ def judge_told(trace: Trace, cut: Message) -> None:
 
 
 def texts_of(pieces: Iterable[Piece]) -> dict[str, str]:
-    """The text of each part as its pieces give it."""
     texts: dict[str, str] = {}
     for piece in pieces:
         if piece.kind == "done":
@@ -278,7 +277,6 @@ def texts_of(pieces: Iterable[Piece]) -> dict[str, str]:
 
 
 def texts_of_message(message: Message) -> dict[str, str]:
-    """The text of each part of a message."""
     texts: dict[str, str] = {}
     for part in message.parts:
         match part:

@@ -39,7 +39,6 @@ class Runs:
         more: dict[str, object] | None = None,
         **settings: object,
     ) -> orders.Order:
-        """One process of a run."""
         directory = self.directory / run
         directory.mkdir(exist_ok=True)
         return orders.Order(
@@ -90,7 +89,6 @@ def error_of(order: orders.Order) -> str:
 
 
 async def ledger_of(database: Path) -> list[Event]:
-    """All events of the session."""
     store = SqliteStore(database)
     try:
         return await store.read(orders.SESSION)

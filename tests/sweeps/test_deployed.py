@@ -116,7 +116,6 @@ def streaming(here: Deployment, round: str, *, cut: bool = False) -> Iterator[li
 
 
 def worker_of_most(here: Deployment, names: Sequence[str]) -> str:
-    """The worker that drives most of them."""
     found = [drivers(here)[name] for name in names]
     return max(("worker-1", "worker-2"), key=found.count)
 

@@ -90,7 +90,6 @@ def ledger(place: str, session: str) -> list[Event]:
 
 
 def until(frames: Iterator[Frame], name: str) -> list[Frame]:
-    """The frames up to the first one of this name."""
     seen = []
     for frame in frames:
         seen.append(frame)

@@ -40,7 +40,6 @@ def judge_session(person: Person, ledger: Sequence[Event]) -> None:
 
 
 def _words(ledger: Sequence[Event]) -> str:
-    """The ledger in short."""
     words = []
     for event in ledger:
         names = ("turn", "call", "call_id", "message_id", "outcome", "how", "reason")
