@@ -73,3 +73,16 @@ def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path)
     assert [cells[0] for cells in found.rows] == ["OpenAI Chat", "all"]
     assert found.columns[-2:] == ("length/4", "gemini-cli")
     assert all(len(cells) == len(found.columns) for cells in found.rows)
+
+
+def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    image = [{"r": "user", "k": "image", "t": "", "m": 0}]
+    rows = [
+        row(0, base=7),
+        row(1, base=7, is_b=True),
+        row(2, base=7, usage={}),
+        row(3, base=7, atoms=image),
+    ]
+    path.write_text("\n".join(json.dumps(each) for each in rows), encoding="utf-8")
+    assert len(read(path, "pretoken")) == 1

@@ -17,6 +17,8 @@ def test_the_rate_is_that_of_the_busiest_time() -> None:
     assert found.steps == 86_400
     assert found.steps_s == pytest.approx(2)
     assert found.working == pytest.approx(20)
+    few = capacity.rates(SMALL._replace(sessions=7), EASY)
+    assert few.working == 7, "no more sessions work at once than there are"
 
 
 def test_cores_have_their_reserve_and_are_whole() -> None:
@@ -31,6 +33,12 @@ def test_the_limit_that_is_reached_first_is_on_top() -> None:
     assert [each.used for each in found] == sorted(
         (each.used for each in found), reverse=True
     )
+
+
+def test_without_restate_its_limit_is_not_used() -> None:
+    leases = capacity.Measured(restate_ms=0)
+    limits = capacity.bottlenecks(SMALL, leases, capacity.Limits())
+    assert [each.used for each in limits if each.name.startswith("Restate")] == [0]
 
 
 def test_there_are_as_many_shards_as_the_first_limit_of_a_database_asks_for() -> None:

@@ -9,6 +9,7 @@ from bench.evaluate import (
     Replay,
     evaluate,
     run,
+    table,
 )
 from bench.recorded import pair_of
 from tests.bench.recorded import Row, call, pair
@@ -224,3 +225,20 @@ def test_reasoning_of_the_turn_leaves_with_the_next_user_message(replay: Replay)
     assert loop.predicted == pytest.approx(1335, abs=5)
     # 1,335 + 320 - 300 of its own reasoning - 300 of the call before
     assert turn.predicted == pytest.approx(1062, abs=10)
+
+
+def test_agents_errors_are_shares_of_the_growth(tmp_path: Path) -> None:
+    outcomes = evaluate(
+        write(tmp_path / "p.jsonl", pair(0, truth=1040, kind="pi")), "pretoken"
+    ).outcomes
+    shown = "\n".join(table(outcomes))
+    off = 1040 - outcomes[0].prediction.predicted
+    assert f"{100 * off / 40:.2f}" in shown
+
+
+def test_without_the_first_calls_input_the_interval_says_how_little_is_known(
+    replay: Replay,
+) -> None:
+    (made,) = predict(replay, pair(0, truth=5000, usage_a={}))
+    assert made.low == 0
+    assert made.high > 10_000

@@ -40,6 +40,9 @@ def test_input_and_output_are_billed_and_what_the_cache_had_is_left_out_of_uncac
 ):
     one = found(exchange(TURNS[0]), exchange(*TURNS, size=200, read=128))
     assert (one.calls, one.billed, one.uncached) == (2, 320, 172)
+    one = found(exchange(TURNS[0], refused=True))
+    assert (one.calls, one.refused, one.billed) == (1, 1, 0)
+    assert [found(exchange(TURNS[0], size=size)).above for size in (800, 801)] == [0, 1]
 
 
 def test_a_cancelled_call_is_not_billed_as_nobody_can_know_its_usage() -> None:
