@@ -7,6 +7,7 @@ from bench.clients.__main__ import main
 from bench.clients.clients import CLIENTS
 from bench.clients.installation import (
     NODE,
+    default_cache,
     installed,
     installed_node,
 )
@@ -65,3 +66,22 @@ def test_in_clones_it_is_the_newest_version_that_runs(
     words = ["--untrusted", "--client", "codex", "--cache", str(tmp_path / "cache")]
     assert main(words) == 2
     assert "@openai/codex@9.9` failed" in capsys.readouterr().err
+
+
+def test_a_quick_run_ends_well_where_npm_is_there_and_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npm(tmp_path, ping=1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--quick", "--cache", str(tmp_path / "cache")]) == 0
+    assert capsys.readouterr().out.startswith("npm does not answer")
+
+
+def test_the_cache_is_the_users_or_the_chosen_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("ULLAGE_CLIENTS", raising=False)
+    assert default_cache() == tmp_path / "ullage" / "clients"
+    monkeypatch.setenv("ULLAGE_CLIENTS", "/elsewhere")
+    assert default_cache() == Path("/elsewhere")

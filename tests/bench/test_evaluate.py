@@ -8,6 +8,7 @@ from bench.evaluate import (
     Prediction,
     Replay,
     evaluate,
+    main,
     run,
     table,
 )
@@ -242,3 +243,16 @@ def test_without_the_first_calls_input_the_interval_says_how_little_is_known(
     (made,) = predict(replay, pair(0, truth=5000, usage_a={}))
     assert made.low == 0
     assert made.high > 10_000
+
+
+def test_other_conversations_teach_nothing(replay: Replay) -> None:
+    (alone,) = predict(Replay("pretoken"), pair(0, truth=1028, conversation="two"))
+    predict(replay, *[pair(n, truth=1050) for n in range(8)])
+    assert predict(replay, pair(0, truth=1028, conversation="two")) == [alone]
+
+
+def test_a_file_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "gone")]) == 2
+    assert "gone can't be opened" in capsys.readouterr().err

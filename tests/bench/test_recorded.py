@@ -220,3 +220,14 @@ def test_no_row_makes_the_reading_fail(row: dict[str, object]) -> None:
     pair_of(row)
     request_of(row)
     assert truth_of(row) is None or truth_of(row) is not None
+
+
+def test_both_sides_of_a_change_are_kept() -> None:
+    change = {"same_tools": False, "tools": [NAMED, NAMED], "a_tools": [NAMED]}
+    pair = pair_of({**PAIR, **change})
+    assert (len(pair.first.tools), len(pair.second.tools)) == (1, 2)
+
+
+def test_text_that_no_provider_accepts_is_made_valid() -> None:
+    request = request_of({"atoms": [atom("user", "text", "a\ud800\0b", 0)]})
+    assert msgspec.json.encode(request)
