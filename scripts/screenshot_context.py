@@ -30,5 +30,5 @@ def picture(log: Path) -> str:
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:2] or [ROOT / "examples" / "session.jsonl"]
+    given = sys.argv[1:2] or [str(ROOT / "examples" / "session.jsonl")]
     write("context.svg", picture(Path(given[0])), sys.argv[2:])

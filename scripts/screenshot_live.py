@@ -63,8 +63,8 @@ class ProgramSession(InventedSession):
         super().__init__(at=time.time() - 40 * calls - 1_500)
         self.drawn = random.Random(program)
         wire = "messages" if provider == "anthropic" else "responses"
-        asked = {"model": model, "wire": wire, "provider": provider}
-        self.put(SessionStarted(**asked, program=program, cwd=cwd))
+        asked = SessionStarted(model=model, wire=wire, provider=provider)
+        self.put(replace(asked, program=program, cwd=cwd))
         rules = SystemBlock(
             text=self.prose(600), kind="instructions", name=f"{cwd}/AGENTS.md"
         )
