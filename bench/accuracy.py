@@ -62,7 +62,6 @@ CONSTANTS |= {"#call": 31.0, "#several": -17.0, "#parameter": 15.0}
 
 
 def main() -> None:
-    """Print the table of each estimator."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("file", type=Path)
     arguments.add_argument("--folds", type=int, default=8)
@@ -97,7 +96,6 @@ def split(pairs: Sequence[Pair], folds: int, *, by_project: bool) -> list[int]:
 def cross_validated(
     rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[int], estimator: str
 ) -> list[EvaluatedPrediction]:
-    """Every row as predicted by what the other folds taught."""
     outcomes: dict[int, EvaluatedPrediction] = {}
     for fold in sorted(set(folds)):
         others = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
@@ -239,7 +237,6 @@ def has_items(pair: Pair) -> bool:
 
 
 def added(pair: Pair, cut: Cut) -> Features:
-    """The classes of what a pair added."""
     features: Features = Counter()
     results = 0
     for message in pair.new:

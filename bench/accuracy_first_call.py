@@ -304,7 +304,6 @@ def table(calls: Sequence[Call], title: str) -> Table:
 
 
 def _once_each(keys: Sequence[str], errors: Sequence[float]) -> list[float]:
-    """The median error of each key."""
     held: dict[str, list[float]] = defaultdict(list)
     for key, error in zip(keys, errors, strict=True):
         held[key].append(error)
@@ -334,12 +333,7 @@ def main() -> None:
         type=Path,
         help="whole requests with their counts, JSON lines, plain or .gz",
     )
-    options.add_argument(
-        "--write",
-        type=Path,
-        metavar="PAGE",
-        help="write the tables into this Markdown page, in the place of those with their titles",
-    )
+    options.add_argument("--write", type=Path, metavar="PAGE")
     chosen = options.parse_args()
     tables = [
         table(read(chosen.recordings, estimator), title)

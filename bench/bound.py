@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.invented import Writer
-from bench.results import Table
+from bench.results import Table, named
 from ullage.events import CallStarted, EpochChanged, Event, ReasoningRefused
 from ullage.messages import ReasoningPart
 from ullage.meter.fold import Fold
@@ -156,20 +156,13 @@ def table(title: str, found: Found) -> Table:
         lost = change.in_view - change.sent
         row = (change.strategy, change.call, change.in_view, change.sent, lost, kept)
         rows.append((*map(str, row), f"{change.tokens:,}"))
-    columns = (
-        "strategy",
-        "before call",
-        "thinking in view",
-        "sent",
-        "lost",
-        "kept",
-        "tokens lost",
+    columns = named(
+        "strategy | before call | thinking in view | sent | lost | kept | tokens lost"
     )
     return Table(title, columns, tuple(rows))
 
 
 def main() -> None:
-    """Print what was kept of two sessions."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--model", default=MODEL)
     options.add_argument("--turns", action="store_true", help="each request, too")

@@ -219,7 +219,6 @@ def bill(
 def tables(
     population: Population, measured: Measured, limits: Limits, prices: Prices
 ) -> list[Table]:
-    """All of it, for a terminal."""
     found = rates(population, measured)
     needed = cores(found, measured, limits)
     reached = bottlenecks(population, measured, limits)
@@ -282,7 +281,6 @@ def measured_in(path: Path | None) -> Measured:
 
 
 def main() -> None:
-    """Print the calculation."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--measured", type=Path, help="figures of bench.many --json")
     defaults = {**Population()._asdict(), **Limits()._asdict(), **Prices()._asdict()}

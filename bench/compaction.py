@@ -315,21 +315,14 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also put them into this Markdown page"
-    )
+    options.add_argument("--write", type=Path, metavar="PAGE")
     options.add_argument(
         "--turns",
         type=int,
         default=TURNS,
         help=f"how long the invented session is (default {TURNS})",
     )
-    options.add_argument(
-        "--log",
-        type=Path,
-        metavar="SESSION",
-        help="a recorded session as well, of any program",
-    )
+    options.add_argument("--log", type=Path, metavar="SESSION")
     options.add_argument(
         "--log-window",
         type=int,

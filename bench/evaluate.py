@@ -21,20 +21,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 from msgspec import Raw
 from msgspec.structs import replace
 
-from bench.recorded import (
-    LARGEST,
-    MEDIA,
-    OPAQUE,
-    Pair,
-    RecordedRow,
-    is_call,
-    is_pair,
-    kinds_of,
-    pair_of,
-    request_of,
-    texts_of,
-    truth_of,
-)
+from bench import recorded
 from ullage.cli.exit_codes import DONE, FAILED
 from ullage.cli.session import metered, read_session
 from ullage.codec.foreign import parse_json
@@ -139,7 +126,8 @@ def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
 def evaluate(path: Path, estimator: Estimator = "auto") -> Evaluation:
     """Every call of a session log or of a file of recorded calls (JSON lines, plain or gzip), predicted in order."""
     if not any(
-        is_pair(row) or is_call(row) for row in islice(rows_of(path), SAMPLE_ROWS)
+        recorded.is_pair(row) or recorded.is_call(row)
+        for row in islice(rows_of(path), SAMPLE_ROWS)
     ):
         return _evaluate_log(path, estimator)
     replay = Replay(estimator)
@@ -207,7 +195,7 @@ class _Call(NamedTuple):
     name: str
     usage: Usage
 
-    def is_first_of(self, pair: Pair) -> bool:
+    def is_first_of(self, pair: recorded.Pair) -> bool:
         """Whether this is the call that the pair begins with."""
         own, first = self.request, pair.first
         if (own.wire, own.provider, own.model) != (
@@ -242,7 +230,7 @@ class Replay:
         meter.before(request)
         return meter
 
-    def pair(self, pair: Pair) -> Prediction:
+    def pair(self, pair: recorded.Pair) -> Prediction:
         """The input of a pair's second call."""
         self._pairs += 1
         first = self._first_call(pair)
@@ -272,7 +260,7 @@ class Replay:
             used = replace(used, low=0, high=used.tokens * 4 + 10_000)
         return Prediction(used.tokens, used.low, used.high, pair.truth, pair.growth)
 
-    def _first_call(self, pair: Pair) -> _Call:
+    def _first_call(self, pair: recorded.Pair) -> _Call:
         """The first call of a pair: the conversation's last one, or a new one that knows what was learnt so far."""
         last = self._last.pop(pair.conversation, None)
         if last is not None and last.is_first_of(pair):
@@ -287,11 +275,11 @@ class Replay:
 
 
 def _predict(
-    replay: Replay, row: RecordedRow
+    replay: Replay, row: recorded.RecordedRow
 ) -> tuple[dict[str, object], EvaluatedPrediction]:
     if not row:
         return {"id": ""}, EvaluatedPrediction(UNREADABLE, ())
-    has_two_calls = is_pair(row)
+    has_two_calls = recorded.is_pair(row)
     names = (
         {"id": row.get("id")}
         if has_two_calls
@@ -304,18 +292,18 @@ def _predict(
     return names, outcome
 
 
-def _of_pair(replay: Replay, row: RecordedRow) -> EvaluatedPrediction:
-    pair = pair_of(row)
+def _of_pair(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+    pair = recorded.pair_of(row)
     return EvaluatedPrediction(replay.pair(pair), pair_groups(pair))
 
 
-def _of_call(replay: Replay, row: RecordedRow) -> EvaluatedPrediction:
-    used = replay.call(request_of(row)).reading().used
-    made = Prediction(used.tokens, used.low, used.high, truth_of(row))
+def _of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+    used = replay.call(recorded.request_of(row)).reading().used
+    made = Prediction(used.tokens, used.low, used.high, recorded.truth_of(row))
     return EvaluatedPrediction(made, _call_groups(row, made))
 
 
-def plain(row: RecordedRow) -> Prediction:
+def plain(row: recorded.RecordedRow) -> Prediction:
     """The last total, where it can be read, and a quarter of the characters: for a row nothing else understands."""
     used = row.get("usage_a")
     counts = (
@@ -323,8 +311,10 @@ def plain(row: RecordedRow) -> Prediction:
         if isinstance(used, Mapping)
         else []
     )
-    total = sum(each for each in counts if isinstance(each, int) and 0 <= each < LARGEST)
-    texts = texts_of(row, "new" if total else "atoms")
+    total = sum(
+        each for each in counts if isinstance(each, int) and 0 <= each < recorded.LARGEST
+    )
+    texts = recorded.texts_of(row, "new" if total else "atoms")
     estimate = total + sum(map(len, texts)) // 4
     return Prediction(estimate, estimate // 4, estimate * 4 + 10_000)
 
@@ -338,7 +328,7 @@ FIRST: Final = "first call"
 FURTHER: Final = "further calls"
 
 
-def pair_groups(pair: Pair) -> tuple[str, ...]:
+def pair_groups(pair: recorded.Pair) -> tuple[str, ...]:
     """The groups of the table that a pair counts in."""
     if not pair.truth or pair.usage.input is None:
         return ()
@@ -351,8 +341,12 @@ def pair_groups(pair: Pair) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _call_groups(row: RecordedRow, prediction: Prediction) -> tuple[str, ...]:
-    if row.get("is_b") or not prediction.truth or kinds_of(row) & (MEDIA | OPAQUE):
+def _call_groups(row: recorded.RecordedRow, prediction: Prediction) -> tuple[str, ...]:
+    if (
+        row.get("is_b")
+        or not prediction.truth
+        or recorded.kinds_of(row) & (recorded.MEDIA | recorded.OPAQUE)
+    ):
         return ()
     wire = str(row.get("api"))
     provider = str(row.get("provider"))

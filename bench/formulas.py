@@ -80,5 +80,4 @@ FORMULAS: Final[Mapping[str, Formula]] = {
 
 
 def predictions(row: RecordedRow) -> dict[str, float | None]:
-    """The prediction of every formula for a row."""
     return {name: formula(row) for name, formula in FORMULAS.items()}

@@ -40,16 +40,7 @@ OUT = Path(__file__).parent / "out"
 MODEL = "gpt-4o"
 DISTINCT = 10_000
 TOOLS = (
-    "read_file",
-    "write_file",
-    "edit_file",
-    "bash",
-    "grep",
-    "glob",
-    "web_fetch",
-    "todo",
-    "ask",
-    "run_tests",
+    "read_file write_file edit_file bash grep glob web_fetch todo ask run_tests".split()  # noqa: SIM905
 )
 SERVERS = {"tracker": 9, "browser": 14}
 """MCP servers, and how many tools each declares."""

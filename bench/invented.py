@@ -44,20 +44,7 @@ _TYPES = (
 _LEVELS = ("INFO", "INFO", "INFO", "DEBUG", "DEBUG", "WARNING", "ERROR")
 _FOLDERS = ("src", "tests", "lib", "cmd", "internal", "docs", "scripts", "web/components")
 _ENDINGS = ("py", "go", "ts", "rs", "md", "toml", "json")
-CODE_WORDS = (
-    "return",
-    "self",
-    "valve",
-    "pressure",
-    "if",
-    "not",
-    "open",
-    "else",
-    "None",
-    "for",
-    "sensor",
-    "log",
-)
+CODE_WORDS = "return self valve pressure if not open else None for sensor log".split()  # noqa: SIM905
 """Words of which a proxy's requests are put together."""
 
 _RARE_WORDS = 6_000
@@ -110,7 +97,6 @@ class Writer:
         return f"{'/'.join(parts)}.{self.random.choice(_ENDINGS)}"
 
     def hexadecimal(self, digits: int) -> str:
-        """A hash or an id."""
         return f"{self.random.getrandbits(4 * digits):0{digits}x}"
 
     def _made_up(self) -> str:

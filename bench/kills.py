@@ -18,7 +18,6 @@ from tests.sweeps.machines.storm import run
 
 
 def main() -> None:
-    """Stops at the first broken promise."""
     logging.basicConfig(level="INFO", format="%(asctime)s %(message)s")
     logging.getLogger("httpx2").setLevel("WARNING")
     parser = argparse.ArgumentParser()

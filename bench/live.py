@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 import httpx2
 
-from bench.cluster import cpu_of_all, store_place
 from bench.process import local_server
-from bench.results import Table, machine, ratio
-from bench.store_postgres import cpu_of
+from bench.results import Table, machine, named, ratio
+from bench.store_postgres import cpu_of, cpu_of_all, store_place
 from tests.machines import ServerProcess
 from tests.postgres import PostgresServer
 
@@ -211,12 +210,8 @@ def table(streamed: Streamed, here: list[float], there: list[float], turns: int)
     rows.append(
         (f"CPU of PostgreSQL, a turn of {PIECES} pieces", _ms(used[2]), "", "", "")
     )
-    columns = (
-        "milliseconds",
-        "the server that drives",
-        "another server",
-        "ratio",
-        "the same piece later by",
+    columns = named(
+        "milliseconds | the server that drives | another server | ratio | the same piece later by"
     )
     return Table("Following and steering at another server", columns, tuple(rows))
 
@@ -226,7 +221,6 @@ def _ms(seconds: float) -> str:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--sqlite", action="store_true")

@@ -24,17 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-PACKAGES: Final = (
-    "llama.cpp-tools",
-    "libllama0",
-    "libggml0",
-    "libc6",
-    "libstdc++6",
-    "libgcc-s1",
-    "libgomp1",
-    "libssl3t64",
-    "libzstd1",
-    "zlib1g",
+PACKAGES: Final = tuple(
+    "llama.cpp-tools libllama0 libggml0 libc6 libstdc++6 libgcc-s1 libgomp1 libssl3t64 libzstd1 zlib1g".split()  # noqa: SIM905
 )
 KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SOURCE: Final = f"deb [signed-by={KEYRING}] http://deb.debian.org/debian sid main\n"

@@ -176,7 +176,6 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(
         prog="bench.local_server", description=__doc__.splitlines()[0]
     )
@@ -190,20 +189,11 @@ def main() -> None:
         default=["bpe", "pretoken"],
     )
     parser.add_argument(
-        "--wires",
-        nargs="+",
-        choices=("chat", "messages", "responses"),
-        default=["chat"],
-        help="the server's APIs that are spoken",
+        "--wires", nargs="+", choices=("chat", "messages", "responses"), default=["chat"]
     )
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=1, help="conversations of each row")
-    parser.add_argument(
-        "--count",
-        choices=("never", "auto", "always"),
-        default="never",
-        help="whether the server's count endpoint is asked",
-    )
+    parser.add_argument("--count", choices=("never", "auto", "always"), default="never")
     parser.add_argument("--keep", type=Path, help="where the fetched files stay")
     options = parser.parse_args()
     try:

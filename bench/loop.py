@@ -19,24 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.environments import (
-    OPENAI_AGENTS,
-    OUT,
-    PYDANTIC_AI,
-    ClientFailed,
-    NotInstalled,
-    Peer,
-    measured_by,
-)
+from bench import environments
 from bench.process import local_server
-from bench.results import Table, ms, ratio, show
+from bench.results import Table, ms, named, ratio, show
 
 LAPS = 3
 STEPS = {10: 11, 100: 11, 1_000: 6}
 """Tool calls that are made with so many behind them; the time between the first and the last of them is taken."""
 DELAY_S = 0.1
 """Before each piece of the streams that run at once."""
-LONG = OUT / "loop-opening"
+LONG = environments.OUT / "loop-opening"
 HERE = Path(__file__).parent
 OURS = "ullage"
 
@@ -47,7 +39,7 @@ class Client:
 
     name: str
     wire: str
-    peer: Peer | None
+    peer: environments.Peer | None
     way: str
 
 
@@ -56,9 +48,9 @@ CLIENTS = tuple(
     for wire in ("messages", "responses", "chat")
     for client in (
         Client(OURS, wire, None, wire),
-        Client("pydantic-ai", wire, PYDANTIC_AI, wire),
+        Client("pydantic-ai", wire, environments.PYDANTIC_AI, wire),
         *(
-            Client(name, wire, OPENAI_AGENTS, way)
+            Client(name, wire, environments.OPENAI_AGENTS, way)
             for name, way in (
                 ("openai-agents", wire),
                 ("openai-agents, SQLiteSession", f"{wire}, stored"),
@@ -79,7 +71,9 @@ def run(client: Client, url: str, behind: int, steps: int) -> dict[str, Any]:
     base = f"{url}/{'anthropic' if client.wire == 'messages' else 'openai'}/v1"
     name = client.name.partition(",")[0].replace("-", "_")
     script = f"loop_{name}.py"
-    return measured_by(client.peer, script, client.way, base, str(behind), str(steps))
+    return environments.measured_by(
+        client.peer, script, client.way, base, str(behind), str(steps)
+    )
 
 
 def loops(
@@ -103,7 +97,7 @@ def loops(
                         found.setdefault((client, behind), []).append(
                             run(client, url, behind, steps)
                         )
-                    except (ClientFailed, NotInstalled) as why:
+                    except (environments.ClientFailed, environments.NotInstalled) as why:
                         failed[client] = f"{client.name} on {client.wire} failed: {why}"
     return found, list(failed.values())
 
@@ -116,7 +110,7 @@ def at_once(clients: tuple[Client, ...]) -> dict[Client, dict[str, Any]]:
             print(f"streams: {client.name}, {client.wire} …", file=sys.stderr, flush=True)
             try:
                 found[client] = run(client, url, 0, 0)
-            except (ClientFailed, NotInstalled) as why:
+            except (environments.ClientFailed, environments.NotInstalled) as why:
                 print(f"{client.name} failed: {why}", file=sys.stderr)
     return found
 
@@ -139,7 +133,6 @@ def opening(runs: int = 5) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """Measure everything, and print."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -197,13 +190,9 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
         for client, one in streaming.items()
     )
     title = f"100 sessions that stream at once, begun within a second, a piece every {DELAY_S * 1000:.0f} ms each"
-    columns = (
-        "wire, client",
-        "loop stood still, longest",
-        "its own CPU, longest",
-        "CPU a session",
-        "own CPU, longest, in the process's first session",
-        "idle loop stood still, longest",
+    columns = named(
+        "wire, client | loop stood still, longest | its own CPU, longest | CPU a session | "
+        "own CPU, longest, in the process's first session | idle loop stood still, longest"
     )
     return Table(title, columns, rows)
 

@@ -39,7 +39,6 @@ FILE = "sessions.db"
 
 
 def drawn(name: str, letters: int) -> str:
-    """A name as if drawn at random."""
     return blake2b(name.encode(), digest_size=letters // 2).hexdigest()
 
 

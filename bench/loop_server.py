@@ -93,7 +93,6 @@ class QuickApp(App):
 
 
 def main() -> None:
-    """Serve until killed."""
     listening = listener()
     print(listening.getsockname()[1], flush=True)
     engine(QuickApp(int(sys.argv[1]), float(sys.argv[2]))).run([listening])

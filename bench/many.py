@@ -29,7 +29,6 @@ import httpx2
 import msgspec
 
 from bench.capacity import Measured
-from bench.cluster import cpu_of_all, cpu_s, store_place
 from bench.live import (
     PIECES,
     Delays,
@@ -42,7 +41,7 @@ from bench.live import (
 )
 from bench.process import local_server
 from bench.results import Table, machine
-from bench.store_postgres import cpu_of
+from bench.store_postgres import cpu_of, cpu_of_all, cpu_s, store_place
 from tests.machines import ServerProcess, WorkerProcess
 from tests.postgres import PostgresServer
 from tests.restate import new_restate
@@ -206,7 +205,6 @@ class AsyncClients(list[httpx2.AsyncClient]):
 
 
 def latency_table(found: Latencies) -> Table:
-    """The latencies in milliseconds."""
     named = (
         ("send", found.send),
         ("first piece, at another server", found.first),
@@ -245,7 +243,6 @@ def figures(cpu: dict[str, float], turns: int) -> Measured:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--dispatch", choices=("lease", "restate"), default="lease")
     parser.add_argument("--streams", type=int, default=1_000)

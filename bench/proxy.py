@@ -131,7 +131,6 @@ def memory_mb(process: int) -> float:
 
 
 def children(process: int) -> list[int]:
-    """The processes that a process started."""
     found = Path(f"/proc/{process}/task/{process}/children").read_text()
     return [int(each) for each in found.split()]
 
@@ -323,7 +322,6 @@ def _each(small: dict[str, list[float]], large: dict[str, list[float]]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(prog="bench.proxy", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     parser.add_argument("--quick", action="store_true", help="few rounds")

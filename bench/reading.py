@@ -31,7 +31,6 @@ BLOCKS = 20
 
 
 def filled_meter(history: list[Chat], estimator: str) -> Meter:
-    """A meter with a history behind it."""
     meter = Meter(window=WINDOW, estimator=estimator)
     for event in events(history):
         meter.apply(event)

@@ -108,7 +108,6 @@ def texts_of(row: RecordedRow, *keys: str) -> Iterable[str]:
 
 
 def pair_of(row: RecordedRow) -> Pair:
-    """The pair that a row describes."""
     answered = _atoms(row.get("a_response"))
     new = _atoms(row.get("new"))
     before = _atoms(row.get("a_atoms"))

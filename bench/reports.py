@@ -50,21 +50,7 @@ COLUMNS: Final = ("calls", "lost", "outside", "off", "compacted")
 MODELS: Final = {"chat": "gpt-4.1", "responses": "gpt-5", "messages": "claude-haiku-4-5"}
 """Every second session has an unknown model, whose intervals are wide."""
 
-WORDS: Final = (
-    "the",
-    "gauge",
-    "of",
-    "a",
-    "cask",
-    "reads",
-    "full",
-    "and",
-    "the",
-    "cooper",
-    "writes",
-    "it",
-    "down",
-)
+WORDS: Final = "the gauge of a cask reads full and the cooper writes it down".split()  # noqa: SIM905
 
 
 class Ended(NamedTuple):
@@ -158,7 +144,6 @@ class Reports:
         self.repeated: int | None = None
 
     def of(self, number: int, true: int, choices: int) -> int | None:
-        """The report of the call with this number."""
         is_now = number == self.place or (self.is_always and number >= self.place)
         match self.kind:
             case "cumulative":
@@ -188,7 +173,6 @@ class Reports:
 
 
 def session(kind: str, dice: Random) -> Iterator[Ended]:
-    """The calls of one session."""
     talk = Talk(kind, dice)
     meter = Meter(talk.model, wire=talk.wire, window=WINDOW)
     calls = dice.randint(6, 10)
@@ -280,7 +264,6 @@ def count(kind: str, sessions: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Print both tables."""
     options = argparse.ArgumentParser(prog="bench.reports", description=__doc__)
     options.add_argument("--sessions", type=int, default=1_000)
     options.add_argument("--kind", choices=HONEST + BROKEN)

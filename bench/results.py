@@ -25,7 +25,6 @@ class Table:
         return "\n".join([f"**{self.title}**", "", lines[0], f"|{rule}|", *lines[1:]])
 
     def text(self) -> str:
-        """For a terminal."""
         rows = [self.columns, *self.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -38,6 +37,11 @@ class Table:
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in lines)])
 
 
+def named(columns: str) -> tuple[str, ...]:
+    """The names of columns, which stand between bars."""
+    return tuple(name.strip() for name in columns.split("|"))
+
+
 def show(*tables: Table, notes: Iterable[str] = ()) -> None:
     """Print what a bench found, and on which machine."""
     shown = [*(table.text() for table in tables), *notes, f"Machine: {machine()}."]
@@ -45,12 +49,10 @@ def show(*tables: Table, notes: Iterable[str] = ()) -> None:
 
 
 def ms(seconds: float) -> str:
-    """Seconds, in milliseconds."""
     return f"{seconds * 1e3:,.1f} ms"
 
 
 def us(seconds: float) -> str:
-    """Seconds, in microseconds."""
     return f"{seconds * 1e6:,.0f} µs"
 
 

@@ -19,7 +19,6 @@ RUNS = 9
 
 
 def main() -> None:
-    """Measure all imports in turn, and print."""
     imports = {"ullage": [sys.executable, "-c", "from ullage import Meter"]}
     notes: list[str] = []
     for peer, (_, module) in COUNTERS.items():

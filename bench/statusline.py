@@ -78,7 +78,6 @@ def write_log(path: Path, size_mb: float) -> int:
 
 
 def cpu_of_look(status: dict[str, object], home: Path) -> float:
-    """CPU of one look, in milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(PROGRAM), "claude_code.status"],
@@ -170,7 +169,6 @@ def error_row(log: Path) -> tuple[str, ...] | None:
 
 
 def main() -> None:
-    """Print both tables."""
     options = argparse.ArgumentParser(description="CPU and error of the status line.")
     options.add_argument("logs", nargs="*", type=Path, metavar="LOG")
     chosen = options.parse_args()

@@ -82,7 +82,6 @@ async def together(store: SqliteStore, count: int = MANY) -> Spent:
 
 
 async def measured(place: Path) -> Table:
-    """All measurements."""
     store = SqliteStore(place / "sessions.db")
     made = events(SINGLE)
     began = time.process_time()
@@ -104,7 +103,6 @@ def _p99(times: Sequence[float]) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
     if "--postgres" in sys.argv[1:]:
         from bench.store_postgres import table
 

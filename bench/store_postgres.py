@@ -13,14 +13,45 @@ import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.results import Table, ratio, us
+from bench.results import Table, named, ratio, us
+from tests.machines import Program
 from tests.postgres import PostgresServer
 from ullage.events import Event
 from ullage.store.places import store_at
 from ullage.store.store import Store
+
+
+def cpu_s(process: int) -> float:
+    """Seconds of CPU that a process has used so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of_all(*programs: Program) -> float:
+    """Seconds of CPU that these programs have used so far."""
+    return sum(cpu_s(program.process.pid) for program in programs)
+
+
+@contextmanager
+def store_place(
+    folder: Path, *, is_sqlite: bool
+) -> Iterator[tuple[str, PostgresServer | None]]:
+    """Where a new store is, and its server, which is removed afterwards."""
+    if is_sqlite:
+        yield str(folder / "s.db"), None
+        return
+    server = PostgresServer(Path(tempfile.mkdtemp(prefix="ullage-bench-")), SETTINGS)
+    server.start()
+    try:
+        yield server.url(server.new_database()), server
+    finally:
+        server.remove()
+
 
 SINGLE, SESSIONS, EACH = 300, 200, 20
 
@@ -53,7 +84,6 @@ def cpu_of(server: PostgresServer) -> float:
 
 
 async def single(store: Store, server: PostgresServer, events: list[Event]) -> AppendCost:
-    """Appends that are awaited one by one."""
     await store.create("single")
     lease = await store.acquire("single", "o", ttl_s=3_600)
     began = (time.perf_counter(), time.process_time(), cpu_of(server))
@@ -104,7 +134,6 @@ async def _measured(
 
 
 def table(events: list[Event]) -> Table:
-    """All measurements."""
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(tempfile.mkdtemp(prefix="ullage-bench-"))
         server = PostgresServer(folder, SETTINGS)
@@ -134,13 +163,8 @@ def table(events: list[Event]) -> Table:
                 f"{1 / postgres.wall:,.0f}",
             )
         )
-    columns = (
-        "one append of one event of 600 characters",
-        "CPU, SQLite",
-        "CPU of the client, PostgreSQL",
-        "ratio",
-        "CPU of the server, PostgreSQL",
-        "a second, SQLite",
-        "a second, PostgreSQL",
+    columns = named(
+        "one append of one event of 600 characters | CPU, SQLite | CPU of the client, PostgreSQL | ratio | "
+        "CPU of the server, PostgreSQL | a second, SQLite | a second, PostgreSQL"
     )
     return Table("Appends in PostgreSQL beside SQLite", columns, tuple(rows))

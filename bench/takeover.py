@@ -60,7 +60,6 @@ async def kills(
     provider: str,
     folder: Path,
 ) -> list[float]:
-    """The times of so many kills."""
     store = PostgresStore(cluster.place)
     all_times: list[float] = []
     names = {f"worker{number}": process for number, process in enumerate(cluster.workers)}
@@ -97,7 +96,6 @@ async def kills(
 
 
 def main() -> None:
-    """Print the time of each kill, and of all of them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--dispatch", choices=("restate", "lease"), default="restate")

@@ -225,7 +225,6 @@ COLUMNS = ("log", "truth", "Ullage", "ccusage")
 
 
 def table(cases: Sequence[Case]) -> Table:
-    """The cases."""
     rows = []
     for case in cases:
         beside = "not run" if case.theirs is None else _cell(case, case.theirs)
@@ -263,7 +262,6 @@ def _cell(case: Case, found: Answered) -> str:
 
 
 def speed_table(size: int, runs: Sequence[Timed]) -> Table:
-    """The times."""
     rows = []
     for run in runs:
         rate = f"{size / 1e6 / run.cost.wall_s:,.0f}"

@@ -50,18 +50,9 @@ def answer(
     **usage: Any,
 ) -> Line:
     """One line of an answer in Claude Code's log; ``tokens`` are input, cache write, cache read and output."""
-    counts = dict(
-        zip(
-            (
-                "input_tokens",
-                "cache_creation_input_tokens",
-                "cache_read_input_tokens",
-                "output_tokens",
-            ),
-            tokens,
-            strict=True,
-        )
-    )
+    kinds = ("input", "cache_creation_input", "cache_read_input", "output")
+    names = [f"{kind}_tokens" for kind in kinds]
+    counts = dict(zip(names, tokens, strict=True))
     message = {
         "id": name,
         "type": "message",
@@ -138,8 +129,12 @@ def usd(
     return (inputs * factor + output * answer_price) / 1_000_000
 
 
+def _one(name: str, truth: Sums, *lines: Line, **more: Any) -> KnownLogs:
+    """One log of Claude Code."""
+    return KnownLogs(name, {f"{CLAUDE}/s-1.jsonl": text_of(*lines)}, truth, **more)
+
+
 def known_logs() -> list[KnownLogs]:
-    """All of them."""
     return [*_copies(), *_streams(), *_prices(), *_codex(), *_odd()]
 
 
@@ -209,25 +204,14 @@ def _streams() -> list[KnownLogs]:
     late = answer("msg_1", at="2026-11-20T22:59:59.000Z")
     early = answer("msg_2", at="2026-11-20T23:00:01.000Z")
     return [
-        KnownLogs(
-            "three lines of one answer while it streams",
-            {f"{CLAUDE}/s-1.jsonl": text_of(begun, middle, ended)},
-            one,
-        ),
-        KnownLogs(
-            "the lines of two answers in turn",
-            {f"{CLAUDE}/s-1.jsonl": text_of(begun, other, ended)},
-            two,
-        ),
-        KnownLogs(
-            "a notice of the program in the model's place",
-            {f"{CLAUDE}/s-1.jsonl": text_of(ended, synthetic)},
-            one,
-        ),
-        KnownLogs(
+        _one("three lines of one answer while it streams", one, begun, middle, ended),
+        _one("the lines of two answers in turn", two, begun, other, ended),
+        _one("a notice of the program in the model's place", one, ended, synthetic),
+        _one(
             "two calls around midnight in Paris",
-            {f"{CLAUDE}/s-1.jsonl": text_of(late, early)},
             two,
+            late,
+            early,
             days={"2026-11-20": 3_260, "2026-11-21": 3_260},
         ),
     ]
@@ -238,22 +222,20 @@ def _prices() -> list[KnownLogs]:
     hour = {"ephemeral_5m_input_tokens": 4_000, "ephemeral_1h_input_tokens": 6_000}
     kept = answer("msg_1", tokens=(10, 10_000, 3_000, 50), cache_creation=hour)
     unknown = answer("msg_1", model="cellar-7b-local")
+    dear_usd = usd(10, 1_000, 250_000, 500, dear=True)
+    hour_usd = usd(10, 10_000, 3_000, 50, hour=6_000)
     return [
-        KnownLogs(
+        _one(
             "a prompt of 251,010 tokens",
-            {f"{CLAUDE}/s-1.jsonl": text_of(long)},
-            Sums(10, 1_000, 250_000, 500, usd(10, 1_000, 250_000, 500, dear=True)),
+            Sums(10, 1_000, 250_000, 500, dear_usd),
+            long,
         ),
-        KnownLogs(
+        _one(
             "cache writes for an hour and for five minutes",
-            {f"{CLAUDE}/s-1.jsonl": text_of(kept)},
-            Sums(10, 10_000, 3_000, 50, usd(10, 10_000, 3_000, 50, hour=6_000)),
+            Sums(10, 10_000, 3_000, 50, hour_usd),
+            kept,
         ),
-        KnownLogs(
-            "a model of unknown price",
-            {f"{CLAUDE}/s-1.jsonl": text_of(unknown)},
-            Sums(10, 200, 3_000, 50, None),
-        ),
+        _one("a model of unknown price", Sums(10, 200, 3_000, 50, None), unknown),
     ]
 
 

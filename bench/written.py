@@ -24,9 +24,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.cluster import store_place
 from bench.process import local_server
 from bench.results import Table, machine
+from bench.store_postgres import store_place
 from tests.postgres import PostgresServer
 from tests.store.sessions import content_bytes
 from ullage.events import Event
@@ -140,7 +140,6 @@ async def measured(
 
 
 async def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--steps", type=int, default=STEPS)

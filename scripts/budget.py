@@ -100,7 +100,6 @@ def lowered(found: Mapping[str, int], budget: Budget) -> Budget:
 
 
 def committed(root: Path) -> Iterator[Budget]:
-    """The budgets of the commits before."""
     for revision in BEFORE:
         shown = subprocess.run(
             ["git", "show", f"{revision}:{PLACE.as_posix()}"],

@@ -123,7 +123,6 @@ def _text(x: float, y: float, text: str, more: str = "") -> str:
 
 
 def main() -> int:
-    """Write the picture."""
     (ROOT / "docs" / "images" / "house.svg").write_text(drawn(), "utf-8")
     return 0
 

@@ -59,7 +59,6 @@ class SessionSettings(AgentSettings, total=False):
 
 
 def argument_type(annotation: str) -> str:
-    """The type of a setting as an argument."""
     table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
     sequences = re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"Sequence[\1]", table)
     sequences = re.sub(r"\b(Budget|RateLimits)\b", LIMITS, sequences)

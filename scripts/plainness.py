@@ -163,7 +163,6 @@ def whole_strings(source: str) -> Iterator[tokenize.TokenInfo]:
 
 
 def measure(sources: Mapping[str, str]) -> Figures:
-    """The figures of these files."""
     counts = [
         count_code(source)
         for name, source in sources.items()

@@ -1,6 +1,6 @@
 """Draws the picture of ``ullage chat`` that the documentation shows.
 
-    uv run python scripts/screenshot_chat.py [PICTURE]
+    uv run python -m scripts.screenshot_chat [PICTURE]
 
 PICTURE is ``docs/images/chat.svg`` unless said otherwise. A real session against the simulator: an agent reads a log,
 changes a file after it was allowed to, and is told something while it works. Nothing of the machine is in the picture.
@@ -116,7 +116,6 @@ async def _play(app: ChatApp, pilot: Pilot[str]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the picture."""
     out = Path(arguments[0]) if arguments else ROOT / "docs" / "images" / "chat.svg"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(asyncio.run(picture()), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Draws the picture of ``ullage demo`` that the documentation shows: the end of a real run.
 
-    uv run python scripts/screenshot_demo.py [PICTURE]
+    uv run python -m scripts.screenshot_demo [PICTURE]
 
 PICTURE is ``docs/images/demo.svg`` unless said otherwise. The demonstration is played without its pauses, as a process
 of its own on a terminal of 80 columns; the picture holds the last lines that it left there.
@@ -9,7 +9,6 @@ of its own on a terminal of 80 columns; the picture holds the last lines that it
 from __future__ import annotations
 
 import fcntl
-import io
 import os
 import pty
 import re
@@ -22,8 +21,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
+
+from scripts.terminal_pictures import svg, write
 
 ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 80, 50
@@ -83,7 +83,6 @@ class Grid:
 
     @property
     def lines(self) -> list[str]:
-        """The lines with their colours."""
         return [
             "".join(
                 _coloured(style, cells)
@@ -129,19 +128,11 @@ def _coloured(style: str, cells: Iterable[tuple[str, str]]) -> str:
 
 def drawn(written: str, title: str, width: int = WIDTH, shown: int = SHOWN) -> str:
     """The last lines of what was written to a terminal, as an SVG picture."""
-    console = Console(
-        record=True,
-        width=width,
-        file=io.StringIO(),
-        force_terminal=True,
-        color_system="standard",
-    )
     grid = Grid()
     grid.write(written)
     last = max(place for place, text in enumerate(grid.texts) if text)
-    for line in grid.lines[: last + 1][-shown:]:
-        console.print(Text.from_ansi(line), soft_wrap=True)
-    return console.export_svg(title=title, unique_id=re.sub(r"\W+", "-", title))
+    lines = map(Text.from_ansi, grid.lines[: last + 1][-shown:])
+    return svg(lines, title, width)
 
 
 def picture() -> str:
@@ -151,12 +142,5 @@ def picture() -> str:
     )
 
 
-def main(arguments: list[str]) -> None:
-    """Write the picture."""
-    out = Path(arguments[0]) if arguments else ROOT / "docs" / "images" / "demo.svg"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(picture(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    write("demo.svg", picture(), sys.argv[1:])

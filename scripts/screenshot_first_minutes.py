@@ -61,7 +61,6 @@ async def waiting_call(address: str, file: Path) -> None:
 
 
 def main() -> None:
-    """Write the three pictures."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         prepare(home)

@@ -17,21 +17,12 @@ from typing import Final
 from msgspec.structs import replace
 from playwright.async_api import Browser
 
-from scripts.page_pictures import (
-    SCHEMES,
-    ColorScheme,
-    ScreenSizes,
-    chromium,
-    run,
-    served,
-)
+from scripts import page_pictures
+from scripts.invented_session import InventedSession
 from ullage.directories import data_directory
 from ullage.events import (
-    CallEnded,
-    CallStarted,
     CompactionCommitted,
     Event,
-    MessageAdded,
     SessionStarted,
     SystemChanged,
     ToolsChanged,
@@ -43,12 +34,8 @@ from ullage.messages import (
     SystemBlock,
     TextPart,
     Tool,
-    ToolCallPart,
-    ToolResultPart,
 )
-from ullage.meter.meter import Meter
 from ullage.store.sqlite.store import SqliteStore
-from ullage.usage import Usage
 from ullage.watching.running import RunningList
 from ullage_agent.runtime.agent import Agent
 from ullage_programs.settings import PROXY_FILE
@@ -67,50 +54,28 @@ PAUSE_AT: Final = 60
 """The call before which the person had lunch: the cache is gone then."""
 
 
-class InventedSession:
-    """A session that is told step by step, with bills from a meter that follows it."""
+class ProgramSession(InventedSession):
+    """A session of a program that reads, edits and tests."""
 
     def __init__(
         self, program: str, model: str, provider: str, cwd: str, calls: int
     ) -> None:
-        self.events: list[Event] = []
+        super().__init__(at=time.time() - 40 * calls - 1_500)
         self.drawn = random.Random(program)
-        self.meter = Meter()
-        self.calls = 0
-        self.parts = 0
-        self.at = time.time() - 40 * calls - 1_500
-        self.cached = 0
         wire = "messages" if provider == "anthropic" else "responses"
-        self.tell(
-            SessionStarted(
-                model=model, wire=wire, provider=provider, program=program, cwd=cwd
-            )
+        asked = SessionStarted(model=model, wire=wire, provider=provider)
+        self.put(replace(asked, program=program, cwd=cwd))
+        rules = SystemBlock(
+            text=self.prose(600), kind="instructions", name=f"{cwd}/AGENTS.md"
         )
-        blocks = (
-            SystemBlock(text=self.prose(900)),
-            SystemBlock(
-                text=self.prose(600), kind="instructions", name=f"{cwd}/AGENTS.md"
-            ),
-        )
-        self.tell(SystemChanged(system=blocks))
+        self.put(SystemChanged(system=(SystemBlock(text=self.prose(900)), rules)))
         tools = [Tool(name=name, description=self.prose(220)) for name in TOOLS]
         for name in ISSUES:
-            tools.append(
-                Tool(
-                    name=f"mcp__issues__{name}",
-                    description=self.prose(160),
-                    server="issues",
-                )
-            )
-        self.tell(ToolsChanged(tools=tuple(tools)))
-
-    def tell(self, event: Event) -> None:
-        """One more event."""
-        self.meter.apply(event)
-        self.events.append(event)
+            full = f"mcp__issues__{name}"
+            tools.append(Tool(name=full, description=self.prose(160), server="issues"))
+        self.put(ToolsChanged(tools=tuple(tools)))
 
     def prose(self, words: int) -> str:
-        """So many words."""
         known = ("read", "the", "order", "before", "it", "is", "changed", "and", "keep")
         return " ".join(self.drawn.choice(known) for _ in range(words))
 
@@ -121,103 +86,54 @@ class InventedSession:
             drawn.append(f"    {name}_{number} = load({self.drawn.randrange(10_000)})")
         return "\n".join(drawn)
 
-    def name(self) -> str:
-        """A new id."""
-        self.parts += 1
-        return f"i{self.parts}"
-
-    def user(self, text: str) -> None:
-        """A person writes."""
-        name = self.name()
-        part = TextPart(id=f"{name}.0", text=text)
-        self.tell(MessageAdded(message=Message(id=name, role="user", parts=(part,))))
-
-    def call(self) -> str:
-        """A model call, with its bill."""
-        self.calls += 1
-        self.at += 40
-        if self.calls == PAUSE_AT:
-            self.at += 1_500
-            self.cached = 0
-        name = f"c{self.calls}"
-        used = self.meter.reading().used.tokens
-        self.tell(CallStarted(call=name, at=self.at))
-        cached = min(self.cached, used)
-        usage = Usage(input=used, output=60, cache_read=cached, cache_write=used - cached)
-        self.tell(CallEnded(call=name, at=self.at + 5, usage=usage, stop="tool_calls"))
-        self.cached = used
-        return name
-
-    def tool(self, name: str, arguments: str, result: str) -> None:
-        """The model calls a tool, which answers."""
-        call, message = self.call(), self.name()
-        asked = ToolCallPart(
-            id=f"{message}.0", call_id=f"k{message}", name=name, arguments=arguments
-        )
-        answer = Message(id=message, role="assistant", parts=(asked,), call=call)
-        self.tell(MessageAdded(message=answer))
-        text = TextPart(id=f"{message}.t", text=result)
-        part = ToolResultPart(
-            id=f"{message}.1", call_id=f"k{message}", name=name, content=(text,)
-        )
-        self.tell(
-            MessageAdded(message=Message(id=f"{message}r", role="tool", parts=(part,)))
-        )
-
     def work(self, steps: int) -> None:
-        """Reads, edits and tests."""
+        """Reads, edits and tests, with a lunch break."""
         for _ in range(steps):
             name = self.drawn.choice(SHOP)
             kind = self.drawn.randrange(10)
-            path = f'"src/{name}.py"'
+            pause_s = 1_540 if self.calls + 1 == PAUSE_AT else 40
+            path = f'{{"file_path": "src/{name}.py"}}'
             if kind < 5:
-                size = self.drawn.randrange(20, 190)
-                self.tool("Read", f'{{"file_path": {path}}}', self.code(name, size))
+                text = self.code(name, self.drawn.randrange(20, 190))
+                self.tool("Read", path, text, pause_s)
             elif kind < 8:
-                changed = self.code(name, self.drawn.randrange(3, 20))
-                self.tool("Edit", f'{{"file_path": {path}}}', changed)
+                text = self.code(name, self.drawn.randrange(3, 20))
+                self.tool("Edit", path, text, pause_s)
             else:
-                lines = self.code("passed", self.drawn.randrange(10, 260))
-                self.tool("Bash", f'{{"command": "pytest tests/{name}"}}', lines)
+                text = self.code("passed", self.drawn.randrange(10, 260))
+                self.tool("Bash", f'{{"command": "pytest tests/{name}"}}', text, pause_s)
 
     def compact(self) -> None:
         """Everything so far becomes a summary."""
-        name = self.name()
-        part = TextPart(id=f"{name}.0", text="Summary. " + self.prose(700))
+        part = TextPart(id="s.0", text="Summary. " + self.prose(700))
         gone = tuple(message.id for message in self.meter.messages)
-        summary = Message(id=name, role="user", parts=(part,), origin="summary")
+        summary = Message(id="s", role="user", parts=(part,), origin="summary")
         self.cached = 0
-        self.tell(CompactionCommitted(compaction=name, summary=summary, summarised=gone))
+        self.put(CompactionCommitted(compaction="s", summary=summary, summarised=gone))
 
 
 def invented() -> dict[str, list[Event]]:
     """The events of three sessions and of the subagents of one, by id."""
-    shop = InventedSession(
-        "claude-code 2.1.330", "claude-sonnet-4-5", "anthropic", "/home/ada/shop", 120
-    )
-    shop.user("The checkout is slow since Monday. Find out why, and fix it.")
+    claude, sonnet = "claude-code 2.1.330", ("claude-sonnet-4-5", "anthropic")
+    haiku = ("claude-haiku-4-5", "anthropic")
+    shop = ProgramSession(claude, *sonnet, "/home/ada/shop", 120)
+    shop.ask("The checkout is slow since Monday. Find out why, and fix it.")
     shop.work(52)
     shop.compact()
     shop.work(66)
-    gateway = InventedSession(
+    gateway = ProgramSession(
         "codex 0.169.0", "gpt-5-codex", "openai", "/home/ada/gateway", 24
     )
-    gateway.user("Add a retry to the gateway's client, with tests.")
+    gateway.ask("Add a retry to the gateway's client, with tests.")
     gateway.work(24)
-    notes = InventedSession(
-        "opencode 1.18.33", "claude-haiku-4-5", "anthropic", "/home/ada/notes", 9
-    )
-    notes.user("Which of these notes have no date?")
+    notes = ProgramSession("opencode 1.18.33", *haiku, "/home/ada/notes", 9)
+    notes.ask("Which of these notes have no date?")
     notes.work(9)
-    queries = InventedSession(
-        "claude-code 2.1.330", "claude-haiku-4-5", "anthropic", "/home/ada/shop", 14
-    )
-    queries.user("Which queries of the checkout scan a whole table?")
+    queries = ProgramSession(claude, *haiku, "/home/ada/shop", 14)
+    queries.ask("Which queries of the checkout scan a whole table?")
     queries.work(14)
-    carts = InventedSession(
-        "claude-code 2.1.330", "claude-haiku-4-5", "anthropic", "/home/ada/shop", 6
-    )
-    carts.user("Where is a cart loaded more than once?")
+    carts = ProgramSession(claude, *haiku, "/home/ada/shop", 6)
+    carts.ask("Where is a cart loaded more than once?")
     carts.work(6)
     return {
         "notes": notes.events,
@@ -250,16 +166,16 @@ async def metered(place: Path) -> AsyncIterator[str]:
         environment={"ANTHROPIC_API_KEY": "any"},
         config=False,
     )
-    async with served(agent, LiveSessions(running=running)) as url:
+    async with page_pictures.served(agent, LiveSessions(running=running)) as url:
         yield url
 
 
-async def take(to: Path, sizes: ScreenSizes) -> None:
+async def take(to: Path, sizes: page_pictures.ScreenSizes) -> None:
     """A picture for each size and scheme."""
     with tempfile.TemporaryDirectory(prefix="ullage-live-") as place:
-        async with metered(Path(place)) as url, chromium() as browser:
+        async with metered(Path(place)) as url, page_pictures.chromium() as browser:
             for name, size in sizes.items():
-                for scheme in SCHEMES:
+                for scheme in page_pictures.SCHEMES:
                     await picture(browser, url, to, name, size, scheme)
 
 
@@ -269,7 +185,7 @@ async def picture(
     to: Path,
     name: str,
     size: tuple[int, int],
-    scheme: ColorScheme,
+    scheme: page_pictures.ColorScheme,
 ) -> None:
     """The page as it looks once the session is shown."""
     width, height = size
@@ -293,4 +209,4 @@ async def picture(
 
 
 if __name__ == "__main__":
-    run(take, __doc__)
+    page_pictures.run(take, __doc__)

@@ -1,6 +1,6 @@
 """Draws the picture of the status line in Claude Code that the documentation shows.
 
-    uv run python scripts/screenshot_statusline.py CLAUDE [PICTURE]
+    uv run python -m scripts.screenshot_statusline CLAUDE [PICTURE]
 
 CLAUDE is the program (npm install @anthropic-ai/claude-code). It runs in tmux, in a home of its own, against a
 simulated provider; `ullage install claude-code` puts the status line there. PICTURE is
@@ -9,7 +9,6 @@ simulated provider; `ullage install claude-code` puts the status line there. PIC
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -17,13 +16,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
+from scripts.terminal_pictures import svg, write
 from scripts.tmux_pane import TmuxPane
 from ullage_simulators import read, running
 
-ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 100, 31
 PANE = TmuxPane("ullage-picture", "Claude Code", patience_s=60)
 MODEL = "claude-opus-4-6"
@@ -92,18 +90,9 @@ def pane(claude: str, place: Path, url: str) -> str:
 
 def drawn(shown: str) -> str:
     """The screen as an SVG picture."""
-    console = Console(
-        record=True,
-        width=WIDTH,
-        file=io.StringIO(),
-        force_terminal=True,
-        color_system="truecolor",
-    )
-    for line in shown.rstrip().split("\n")[:-1]:  # the last one is Claude Code's own mode
-        text = Text.from_ansi(line)
-        if text.plain[:1] not in NOTICE:
-            console.print(text, soft_wrap=True)
-    return console.export_svg(title="claude", unique_id="ullage-statusline")
+    found = map(Text.from_ansi, shown.rstrip().split("\n")[:-1])  # the last: its own mode
+    lines = (text for text in found if text.plain[:1] not in NOTICE)
+    return svg(lines, "claude", WIDTH, "ullage-statusline", "truecolor")
 
 
 def run(make: Callable[[str, Path, str], str], claude: str) -> str:
@@ -118,15 +107,11 @@ def run(make: Callable[[str, Path, str], str], claude: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the picture."""
     if not arguments:
         raise SystemExit(
-            "Name the program: scripts/screenshot_statusline.py CLAUDE [PICTURE]"
+            "Name the program: scripts.screenshot_statusline CLAUDE [PICTURE]"
         )
-    out = ROOT / "docs" / "images" / "statusline.svg"
-    if len(arguments) > 1:
-        out = Path(arguments[1])
-    out.write_text(drawn(run(pane, arguments[0])), encoding="utf-8")
+    write("statusline.svg", drawn(run(pane, arguments[0])), arguments[1:])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Draws the picture of `ullage top` that the documentation shows.
 
-    uv run python scripts/screenshot_top.py [PICTURE]
+    uv run python -m scripts.screenshot_top [PICTURE]
 
 It runs in tmux, in a home of its own with the tests' logs of several programs, one of which grows while it runs.
 PICTURE is ``docs/images/top.svg`` unless named.
@@ -8,7 +8,6 @@ PICTURE is ``docs/images/top.svg`` unless named.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -19,12 +18,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rich.ansi import AnsiDecoder
-from rich.console import Console
 
+from scripts.terminal_pictures import svg, write
 from scripts.tmux_pane import TmuxPane
 
 ROOT = Path(__file__).parents[1]
-FIXTURES = ROOT / "tests" / "importers" / "fixtures"
+FIXTURES = ROOT / "packages" / "ullage" / "tests" / "importers" / "fixtures"
 WIDTH, HEIGHT = 132, 14
 PANE = TmuxPane("ullage-top-picture", "ullage top", patience_s=30)
 BEFORE, GROWN = "32,207", "+3,257"
@@ -97,7 +96,6 @@ def _time(text: str) -> datetime:
 
 
 def place(log: Log, home: Path) -> Path:
-    """Write a log into the home; gives its path."""
     path = home / log.place
     path.parent.mkdir(parents=True, exist_ok=True)
     text = as_of_today(log.source.read_text(), log.age)
@@ -129,26 +127,10 @@ def pane(home: Path) -> str:
 
 def drawn(shown: str) -> str:
     """The screen as an SVG picture."""
-    console = Console(
-        record=True,
-        width=WIDTH,
-        file=io.StringIO(),
-        force_terminal=True,
-        color_system="truecolor",
-    )
-    for line in AnsiDecoder().decode(shown.rstrip()):
-        console.print(line, soft_wrap=True)
-    return console.export_svg(title="ullage top", unique_id="ullage-top")
-
-
-def main(arguments: list[str]) -> None:
-    """Write the picture."""
-    picture = ROOT / "docs" / "images" / "top.svg"
-    if arguments:
-        picture = Path(arguments[0])
-    with tempfile.TemporaryDirectory(prefix="tea") as home:
-        picture.write_text(drawn(pane(Path(home))))
+    lines = AnsiDecoder().decode(shown.rstrip())
+    return svg(lines, "ullage top", WIDTH, "ullage-top", "truecolor")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with tempfile.TemporaryDirectory(prefix="tea") as home:
+        write("top.svg", drawn(pane(Path(home))), sys.argv[1:])

@@ -1,6 +1,6 @@
 """Draws the picture of ``ullage usage`` that the documentation shows.
 
-    uv run python scripts/screenshot_usage.py [PICTURE]
+    uv run python -m scripts.screenshot_usage [PICTURE]
 
 PICTURE is ``docs/images/usage.svg`` unless said otherwise. The calls are invented, the same each time; the lines are
 those that a terminal of 110 columns gets.
@@ -12,10 +12,8 @@ import io
 import random
 import sys
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
-from rich.console import Console
-
+from scripts.terminal_pictures import svg, write
 from ullage.cli.screen import Screen
 from ullage.cli.usage import ShownUsage, drawn, notes_on
 from ullage.display.styles import rich_text
@@ -24,7 +22,6 @@ from ullage.meter.spent_calls import CallsOfLog, PriceList, SpentCall
 from ullage.meter.usage_table import usage_table
 from ullage.watching.past_calls import PastCalls
 
-ROOT = Path(__file__).parents[1]
 WIDTH = 110
 FIRST = date(2026, 11, 10)
 DAYS = 14
@@ -86,29 +83,11 @@ def picture() -> str:
     logs = [CallsOfLog(program="claude-code")] * 23 + [CallsOfLog(program="codex")] * 6
     past = PastCalls(logs, (), [])
     notes = notes_on(table, past, DistinctCalls(found, 31, 0), 0)
-    console = Console(
-        record=True,
-        width=WIDTH,
-        file=io.StringIO(),
-        force_terminal=True,
-        color_system="standard",
-    )
     screen = Screen(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    for line in drawn(
-        ShownUsage(table, days[0], days[-1], "UTC", notes), WIDTH, screen.glyphs
-    ):
-        console.print(rich_text(line), soft_wrap=True)
-    return console.export_svg(title="ullage usage", unique_id="ullage-usage")
-
-
-def main(arguments: list[str]) -> None:
-    """Write the picture."""
-    out = ROOT / "docs" / "images" / "usage.svg"
-    if arguments:
-        out = Path(arguments[0])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(picture(), encoding="utf-8")
+    shown = ShownUsage(table, days[0], days[-1], "UTC", notes)
+    lines = map(rich_text, drawn(shown, WIDTH, screen.glyphs))
+    return svg(lines, "ullage usage", WIDTH, "ullage-usage")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    write("usage.svg", picture(), sys.argv[1:])

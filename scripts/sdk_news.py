@@ -160,7 +160,6 @@ def known_names(folders: tuple[str, ...]) -> frozenset[str]:
 
 
 def read_groups(file: Path) -> list[Group]:
-    """The groups of listed names."""
     return [
         Group(
             wire=group["wire"],

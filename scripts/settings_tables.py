@@ -19,7 +19,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
 
 
 def page() -> str:
-    """The page as Markdown."""
     return f"""# All settings
 
 Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says where they are set.

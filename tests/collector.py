@@ -62,7 +62,6 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector that runs."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -68,7 +68,6 @@ class Watch:
 
 
 def why(test: str, started: str) -> str:
-    """What is wrong, and what to do."""
     return (
         f"{test} is of the first tier and starts a program: {started}."
         " Use a fake, or mark the test with @pytest.mark.program."
@@ -134,7 +133,6 @@ class Meter:
         self._begun = self._loaded = 0.0
 
     def begin(self) -> None:
-        """A test begins."""
         self._begun, self._loaded = now(), len(sys.modules)
 
     def end(self, report: pytest.TestReport) -> None:

@@ -110,7 +110,6 @@ class Machines(NamedTuple):
     workers: list[WorkerProcess]
 
     def rows(self, names: Sequence[str]) -> dict[str, SessionRow]:
-        """The rows of these sessions."""
 
         async def read() -> dict[str, SessionRow]:
             store = PostgresStore(self.place)
@@ -122,7 +121,6 @@ class Machines(NamedTuple):
         return asyncio.run(read())
 
     def ledgers(self, names: Sequence[str]) -> dict[str, list[Event]]:
-        """The events of these sessions."""
 
         async def read() -> dict[str, list[Event]]:
             store = PostgresStore(self.place)

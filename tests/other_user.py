@@ -94,7 +94,6 @@ def ports_of(processes: Iterable[int]) -> dict[int, int]:
 
 
 def family_of(process: int) -> list[int]:
-    """A process and all that it has started."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/status"):
         try:

@@ -2,7 +2,7 @@
 
 uv run python -m bench.clients --help
 
-One file a client (how it is installed, configured and called, and where it keeps its log); ``scenarios.py`` has what
-they are asked to do, ``comparison.py`` holds Ullage's reading of the log beside the simulator's bills, and ``table.py``
-makes the tables of ``docs/clients.md``.
+``clients.py`` has how each client is installed, configured and called, and where it keeps its log; ``scenarios.py``
+what they are asked to do; ``comparison.py`` holds Ullage's reading of the log beside the simulator's bills, and
+``table.py`` makes the tables of ``docs/clients.md``.
 """

@@ -130,28 +130,16 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="bench.clients",
         description="Run clients against the simulators, and compare Ullage's reading of their logs with the bills.",
     )
-    options.add_argument(
-        "--client", action="append", choices=list(CLIENTS), help="only this one"
-    )
+    options.add_argument("--client", action="append", choices=list(CLIENTS))
     options.add_argument(
         "--scenario",
         action="append",
         choices=[each.name for each in SCENARIOS],
         help="only this one",
     )
-    options.add_argument(
-        "--quick", action="store_true", help="two clients, three scenarios"
-    )
-    options.add_argument(
-        "--proxy",
-        action="store_true",
-        help="behind `ullage proxy`, whose ledger is compared instead of the logs",
-    )
-    options.add_argument(
-        "--untrusted",
-        action="store_true",
-        help="the newest versions behind `ullage wrap`, in clones whose files name an address",
-    )
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--proxy", action="store_true")
+    options.add_argument("--untrusted", action="store_true")
     options.add_argument(
         "--cache",
         type=Path,

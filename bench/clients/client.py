@@ -87,6 +87,13 @@ class Client(ABC):
     side_prompts: ClassVar[tuple[str, ...]] = ()
     """Words of requests with tools that are neither the conversation's nor a subagent's."""
 
+    shell_tool: ClassVar[tuple[str, str]] = ("bash", "command")
+    shell_more: ClassVar[Arguments] = {}
+    read_tool: ClassVar[tuple[str, str]] = ("read", "path")
+    """The names of a tool and of its argument; ``…_more`` are arguments that are always given."""
+    agent_tool: ClassVar[str] = ""
+    agent_more: ClassVar[Arguments] = {}
+
     @abstractmethod
     def prepare(self, place: Place) -> dict[str, str]:
         """Write the configuration. Gives the environment variables to set."""
@@ -99,13 +106,21 @@ class Client(ABC):
     def arguments(self, turn: Turn) -> list[str]:
         """The command line of a turn, without the program."""
 
-    @abstractmethod
-    def shell(self, command: str) -> ToolCall:
-        """The call that runs a command."""
+    def again(self, turn: Turn, *words: str) -> list[str]:
+        """These words in a turn that continues a session."""
+        return [] if turn.first else [*words]
 
-    @abstractmethod
+    def model_of(self, turn: Turn) -> str:
+        return self.other_model if turn.other_model else self.model
+
+    def shell(self, command: str) -> ToolCall:
+        name, field = self.shell_tool
+        return ToolCall(name, {field: command, **self.shell_more})
+
     def read(self, path: Path) -> ToolCall:
         """The call that reads a file."""
+        name, field = self.read_tool
+        return ToolCall(name, {field: str(path)})
 
     def read_large(self, path: Path) -> ToolCall:
         """The call that reads a file of 30 KB, as far as the client allows."""
@@ -113,7 +128,9 @@ class Client(ABC):
 
     def subagent(self, prompt: str) -> ToolCall | None:
         """The call that starts a subagent; ``None`` where the client has none."""
-        return None
+        if not self.agent_tool:
+            return None
+        return ToolCall(self.agent_tool, {**self.agent_more, "prompt": prompt})
 
     def patch(self) -> ToolCall | None:
         """The call of a custom tool, whose input is free text; ``None`` where the client has none."""

@@ -13,21 +13,13 @@ from ullage_simulators import read
 FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
 LARGE_FILES = {
-    "go-large one please": "large-1.txt",
-    "go-large two please": "large-2.txt",
-    "go-large three please": "large-3.txt",
-    "go-large four please": "large-4.txt",
-    "go-large five please": "large-5.txt",
+    f"go-large {word} please": f"large-{number}.txt"
+    for number, word in enumerate(("one", "two", "three", "four", "five"), 1)
 }
 """Prompts, and the file that each lets the client read. A client may refuse to read an unchanged file again."""
 
-LIST, BOTH, AGENT, PATCH, WAIT = (
-    "go-list the files",
-    "go-both files please",
-    "go-agent please",
-    "go-patch please",
-    "go-wait a while",
-)
+LIST, BOTH = "go-list the files", "go-both files please"
+AGENT, PATCH, WAIT = "go-agent please", "go-patch please", "go-wait a while"
 BIG = next(iter(LARGE_FILES))
 
 SUBTASK = "sub-task: look around"
@@ -42,63 +34,39 @@ SUMMARY = (
 
 SEED = 1
 
-_CLAUDE = {
-    "factor": 1.2,
-    "request": 5,
-    "message": 1,
-    "tools": 490,
-    "tool": 15,
-    "declared": 1.34,
-}
+
+def drawn(
+    factor: float, request: int, message: int, tools: int, tool: int, declared: float
+) -> dict[str, float]:
+    """The numbers that a simulated model charges by."""
+    given = (factor, request, message, tools, tool, declared)
+    names = ("factor", "request", "message", "tools", "tool", "declared")
+    return dict(zip(names, given, strict=True))
+
+
+_CLAUDE = drawn(1.2, 5, 1, 490, 15, 1.34)
 """Of 4.5 and 4.6: n = 30 requests, 9 with tools, and 225 results."""
 
 _LATER_CLAUDE = {**_CLAUDE, "factor": 1.41, "tools": 300, "declared": 1.57}
 """Of 4.7 and later: 4 requests give 1.3 to 1.4, and n = 10 of both halves of the recordings 1.41. Declarations are
 taken to be as much more, since one request alone declares a tool."""
 
-_GPT_5 = {
-    "factor": 1.0,
-    "request": 2,
-    "message": 4,
-    "tools": 3,
-    "tool": 0,
-    "declared": 0.68,
-}
+_GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 """Responses: n = 35, 6 with tools."""
 
-_DEEPSEEK = {
-    "factor": 1.01,
-    "request": 1,
-    "message": 4,
-    "tools": 226,
-    "tool": 6,
-    "declared": 1.02,
-}
+_DEEPSEEK = drawn(1.01, 1, 4, 226, 6, 1.02)
 """n = 9, 2 with tools."""
 
-_GEMINI = {
-    "factor": 1.06,
-    "request": 0,
-    "message": 0,
-    "tools": 0,
-    "tool": 4,
-    "declared": 0.92,
-}
+_GEMINI = drawn(1.06, 0, 0, 0, 4, 0.92)
 """2.5: n = 31, 5 with tools."""
 
 DRAWN: Mapping[str, dict[str, float]] = {
-    "claude-sonnet-4-5": _CLAUDE,
-    "claude-haiku-4-5": _CLAUDE,
-    "claude-opus-4-8": _LATER_CLAUDE,
-    "claude-opus-5-5": _LATER_CLAUDE,
+    **dict.fromkeys(("claude-sonnet-4-5", "claude-haiku-4-5"), _CLAUDE),
+    **dict.fromkeys(("claude-opus-4-8", "claude-opus-5-5"), _LATER_CLAUDE),
     "claude-haiku-5-5": _LATER_CLAUDE,
-    "gpt-5": _GPT_5,
-    "gpt-5-mini": _GPT_5,
-    "gpt-5.5": _GPT_5,
-    "deepseek-chat": _DEEPSEEK,
-    "deepseek-reasoner": _DEEPSEEK,
-    "gemini-2.5-flash": _GEMINI,
-    "gemini-2.5-pro": _GEMINI,
+    **dict.fromkeys(("gpt-5", "gpt-5-mini", "gpt-5.5"), _GPT_5),
+    **dict.fromkeys(("deepseek-chat", "deepseek-reasoner"), _DEEPSEEK),
+    **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-pro"), _GEMINI),
 }
 """What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
 counts. The other numbers are drawn with ``SEED``. How close the estimate of a text's size is to a real tokenizer is

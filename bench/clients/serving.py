@@ -1,18 +1,54 @@
-"""The simulators for one scenario, with a way to hold an answer back while a client is interrupted."""
+"""The simulators for one scenario, with a way to hold an answer back, and ``ullage proxy`` before them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bench.clients.scenarios import SEED
 from ullage_simulators import Scenario
 from ullage_simulators.server import App, Exchange, engine, listener, prepared
+from ullage_simulators.simulators import simulators
+
+ENDS_IN_S = 40
+
+
+@contextmanager
+def proxying(behind: str, data: Path) -> Iterator[str]:
+    """The address of a proxy before the simulators at ``behind``. What it stores is in ``data`` afterwards."""
+    data.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "ullage", "proxy", "--port", "0", "--quiet"]
+    for name in simulators():
+        command += ["--upstream", f"{name}={behind}/{name}"]
+    environment = {**os.environ, "HOME": str(data), "ULLAGE_DATA": str(data)}
+    with (data / "proxy.log").open("wb") as errors:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+    assert process.stdout is not None
+    try:
+        with process.stdout as output:
+            yield json.loads(output.readline())["listening"]
+        process.send_signal(signal.SIGINT)
+        process.wait(ENDS_IN_S)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @dataclass(slots=True)

@@ -16,19 +16,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from bench.clients import scenarios
 from bench.clients.client import Client, Place, Turn
-from bench.clients.comparison import ScenarioResult, compared, refusals
-from bench.clients.lanes import billed_requests
-from bench.clients.proxying import proxying
-from bench.clients.scenarios import (
-    LIST,
-    WAIT,
-    ClientScenario,
-    fill,
-    reason_against,
-    script,
-)
-from bench.clients.serving import Simulators, serving
+from bench.clients.comparison import ScenarioResult, billed_requests, compared, refusals
+from bench.clients.serving import Simulators, proxying, serving
 
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
@@ -48,6 +39,16 @@ class Programs(NamedTuple):
     version: str = ""
 
 
+class Stage(NamedTuple):
+    """A client that is ready to be run."""
+
+    client: Client
+    programs: Programs
+    place: Place
+    environment: dict[str, str]
+    simulators: Simulators
+
+
 class Ended(NamedTuple):
     """How a run of the client's program ended; ``problem`` is empty if it ended by itself."""
 
@@ -62,7 +63,7 @@ class Ended(NamedTuple):
 
 def run(
     client: Client,
-    scenario: ClientScenario,
+    scenario: scenarios.ClientScenario,
     programs: Programs,
     keep: Path | None = None,
     *,
@@ -73,7 +74,7 @@ def run(
     ``by_proxy``: the client is behind a proxy, whose ledger is read instead of the client's log.
     """
     blank = ScenarioResult(client.name, client.version, scenario.name, by_proxy=by_proxy)
-    reason = reason_against(scenario, client)
+    reason = scenarios.reason_against(scenario, client)
     if reason:
         return replace(blank, skipped=reason)
     if keep is not None:
@@ -88,7 +89,7 @@ def run(
 
 def _run(
     client: Client,
-    scenario: ClientScenario,
+    scenario: scenarios.ClientScenario,
     programs: Programs,
     home: Path,
     blank: ScenarioResult,
@@ -96,18 +97,19 @@ def _run(
     keep: bool = False,
 ) -> ScenarioResult:
     place = Place(home.resolve(), "", scenario.small_window, blank.by_proxy)
-    fill(place.project)
+    scenarios.fill(place.project)
     problem = ""
     data = place.home / "proxy"
     with contextlib.ExitStack() as stack:
-        simulators = stack.enter_context(serving(script(client, place.project)))
+        simulators = stack.enter_context(serving(scenarios.script(client, place.project)))
         address = simulators.address
         if blank.by_proxy:
             address = stack.enter_context(proxying(address, data))
         place = place._replace(address=address)
         environment = environment_of(client, place, programs)
+        stage = Stage(client, programs, place, environment, simulators)
         for number, turn in enumerate(scenario.turns, 1):
-            ended = _turn(client, turn, programs, place, environment, simulators)
+            ended = _turn(stage, turn)
             if ended.problem:
                 problem = f"turn {number}: {ended.problem}\n{ended.last_lines}"
                 break
@@ -159,23 +161,17 @@ def environment_of(client: Client, place: Place, programs: Programs) -> dict[str
     return {**given, **client.prepare(place)}
 
 
-def _turn(
-    client: Client,
-    turn: Turn,
-    programs: Programs,
-    place: Place,
-    environment: dict[str, str],
-    simulators: Simulators,
-) -> Ended:
+def _turn(stage: Stage, turn: Turn) -> Ended:
     """One run of the program, which ends by itself, or is interrupted as soon as its answer streams."""
+    simulators = stage.simulators
     if turn.deed in ("interrupt", "kill", "drop"):
         simulators.held.clear()
-        simulators.hold = WAIT
+        simulators.hold = scenarios.WAIT
         simulators.breaks_off = turn.deed == "drop"
     if turn.deed == "twins":
-        return _twins(client, turn, programs, place, environment, simulators)
-    command = [str(programs.client), *client.arguments(turn)]
-    return performed(command, place.project, environment, turn, simulators)
+        return _twins(stage, turn)
+    command = [str(stage.programs.client), *stage.client.arguments(turn)]
+    return performed(command, stage.place.project, stage.environment, turn, simulators)
 
 
 def performed(
@@ -217,23 +213,12 @@ def _watched(process: subprocess.Popen[bytes], turn: Turn, simulators: Simulator
     return f"it ended with exit code {code}" if code else ""
 
 
-def _twins(
-    client: Client,
-    turn: Turn,
-    programs: Programs,
-    place: Place,
-    environment: dict[str, str],
-    simulators: Simulators,
-) -> Ended:
+def _twins(stage: Stage, turn: Turn) -> Ended:
     """Two runs of the program at the same time."""
     alone = turn._replace(deed="prompt")
+    both = [alone._replace(text=text) for text in (turn.text, scenarios.LIST)]
     with ThreadPoolExecutor(2) as pool:
-        runs = []
-        for text in (turn.text, LIST):
-            one = alone._replace(text=text)
-            given = (client, one, programs, place, environment, simulators)
-            runs.append(pool.submit(_turn, *given))
-        ended = [each.result() for each in runs]
+        ended = list(pool.map(lambda one: _turn(stage, one), both))
     problems = [each.problem for each in ended if each.problem]
     output = "\n".join(each.output for each in ended)
     return Ended(output, "; ".join(problems))

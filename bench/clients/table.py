@@ -12,7 +12,7 @@ from bench.clients.comparison import (
     ScenarioResult,
     error_figures,
 )
-from bench.results import Table
+from bench.results import Table, named
 
 NOTHING = "none"
 
@@ -70,14 +70,9 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
                 _inside(estimates),
             )
         )
-    columns = (
-        "client",
-        "inputs read = billed",
-        "error: median / p95 / worst",
-        "first call",
-        "after compaction",
-        "after a model switch",
-        "inside interval",
+    columns = named(
+        "client | inputs read = billed | error: median / p95 / worst | first call | after compaction | "
+        "after a model switch | inside interval"
     )
     return Table("Each client", columns, tuple(rows))
 

@@ -126,7 +126,6 @@ def _end(run: Run) -> str:
 
 
 def clones_table(results: Sequence[CloneResult]) -> Table:
-    """A row for each clone."""
     rows = []
     for each in results:
         said = "you are asked" if each.clone in ASKED else "it starts"

@@ -138,7 +138,6 @@ def google_ways() -> Iterable[tuple[str, str, Way]]:
 
 
 def contents(history: list[Any]) -> list[Any]:
-    """The history as Gemini has it."""
     roles = {"user": "user", "assistant": "model"}
     found = []
     for each in history:

@@ -11,30 +11,19 @@ import sys
 from typing import Any, ClassVar
 
 import openai
-from plugin_session import (
-    MODE,
-    MOST_STEPS,
-    OURS,
-    SYSTEM,
-    URL,
-    Program,
-    Step,
-    drive,
-    spent,
-    use,
-)
+import plugin_session as told
 
 import ullage
 
-WHERE: dict[str, Any] = {"base_url": URL, "api_key": "none", "max_retries": 0}
+WHERE: dict[str, Any] = {"base_url": told.URL, "api_key": "none", "max_retries": 0}
 
 
-class Attached(Program):
+class Attached(told.Program):
     """``compactor`` counts all calls of the client, summaries included."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.compactor = ullage.Compactor(wire="chat", **{**OURS, "store": None})
+        self.compactor = ullage.Compactor(wire="chat", **{**told.OURS, "store": None})
         self.agent: Any = None
 
     def made(self, model: str) -> Any:
@@ -43,13 +32,13 @@ class Attached(Program):
     async def said(self, text: str) -> None:
         raise NotImplementedError
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         if self.agent is None:
             self.agent = self.made(step.model)
         await self.said(step.said)
 
     def counted(self) -> tuple[int, int]:
-        return spent(self.compactor.reading())
+        return told.spent(self.compactor.reading())
 
     async def close(self) -> None:
         await self.compactor.aclose()
@@ -66,8 +55,8 @@ class Agno(Attached):
         client = ullage.attach(openai.AsyncOpenAI(**WHERE), self.compactor)
         return Agent(
             model=OpenAIChat(id=model, async_client=client),
-            system_message=SYSTEM,
-            tools=[use],
+            system_message=told.SYSTEM,
+            tools=[told.use],
             db=InMemoryDb(),
             session_id="bench",
             add_history_to_context=True,
@@ -92,8 +81,8 @@ class Strands(Attached):
         client = ullage.attach(openai.AsyncOpenAI(**WHERE), self.compactor)
         return Agent(
             model=OpenAIModel(client=client, model_id=model),
-            system_prompt=SYSTEM,
-            tools=[tool(use)],
+            system_prompt=told.SYSTEM,
+            tools=[tool(told.use)],
             conversation_manager=NullConversationManager(),
             callback_handler=None,
         )
@@ -158,19 +147,19 @@ class Smolagents(Attached):
             output_type = "string"
 
             def forward(self, number: int, call: str) -> str:
-                return use(number, call)
+                return told.use(number, call)
 
         answering = AnsweringModel(
-            model, api_base=URL, api_key="none", client_kwargs={"max_retries": 0}
+            model, api_base=told.URL, api_key="none", client_kwargs={"max_retries": 0}
         )
         if sys.argv[4:] == ["by-hand"]:
             answering.client = ByHand(answering.client, self.compactor)
         else:
             ullage.attach(answering.client, self.compactor)
         agent = ToolCallingAgent(
-            [Use()], answering, max_steps=MOST_STEPS, verbosity_level=LogLevel.OFF
+            [Use()], answering, max_steps=told.MOST_STEPS, verbosity_level=LogLevel.OFF
         )
-        agent.prompt_templates["system_prompt"] = SYSTEM
+        agent.prompt_templates["system_prompt"] = told.SYSTEM
         return agent
 
     async def said(self, text: str) -> None:
@@ -178,4 +167,4 @@ class Smolagents(Attached):
 
 
 PROGRAMS = {"agno": Agno, "smolagents": Smolagents, "strands": Strands}
-drive(PROGRAMS[MODE]())
+told.drive(PROGRAMS[told.MODE]())

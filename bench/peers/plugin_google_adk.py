@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import plugin_session as told
 from google.adk.agents import LlmAgent, RunConfig
 from google.adk.agents.run_config import StreamingMode
 from google.adk.apps import App
@@ -15,27 +16,13 @@ from google.adk.events import Event
 from google.adk.models import Gemini
 from google.adk.runners import InMemoryRunner
 from google.genai.types import Content, FunctionCall, Part
-from plugin_session import (
-    LOST_ARGUMENTS,
-    MODE,
-    MOST_STEPS,
-    OURS,
-    SYSTEM,
-    TRIGGER,
-    URL,
-    WINDOW,
-    Program,
-    Step,
-    drive,
-    use,
-)
 
 CALLER = {"user_id": "person", "session_id": "bench"}
 NAMES = {"app_name": "bench", **CALLER}
 
 
 def gemini(model: str) -> Gemini:
-    return Gemini(model=model, base_url=URL, client_kwargs={"api_key": "none"})
+    return Gemini(model=model, base_url=told.URL, client_kwargs={"api_key": "none"})
 
 
 def own() -> dict[str, Any]:
@@ -43,15 +30,15 @@ def own() -> dict[str, Any]:
     from google.adk.apps.app import EventsCompactionConfig
     from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 
-    if MODE == "filter":
+    if told.MODE == "filter":
         return {"plugins": [ContextFilterPlugin(num_invocations_to_keep=5)]}
     config = EventsCompactionConfig(
-        token_threshold=round(TRIGGER * WINDOW), event_retention_size=20
+        token_threshold=round(told.TRIGGER * told.WINDOW), event_retention_size=20
     )
     return {"events_compaction_config": config}
 
 
-class GoogleAdk(Program):
+class GoogleAdk(told.Program):
     """``settings`` are the app's: plugins, or its own compaction."""
 
     packages = ("google-adk", "google-genai")
@@ -59,18 +46,20 @@ class GoogleAdk(Program):
     def __init__(self, **settings: Any) -> None:
         super().__init__()
         model = gemini("nobody-knows-this")
-        self.agent = LlmAgent(name="bench", model=model, instruction=SYSTEM, tools=[use])
+        self.agent = LlmAgent(
+            name="bench", model=model, instruction=told.SYSTEM, tools=[told.use]
+        )
         app = App(name="bench", root_agent=self.agent, **settings)
         self.runner = InMemoryRunner(app=app)
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         await self._filled()
         self.agent.model = gemini(step.model)
         mode = StreamingMode.SSE if step.streams else StreamingMode.NONE
         running = self.runner.run_async(
             **CALLER,
             new_message=Content(role="user", parts=[Part(text=step.said)]),
-            run_config=RunConfig(streaming_mode=mode, max_llm_calls=MOST_STEPS),
+            run_config=RunConfig(streaming_mode=mode, max_llm_calls=told.MOST_STEPS),
         )
         pieces = 0
         try:
@@ -83,8 +72,8 @@ class GoogleAdk(Program):
             session = await self.runner.session_service.get_session(**NAMES)
             self.history = list(session.events)
 
-    def lose(self, step: Step) -> None:
-        call = FunctionCall(id=step.lost_call, name="use", args=LOST_ARGUMENTS)
+    def lose(self, step: told.Step) -> None:
+        call = FunctionCall(id=step.lost_call, name="use", args=told.LOST_ARGUMENTS)
         said = Content(role="user", parts=[Part(text=step.said)])
         called = Content(role="model", parts=[Part(function_call=call)])
         for author, content in (("user", said), ("bench", called)):
@@ -120,9 +109,9 @@ class WithUllage(GoogleAdk):
         from ullage.plugins.google_adk import UllagePlugin
 
         self.is_left = False
-        super().__init__(plugins=[UllagePlugin(on_event=self.note, **OURS)])
+        super().__init__(plugins=[UllagePlugin(on_event=self.note, **told.OURS)])
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         self.is_left = bool(step.stop_after)
         await super().turn(step)
 
@@ -135,4 +124,4 @@ class WithUllage(GoogleAdk):
         return self.counts[0], self.counts[1]
 
 
-drive(GoogleAdk(**own()) if MODE else WithUllage())
+told.drive(GoogleAdk(**own()) if told.MODE else WithUllage())

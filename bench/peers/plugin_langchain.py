@@ -7,35 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import plugin_session as told
 from langchain.agents import create_agent  # type: ignore[import-not-found,unused-ignore]
 from langchain_core.callbacks import UsageMetadataCallbackHandler  # type: ignore[import-not-found,unused-ignore]
 from langchain_core.messages import AIMessage, HumanMessage  # type: ignore[import-not-found,unused-ignore]
 from langchain_openai import ChatOpenAI  # type: ignore[import-not-found,unused-ignore]
-from plugin_session import (
-    LOST_ARGUMENTS,
-    MODE,
-    MOST_STEPS,
-    OURS,
-    SYSTEM,
-    TRIGGER,
-    URL,
-    WINDOW,
-    Program,
-    Step,
-    drive,
-    spent,
-    use,
-)
 
 
 def chat(model: str) -> ChatOpenAI:
     """The chat model, which knows its window as langchain's own models do."""
-    where: dict[str, Any] = {"base_url": URL, "api_key": "none", "max_retries": 0}
-    profile = {"max_input_tokens": WINDOW}
+    where: dict[str, Any] = {"base_url": told.URL, "api_key": "none", "max_retries": 0}
+    profile = {"max_input_tokens": told.WINDOW}
     return ChatOpenAI(model=model, stream_usage=True, profile=profile, **where)
 
 
-class LangChain(Program):
+class LangChain(told.Program):
     """Keeps the messages itself, as the middleware of langchain is to work without a checkpointer as well."""
 
     packages = ("langchain", "langchain-openai")
@@ -48,22 +34,22 @@ class LangChain(Program):
     def middleware(self, model: str) -> Any:
         from langchain.agents.middleware import SummarizationMiddleware  # type: ignore[import-not-found,unused-ignore]
 
-        trigger = ("fraction", TRIGGER)
+        trigger = ("fraction", told.TRIGGER)
         return SummarizationMiddleware(
             chat(model), trigger=trigger, keep=("messages", 20)
         )
 
     def agent(self, model: str) -> Any:
         if model not in self.agents:
-            given = {"system_prompt": SYSTEM, "middleware": [self.middleware(model)]}
-            self.agents[model] = create_agent(chat(model), [use], **given)
+            given = {"system_prompt": told.SYSTEM, "middleware": [self.middleware(model)]}
+            self.agents[model] = create_agent(chat(model), [told.use], **given)
         return self.agents[model]
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         self.history.append(HumanMessage(step.said))
         config: dict[str, Any] = {
             "callbacks": [self.used],
-            "recursion_limit": 3 * MOST_STEPS,
+            "recursion_limit": 3 * told.MOST_STEPS,
             "configurable": {"thread_id": "bench"},
         }
         agent = self.agent(step.model)
@@ -82,8 +68,8 @@ class LangChain(Program):
                 await stream.aclose()
                 return
 
-    def lose(self, step: Step) -> None:
-        call = {"name": "use", "args": LOST_ARGUMENTS, "id": step.lost_call}
+    def lose(self, step: told.Step) -> None:
+        call = {"name": "use", "args": told.LOST_ARGUMENTS, "id": step.lost_call}
         self.history += [HumanMessage(step.said), AIMessage("", tool_calls=[call])]
 
     def counted(self) -> tuple[int, int]:
@@ -101,16 +87,16 @@ class WithUllage(LangChain):
         from ullage.plugins.langchain import UllageMiddleware
 
         super().__init__()
-        self.plugin = UllageMiddleware(**OURS)
+        self.plugin = UllageMiddleware(**told.OURS)
 
     def middleware(self, model: str) -> Any:
         return self.plugin
 
     def counted(self) -> tuple[int, int]:
-        return spent(self.plugin.reading("bench"))
+        return told.spent(self.plugin.reading("bench"))
 
     async def close(self) -> None:
         await self.plugin.aclose()
 
 
-drive(LangChain() if MODE == "own" else WithUllage())
+told.drive(LangChain() if told.MODE == "own" else WithUllage())

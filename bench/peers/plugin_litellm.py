@@ -17,28 +17,14 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from plugin_session import (
-    ABOUT,
-    FOLDER,
-    LOST_ARGUMENTS,
-    MODE,
-    SCHEMA,
-    SYSTEM,
-    TRIGGER,
-    URL,
-    WINDOW,
-    Program,
-    Step,
-    drive,
-    use,
-)
+import plugin_session as told
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-WHERE = {"api_base": URL, "api_key": "none", "num_retries": 0, "max_retries": 0}
+WHERE = {"api_base": told.URL, "api_key": "none", "num_retries": 0, "max_retries": 0}
 MARK = {"metadata": {"session_id": "bench"}}
-COUNTS = FOLDER / "counts"
+COUNTS = told.FOLDER / "counts"
 """Written by the callback, a line for each call: in a proxy it is in another process."""
-TOOL = {"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}
+TOOL = {"type": "function", "function": {**told.ABOUT, "parameters": told.SCHEMA}}
 CALLBACK = """
 from pathlib import Path
 from ullage.events import CallEnded
@@ -63,13 +49,13 @@ general_settings: {{master_key: sk-bench}}
 def callback() -> str:
     return CALLBACK.format(
         counts=str(COUNTS),
-        window=WINDOW,
-        trigger=TRIGGER,
-        store=str(FOLDER / "ullage.db"),
+        window=told.WINDOW,
+        trigger=told.TRIGGER,
+        store=str(told.FOLDER / "ullage.db"),
     )
 
 
-class LiteLLM(Program):
+class LiteLLM(told.Program):
     """Keeps the messages itself; ``complete`` makes one call."""
 
     packages: tuple[str, ...] = ("litellm",)
@@ -78,12 +64,12 @@ class LiteLLM(Program):
     async def complete(self, body: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         self.history.append({"role": "user", "content": step.said})
         while True:
             body: dict[str, Any] = {
                 "model": step.model,
-                "messages": [{"role": "system", "content": SYSTEM}, *self.history],
+                "messages": [{"role": "system", "content": told.SYSTEM}, *self.history],
                 "tools": [TOOL],
             }
             if step.streams:
@@ -96,7 +82,7 @@ class LiteLLM(Program):
             self.history.append(kept(message))
             calls = message.get("tool_calls") or []
             for call in calls:
-                result = use(**json.loads(call["function"]["arguments"]))
+                result = told.use(**json.loads(call["function"]["arguments"]))
                 self.history.append(
                     {"role": "tool", "tool_call_id": call["id"], "content": result}
                 )
@@ -116,8 +102,8 @@ class LiteLLM(Program):
                 return None
         return put_together(chunks)
 
-    def lose(self, step: Step) -> None:
-        function = {"name": "use", "arguments": json.dumps(LOST_ARGUMENTS)}
+    def lose(self, step: told.Step) -> None:
+        function = {"name": "use", "arguments": json.dumps(told.LOST_ARGUMENTS)}
         call = {"id": step.lost_call, "type": "function", "function": function}
         self.history += [
             {"role": "user", "content": step.said},
@@ -134,7 +120,7 @@ class LiteLLM(Program):
 class Logged(LiteLLM):
     """Leaves litellm the time to report a call."""
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         await super().turn(step)
         if not step.stop_after:
             await logged()
@@ -151,15 +137,15 @@ class Sdk(Logged):
         exec(callback(), made)
         litellm.callbacks = [made["ullage"]]
         self.logger = made["ullage"]
-        self.call: Callable[..., Any] = getattr(litellm, MODE)
+        self.call: Callable[..., Any] = getattr(litellm, told.MODE)
 
     def chunks(self, stream: Any) -> AsyncIterator[Any]:
-        return each(stream) if MODE == "completion" else aiter(stream)
+        return each(stream) if told.MODE == "completion" else aiter(stream)
 
     async def complete(self, body: dict[str, Any]) -> Any:
         arguments = {**body, **WHERE, **MARK, "model": f"openai/{body['model']}"}
         answer = self.call(**arguments)
-        return answer if MODE == "completion" else await answer
+        return answer if told.MODE == "completion" else await answer
 
     async def close(self) -> None:
         await self.logger.aclose()
@@ -186,13 +172,13 @@ class Proxy(Logged):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        (FOLDER / "custom_callbacks.py").write_text(callback())
-        (FOLDER / "config.yaml").write_text(CONFIG.format(url=URL))
+        (told.FOLDER / "custom_callbacks.py").write_text(callback())
+        (told.FOLDER / "config.yaml").write_text(CONFIG.format(url=told.URL))
         program = Path(sys.executable).parent / "litellm"
-        with (FOLDER / "proxy.log").open("ab") as log:
+        with (told.FOLDER / "proxy.log").open("ab") as log:
             self.started = subprocess.Popen(
                 [program, "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)],
-                cwd=FOLDER, stdout=log, stderr=log,
+                cwd=told.FOLDER, stdout=log, stderr=log,
             )  # fmt: skip
         url = f"http://127.0.0.1:{port}"
         for _ in range(600):
@@ -200,7 +186,7 @@ class Proxy(Logged):
                 break
             await asyncio.sleep(0.2)
         else:
-            raise SystemExit((FOLDER / "proxy.log").read_text()[-2_000:])
+            raise SystemExit((told.FOLDER / "proxy.log").read_text()[-2_000:])
         headers = {"x-litellm-session-id": "bench"}
         return AsyncOpenAI(
             base_url=f"{url}/v1",
@@ -223,7 +209,7 @@ class Trimmed(LiteLLM):
     async def complete(self, body: dict[str, Any]) -> Any:
         import litellm
 
-        most = round(TRIGGER * WINDOW)
+        most = round(told.TRIGGER * told.WINDOW)
         messages = litellm.utils.trim_messages(body["messages"], max_tokens=most)
         model = f"openai/{body['model']}"
         answer = await litellm.acompletion(
@@ -301,5 +287,5 @@ def kept(message: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-PROGRAMS: dict[str, Callable[[], Program]] = {"proxy": Proxy, "trim": Trimmed}
-drive(PROGRAMS.get(MODE, Sdk)())
+PROGRAMS: dict[str, Callable[[], told.Program]] = {"proxy": Proxy, "trim": Trimmed}
+told.drive(PROGRAMS.get(told.MODE, Sdk)())

@@ -11,6 +11,7 @@ import json
 import sys
 from typing import Any
 
+import plugin_session as told
 from agents import (
     Agent,
     ModelSettings,
@@ -23,45 +24,34 @@ from agents import (
     set_tracing_disabled,
 )
 from openai import AsyncOpenAI
-from plugin_session import (
-    FOLDER,
-    LOST_ARGUMENTS,
-    MODE,
-    MOST_STEPS,
-    OURS,
-    SYSTEM,
-    URL,
-    Program,
-    Step,
-    drive,
-    use,
-)
 
 set_tracing_disabled(True)
-CLIENT = AsyncOpenAI(base_url=URL, api_key="none", max_retries=0)
+CLIENT = AsyncOpenAI(base_url=told.URL, api_key="none", max_retries=0)
 
 
-class OpenAIAgents(Program):
+class OpenAIAgents(told.Program):
     """Keeps the items itself, as ``to_input_list`` gives them."""
 
     packages: tuple[str, ...] = ("openai-agents",)
 
     def __init__(self) -> None:
         super().__init__()
-        is_chat = MODE == "chat"
+        is_chat = told.MODE == "chat"
         provider = OpenAIProvider(openai_client=CLIENT, use_responses=not is_chat)
         self.config = RunConfig(model_provider=provider)
         # On Chat a stream reports its usage only when it is asked to.
         self.settings = ModelSettings(include_usage=True if is_chat else None)
-        self.tools: list[Any] = [function_tool(use)]
+        self.tools: list[Any] = [function_tool(told.use)]
 
     def given(self, model: str) -> tuple[Any, dict[str, Any]]:
         """The agent, and how it is run."""
         settings = {"model": model, "model_settings": self.settings}
-        agent: Any = Agent("bench", instructions=SYSTEM, tools=self.tools, **settings)
-        return agent, {"run_config": self.config, "max_turns": MOST_STEPS}
+        agent: Any = Agent(
+            "bench", instructions=told.SYSTEM, tools=self.tools, **settings
+        )
+        return agent, {"run_config": self.config, "max_turns": told.MOST_STEPS}
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         asked = [*self.history, {"role": "user", "content": step.said}]
         agent, options = self.given(step.model)
         if not step.streams:
@@ -74,9 +64,9 @@ class OpenAIAgents(Program):
         else:
             self.history = asked
 
-    def lose(self, step: Step) -> None:
+    def lose(self, step: told.Step) -> None:
         call = {"type": "function_call", "call_id": step.lost_call, "name": "use"}
-        call["arguments"] = json.dumps(LOST_ARGUMENTS)
+        call["arguments"] = json.dumps(told.LOST_ARGUMENTS)
         self.history += [{"role": "user", "content": step.said}, call]
 
     async def close(self) -> None:
@@ -102,7 +92,7 @@ class WithUllage(OpenAIAgents):
 
         super().__init__()
         more: dict[str, Any] = {"session": "bench", "on_event": self.note}
-        self.config = instrument(self.config, **OURS, **more)
+        self.config = instrument(self.config, **told.OURS, **more)
 
     async def close(self) -> None:
         await self.config.model_provider.aclose()
@@ -114,13 +104,13 @@ class WithSession(OpenAIAgents):
 
     def __init__(self) -> None:
         super().__init__()
-        kept = SQLiteSession("bench", FOLDER / "session.db")
+        kept = SQLiteSession("bench", told.FOLDER / "session.db")
         more: dict[str, Any] = {"model": sys.argv[4], "compaction_mode": "input"}
         self.session: Any = OpenAIResponsesCompactionSession(
             "bench", kept, client=CLIENT, **more
         )
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         agent, options = self.given(step.model)
         stream = Runner.run_streamed(agent, step.said, session=self.session, **options)
         try:
@@ -131,4 +121,4 @@ class WithSession(OpenAIAgents):
             self.add(used.input_tokens, used.output_tokens)
 
 
-drive(WithSession() if MODE == "own" else WithUllage())
+told.drive(WithSession() if told.MODE == "own" else WithUllage())

@@ -8,28 +8,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from plugin_session import (
-    ABOUT,
-    LOST_ARGUMENTS,
-    MODE,
-    OURS,
-    SCHEMA,
-    SYSTEM,
-    URL,
-    Program,
-    Step,
-    drive,
-    spent,
-    use,
-)
+import plugin_session as told
 
 from ullage import Compactor
 
 LOST = "[No result was recorded for this call. Whether it ran is unknown.]"
-LOST_JSON = json.dumps(LOST_ARGUMENTS)
+LOST_JSON = json.dumps(told.LOST_ARGUMENTS)
 
 
-class Loop(Program):
+class Loop(told.Program):
     """What the wires have in common: the body goes through the compactor, its calls are carried out."""
 
     counts_all = True
@@ -37,10 +24,10 @@ class Loop(Program):
 
     def __init__(self) -> None:
         super().__init__()
-        given: dict[str, Any] = {"summarise": self.send, "session": "bench", **OURS}
+        given: dict[str, Any] = {"summarise": self.send, "session": "bench", **told.OURS}
         self.compactor = Compactor(wire=self.wire, **given)
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         self.history.append(self.said(step.said))
         while True:
             fitted = await self.compactor.fit(self.body(step.model))
@@ -61,12 +48,12 @@ class Loop(Program):
             self.history += self.results(calls)
 
     def counted(self) -> tuple[int, int]:
-        return spent(self.compactor.reading())
+        return told.spent(self.compactor.reading())
 
     async def close(self) -> None:
         await self.compactor.aclose()
 
-    def lose(self, step: Step) -> None:
+    def lose(self, step: told.Step) -> None:
         """A loop of one's own has to give every call a result, or the provider refuses the next request."""
         self.history += [self.said(step.said), *self.lost(step.lost_call)]
 
@@ -101,7 +88,7 @@ class OpenAI(Loop):
     def __init__(self) -> None:
         from openai import AsyncOpenAI
 
-        self.client = AsyncOpenAI(base_url=URL, api_key="none", max_retries=0)
+        self.client = AsyncOpenAI(base_url=told.URL, api_key="none", max_retries=0)
         super().__init__()
 
 
@@ -119,8 +106,8 @@ class Chat(OpenAI):
     wire = "chat"
 
     def body(self, model: str) -> dict[str, Any]:
-        tool = {"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}
-        messages = [{"role": "system", "content": SYSTEM}, *self.history]
+        tool = {"type": "function", "function": {**told.ABOUT, "parameters": told.SCHEMA}}
+        messages = [{"role": "system", "content": told.SYSTEM}, *self.history]
         return {"model": model, "messages": messages, "tools": [tool]}
 
     def lost(self, call: str) -> list[Any]:
@@ -153,7 +140,7 @@ class Chat(OpenAI):
     def results(self, calls: list[Any]) -> list[Any]:
         made = []
         for call in calls:
-            result = use(**json.loads(call.function.arguments))
+            result = told.use(**json.loads(call.function.arguments))
             made.append({"role": "tool", "tool_call_id": call.id, "content": result})
         return made
 
@@ -162,8 +149,13 @@ class Responses(OpenAI):
     wire = "responses"
 
     def body(self, model: str) -> dict[str, Any]:
-        tool = {"type": "function", **ABOUT, "parameters": SCHEMA, "strict": False}
-        body = {"model": model, "instructions": SYSTEM, "input": list(self.history)}
+        tool = {
+            "type": "function",
+            **told.ABOUT,
+            "parameters": told.SCHEMA,
+            "strict": False,
+        }
+        body = {"model": model, "instructions": told.SYSTEM, "input": list(self.history)}
         return {**body, "tools": [tool], "store": False}
 
     def lost(self, call: str) -> list[Any]:
@@ -189,7 +181,7 @@ class Responses(OpenAI):
     def results(self, calls: list[Any]) -> list[Any]:
         made = []
         for call in calls:
-            made.append(self.result(call.call_id, use(**json.loads(call.arguments))))
+            made.append(self.result(call.call_id, told.use(**json.loads(call.arguments))))
         return made
 
     def result(self, call: str, text: str) -> Any:
@@ -203,7 +195,7 @@ class Gemini(Loop):
     def __init__(self) -> None:
         from google import genai
 
-        options = genai.types.HttpOptions(base_url=URL)
+        options = genai.types.HttpOptions(base_url=told.URL)
         self.client = genai.Client(api_key="none", http_options=options)
         super().__init__()
 
@@ -211,13 +203,15 @@ class Gemini(Loop):
         return {"role": "user", "parts": [{"text": text}]}
 
     def body(self, model: str) -> dict[str, Any]:
-        tool = {"functionDeclarations": [{**ABOUT, "parametersJsonSchema": SCHEMA}]}
-        system = {"parts": [{"text": SYSTEM}]}
+        tool = {
+            "functionDeclarations": [{**told.ABOUT, "parametersJsonSchema": told.SCHEMA}]
+        }
+        system = {"parts": [{"text": told.SYSTEM}]}
         body = {"model": model, "systemInstruction": system, "tools": [tool]}
         return {**body, "contents": list(self.history)}
 
     def lost(self, call: str) -> list[Any]:
-        part = {"functionCall": {"id": call, "name": "use", "args": LOST_ARGUMENTS}}
+        part = {"functionCall": {"id": call, "name": "use", "args": told.LOST_ARGUMENTS}}
         given = {"id": call, "name": "use", "response": {"result": LOST}}
         answered = {"role": "user", "parts": [{"functionResponse": given}]}
         return [{"role": "model", "parts": [part]}, answered]
@@ -256,7 +250,7 @@ class Gemini(Loop):
     def results(self, calls: list[Any]) -> list[Any]:
         parts = []
         for call in calls:
-            given = {"name": call.name, "response": {"result": use(**call.args)}}
+            given = {"name": call.name, "response": {"result": told.use(**call.args)}}
             if call.id:
                 given["id"] = call.id
             parts.append({"functionResponse": given})
@@ -264,4 +258,4 @@ class Gemini(Loop):
 
 
 WIRES = {"chat": Chat, "responses": Responses, "gemini": Gemini}
-drive(WIRES[MODE]())
+told.drive(WIRES[told.MODE]())

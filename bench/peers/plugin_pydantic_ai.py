@@ -8,20 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugin_session import (
-    LOST_ARGUMENTS,
-    MODE,
-    MOST_STEPS,
-    OURS,
-    SYSTEM,
-    TRIGGER,
-    URL,
-    WINDOW,
-    Program,
-    Step,
-    drive,
-    use,
-)
+import plugin_session as told
 from pydantic_ai import Agent, UsageLimits
 from pydantic_ai.messages import (
     ModelRequest,
@@ -33,7 +20,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-LIMITS = UsageLimits(request_limit=MOST_STEPS)
+LIMITS = UsageLimits(request_limit=told.MOST_STEPS)
 
 
 def harness() -> Any:
@@ -44,39 +31,41 @@ def harness() -> Any:
         TieredCompaction,
     )
 
-    if MODE == "summary":
+    if told.MODE == "summary":
         return SummarizingCompaction(
-            max_fraction=TRIGGER, context_window=WINDOW, keep_messages=20
+            max_fraction=told.TRIGGER, context_window=told.WINDOW, keep_messages=20
         )
     tiers = [
         ClearToolResults(max_tokens=1, keep_pairs=3),
         SummarizingCompaction(max_messages=1, keep_messages=20),
     ]
-    return TieredCompaction(tiers=tiers, target_fraction=TRIGGER, context_window=WINDOW)
+    return TieredCompaction(
+        tiers=tiers, target_fraction=told.TRIGGER, context_window=told.WINDOW
+    )
 
 
 def ours() -> Any:
     """Ullage's capability."""
     from ullage.plugins.pydantic_ai import Ullage
 
-    return Ullage(**OURS)
+    return Ullage(**told.OURS)
 
 
-class PydanticAI(Program):
+class PydanticAI(told.Program):
     """Keeps the messages itself, as pydantic-ai's users do. Counts by the usage of its runs."""
 
     packages: tuple[str, ...] = ("pydantic-ai-slim",)
 
     def __init__(self) -> None:
         super().__init__()
-        self.compaction = harness() if MODE else ours()
-        if MODE:
+        self.compaction = harness() if told.MODE else ours()
+        if told.MODE:
             self.packages = ("pydantic-ai-harness", "pydantic-ai-slim")
-        self.provider = OpenAIProvider(base_url=URL, api_key="none")
-        given = {"tools": [use], "capabilities": [self.compaction]}
-        self.agent: Any = Agent(instructions=SYSTEM, **given)
+        self.provider = OpenAIProvider(base_url=told.URL, api_key="none")
+        given = {"tools": [told.use], "capabilities": [self.compaction]}
+        self.agent: Any = Agent(instructions=told.SYSTEM, **given)
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: told.Step) -> None:
         model = OpenAIChatModel(step.model, provider=self.provider)
         given = {"message_history": list(self.history), "usage_limits": LIMITS}
         async with self.agent.iter(step.said, model=model, **given) as run:
@@ -87,7 +76,7 @@ class PydanticAI(Program):
                 self.add(used.input_tokens, used.output_tokens)
         self.history = run.all_messages()
 
-    async def steps(self, run: Any, step: Step) -> None:
+    async def steps(self, run: Any, step: told.Step) -> None:
         pieces = 0
         async for node in run:
             if not step.streams or not Agent.is_model_request_node(node):
@@ -98,15 +87,15 @@ class PydanticAI(Program):
                     if pieces == step.stop_after:
                         return
 
-    def lose(self, step: Step) -> None:
-        lost = ToolCallPart("use", LOST_ARGUMENTS, step.lost_call)
+    def lose(self, step: told.Step) -> None:
+        lost = ToolCallPart("use", told.LOST_ARGUMENTS, step.lost_call)
         asked = ModelRequest(parts=[UserPromptPart(step.said)])
         history = [*self.history, asked, ModelResponse(parts=[lost])]
         self.history = repair_messages(history)
 
     async def close(self) -> None:
-        if not MODE:
+        if not told.MODE:
             await self.compaction.aclose()
 
 
-drive(PydanticAI())
+told.drive(PydanticAI())

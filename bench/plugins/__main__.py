@@ -24,9 +24,17 @@ from pathlib import Path
 
 from bench.environments import ClientFailed, NotInstalled
 from bench.plugins import attached, pages
-from bench.plugins.cells import Cell, Cells, Planned, keep, kept, run_cell
+from bench.plugins.cells import (
+    Cell,
+    Cells,
+    Planned,
+    keep,
+    kept,
+    missing,
+    planned,
+    run_cell,
+)
 from bench.plugins.frameworks import FRAMEWORKS
-from bench.plugins.matrix import missing, planned
 from bench.plugins.table import line, row, summary
 from bench.results import write_tables
 
@@ -105,23 +113,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument(
-        "--only",
-        action="append",
-        choices=[*FRAMEWORKS, attached.NAME, pages.NAME],
-        help="only this framework",
+        "--only", action="append", choices=[*FRAMEWORKS, attached.NAME, pages.NAME]
     )
-    options.add_argument(
-        "--quick", action="store_true", help="newest versions, one window, one seed"
-    )
-    options.add_argument(
-        "--again", action="store_true", help="also run what is kept already"
-    )
-    options.add_argument(
-        "--kept", action="store_true", help="run nothing: what is kept, for --write"
-    )
-    options.add_argument(
-        "--write", type=Path, metavar="PAGE", help="also write the table of this page"
-    )
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--again", action="store_true")
+    options.add_argument("--kept", action="store_true")
+    options.add_argument("--write", type=Path, metavar="PAGE")
     return options.parse_args(arguments)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from bench.plugins.framework import Framework
+from bench.plugins.frameworks import Framework
 from bench.plugins.scenarios import ASKED_FOR_SUMMARY, TRIGGER, Played, Step
 from ullage_simulators.server import Exchange
 
@@ -115,7 +115,6 @@ def is_cancelled(exchange: Exchange, steps: Sequence[Step]) -> bool:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts in JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.environments import CHECKOUT, QUIET, ClientFailed, attempted, python_of
-from bench.plugins.framework import Contender, Framework
+from bench.plugins.frameworks import Contender, Framework
 from ullage_simulators import read, running
 
 NAME: Final = "pages"

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented
-from bench.plugins.framework import Framework
+from bench.plugins.frameworks import Framework
 from ullage_simulators.scenario import Scenario, read
 
 TRIGGER = 0.8
@@ -53,7 +53,6 @@ class Played:
 
     @property
     def steps(self) -> list[Step]:
-        """Of all parts."""
         return [step for part in self.parts for step in part]
 
     def plan(self, part: int, folder: str) -> dict[str, Any]:

@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.plugins.cells import PLAIN, Cells, Planned
-from bench.plugins.framework import Contender, Framework
-from bench.plugins.matrix import LONG, planned
+from bench.plugins.cells import LONG, PLAIN, Cells, Planned, planned
+from bench.plugins.frameworks import Contender, Framework
 from bench.plugins.outcome import PluginOutcome
 from bench.plugins.scenarios import SCENARIOS, WINDOWS
-from bench.results import Table
+from bench.results import Table, named
 
-SUMMARY = (
-    "",
-    "sessions",
-    "refused",
-    "failed turns",
-    "billed and not counted",
-    "uncached against plain, long session",
-    "turns lost unseen",
-    "targets",
-    "own: refused",
-    "own: failed turns",
-    "own: uncached against plain",
-    "own: turns lost unseen",
+SUMMARY = named(
+    " | sessions | refused | failed turns | billed and not counted | uncached against plain, long session | "
+    "turns lost unseen | targets | own: refused | own: failed turns | own: uncached against plain | "
+    "own: turns lost unseen"
 )
 
 
@@ -109,7 +99,6 @@ def _rows(name: str, framework: Framework, cells: Cells) -> Iterator[Row]:
 
 
 def summary(frameworks: dict[str, Framework], cells: Cells) -> Table:
-    """A line for each framework."""
     made: list[tuple[str, ...]] = []
     for name, framework in frameworks.items():
         rows = list(_rows(name, framework, cells))

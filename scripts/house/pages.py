@@ -51,7 +51,6 @@ def blocks(text: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[Command]:
-    """The commands of a console block."""
     found = []
     for chunk in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         line, _, output = chunk.partition("\n")

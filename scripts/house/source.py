@@ -17,7 +17,6 @@ class Source(NamedTuple):
 
 
 def parsed(name: str, text: str) -> Source:
-    """A file with this name and text."""
     return Source(name, tuple(ast.walk(ast.parse(text))))
 
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 Row = dict[str, Any]
+CALLED: Row = {
+    "r": "assistant",
+    "k": "tool_call",
+    "t": '{"city":"Oslo"}',
+    "name": "weather",
+}
+CALLED |= {"id": "c", "m": 1}
 
 
 def pair(
@@ -36,16 +43,7 @@ def pair(
         "a_atoms": [
             {"r": "user", "k": "text", "t": "What is the weather in Oslo?", "m": 0}
         ],
-        "a_response": [
-            {
-                "r": "assistant",
-                "k": "tool_call",
-                "t": '{"city":"Oslo"}',
-                "name": "weather",
-                "id": "c",
-                "m": 1,
-            }
-        ],
+        "a_response": [CALLED],
         "b_echo": [],
         "new": [{"r": "tool", "k": "tool_result", "t": "sunny", "id": "c", "m": 2}],
         **change,

@@ -68,6 +68,13 @@ def test_a_calls_own_truth_does_not_teach_it(recordings: Path) -> None:
     assert learnt_anew(calls)[0] == calls[0].bare + learn(others)(calls[0])
 
 
+def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path) -> None:
+    found = table(read(recordings, "pretoken"), "Title")
+    assert [cells[0] for cells in found.rows] == ["OpenAI Chat", "all"]
+    assert found.columns[-2:] == ("length/4", "gemini-cli")
+    assert all(len(cells) == len(found.columns) for cells in found.rows)
+
+
 def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     image = [{"r": "user", "k": "image", "t": "", "m": 0}]
@@ -79,10 +86,3 @@ def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(json.dumps(each) for each in rows), encoding="utf-8")
     assert len(read(path, "pretoken")) == 1
-
-
-def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path) -> None:
-    found = table(read(recordings, "pretoken"), "Title")
-    assert [cells[0] for cells in found.rows] == ["OpenAI Chat", "all"]
-    assert found.columns[-2:] == ("length/4", "gemini-cli")
-    assert all(len(cells) == len(found.columns) for cells in found.rows)

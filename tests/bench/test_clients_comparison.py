@@ -1,20 +1,20 @@
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from bench.clients.client import Lane
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
+    BilledRequest,
     Estimate,
     LaneResult,
     Refusal,
     ScenarioResult,
     compared,
-    error_figures,
     lane_result,
     refusals,
 )
-from bench.clients.lanes import BilledRequest
 from ullage_simulators.server import Exchange
 
 CODEX = CLIENTS["codex"]
@@ -25,43 +25,32 @@ def billed(*inputs: int, lane: Lane = "main", shown: bool = True) -> list[Billed
     return [BilledRequest(lane, each, shown) for each in inputs]
 
 
-def test_inputs_are_equal_if_they_are_the_bills_in_order() -> None:
-    found = lane_result("main", billed(10, 20, 30), [10, 20, 30])
-    assert (found.billed, found.equal, found.wrong, found.unread) == (3, 3, (), ())
+@pytest.mark.parametrize(
+    ("lane", "bills", "read", "wrong", "unread"),
+    [
+        ("main", billed(10, 20, 30), [10, 20, 30], (), ()),
+        ("main", billed(10, 20), [10, 15, 20], (15,), ()),
+        ("main", billed(10, 20, 30), [20, 30, 10], (10,), (10,)),
+        ("main", billed(10, 20), [10], (), (20,)),
+        ("main", [*billed(10), *billed(20, shown=False)], [10], (), ()),
+        ("main", [*billed(10), *billed(20, shown=False), *billed(20)], [10, 20], (), ()),
+        ("main", billed(10, 20, 20), [10, 20], (), (20,)),
+        ("summary", billed(10, 20, lane="summary"), [30], (), ()),
+        ("main", billed(10, 20), [30], (30,), (10, 20)),
+    ],
+)
+def test_a_lane_is_read_as_its_bills_in_order(
+    lane: Lane, bills: list[BilledRequest], read: list[int], wrong: object, unread: object
+) -> None:
+    found = lane_result(lane, bills, read)
+    assert (found.wrong, found.unread) == (wrong, unread)
 
 
-def test_an_input_that_was_not_billed_is_wrong() -> None:
-    assert lane_result("main", billed(10, 20), [10, 15, 20]).wrong == (15,)
-
-
-def test_an_input_out_of_order_is_wrong() -> None:
-    assert lane_result("main", billed(10, 20, 30), [20, 30, 10]).wrong == (10,)
-
-
-def test_a_bill_that_is_not_read_is_unread_unless_its_answer_was_interrupted() -> None:
-    assert lane_result("main", billed(10, 20), [10]).unread == (20,)
-    interrupted = [*billed(10), *billed(20, shown=False)]
-    assert lane_result("main", interrupted, [10]).unread == ()
-
-
-def test_the_same_request_again_after_an_answer_that_broke_off_is_read_once() -> None:
-    again = [*billed(10), *billed(20, shown=False), *billed(20)]
-    assert lane_result("main", again, [10, 20]).unread == ()
-    assert lane_result("main", billed(10, 20, 20), [10, 20]).unread == (20,)
-
-
-def test_the_proxys_ledger_has_titles_and_notes_too() -> None:
+def test_titles_and_notes_may_be_missing_in_a_log_and_not_in_a_ledger() -> None:
     lane = LaneResult("other", 1, 0, (), (20,))
     result = ScenarioResult("codex", "1", "text", requests=1, logs=1, lanes=(lane,))
     assert not result.failures
     assert replace(result, by_proxy=True).failures
-
-
-def test_one_sum_may_stand_for_all_requests_of_a_summary_but_not_for_other_calls() -> (
-    None
-):
-    assert lane_result("summary", billed(10, 20, lane="summary"), [30]).wrong == ()
-    assert lane_result("main", billed(10, 20), [30]).wrong == (30,)
 
 
 def test_refusals_name_the_rule_its_confidence_and_how_often() -> None:
@@ -126,14 +115,6 @@ def test_an_estimate_is_of_a_first_call_a_switch_a_compaction_or_a_later_call() 
     assert first.is_inside and not switched.is_inside
 
 
-def test_error_figures_take_sizes_of_errors() -> None:
-    estimates = [Estimate(100 + error, 0, 0, 100) for error in (-5, 1, 2)]
-    figures = error_figures(estimates)
-    assert figures is not None
-    assert (figures.median, figures.worst) == (2, 5)
-    assert error_figures([]) is None
-
-
 def test_calls_of_a_subagent_or_a_summary_that_are_not_read_are_failures_without_a_reason() -> (
     None
 ):
@@ -142,12 +123,6 @@ def test_calls_of_a_subagent_or_a_summary_that_are_not_read_are_failures_without
     assert result.failures == ["child: billed [20], which was not read"]
     explained = replace(lane, reason="it logs no answer of a subagent")
     assert replace(result, lanes=(explained,)).failures == []
-
-
-def test_titles_and_notes_may_be_missing_in_a_log() -> None:
-    lane = lane_result("other", billed(10, lane="other"), [])
-    result = ScenarioResult("codex", "1", "text", 2, lanes=(lane,), logs=1)
-    assert result.failures == []
 
 
 def test_an_interrupted_call_may_be_read_as_a_call_of_unknown_purpose(
@@ -166,12 +141,6 @@ def test_a_reason_is_a_failure_once_all_calls_are_read() -> None:
     assert result.failures == [
         "summary: all are read, so its reason is wrong: it logs no summary"
     ]
-
-
-def test_a_home_directory_without_a_log_has_no_readings(tmp_path: Path) -> None:
-    found = compared(tmp_path, {}, billed(10), {})
-    assert (found.logs, found.estimates) == (0, ())
-    assert found.lanes[0].unread == (10,)
 
 
 def test_a_log_is_read_beside_the_bills(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from bench.clients.__main__ import main
 from bench.clients.clients import CLIENTS
 from bench.clients.installation import (
     NODE,
-    NotInstallable,
     default_cache,
     installed,
     installed_node,
@@ -29,28 +28,12 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
     assert installed_node(tmp_path) == node.parent
 
 
-def test_without_npm_the_message_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotInstallable, match=r"Install Node\.js with npm"):
-        installed(CLIENTS["pi"], "1", tmp_path)
-
-
 def test_the_quick_run_says_that_no_client_is_run_where_npm_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["--quick"]) == 0
     assert capsys.readouterr().out.startswith("npm does not answer")
-
-
-def test_a_client_that_can_not_be_installed_fails_a_full_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["--client", "pi", "--cache", str(tmp_path)]) == 2
-    assert "npm is not installed" in capsys.readouterr().err
 
 
 def npm(directory: Path, ping: int) -> None:

@@ -1,7 +1,10 @@
 from typing import Any
 
+import pytest
+
+from bench.clients.client import Client
 from bench.clients.clients import CLIENTS
-from bench.clients.lanes import billed_requests, lane_of
+from bench.clients.comparison import billed_requests, lane_of
 from bench.clients.scenarios import AGENT, SUBTASK
 from ullage_simulators.server import Exchange
 from ullage_simulators.wire import Bill
@@ -18,28 +21,24 @@ def messages(*texts: str, **more: Any) -> dict[str, Any]:
     return {"messages": said, "tools": TOOLS, **more}
 
 
-def test_a_request_with_tools_is_of_the_conversation() -> None:
-    assert lane_of(CLAUDE, messages("Hello.")) == "main"
+ASKED = f"{CLAUDE.summary_prompt} of all that was said."
 
 
-def test_a_request_without_tools_is_none_of_the_conversation() -> None:
-    assert lane_of(CLAUDE, messages("Find a title.", tools=[])) == "other"
-
-
-def test_a_subagents_request_begins_with_its_task() -> None:
-    assert lane_of(CLAUDE, messages(SUBTASK)) == "child"
-    assert lane_of(CLAUDE, messages(AGENT, SUBTASK)) == "main"
-
-
-def test_a_summary_is_asked_for_in_the_clients_own_words() -> None:
-    asked = f"{CLAUDE.summary_prompt} of all that was said."
-    assert lane_of(CLAUDE, messages("Hello.", asked)) == "summary"
-    assert lane_of(CLAUDE, messages(asked, "Hello.")) == "main"
-    assert lane_of(CLAUDE, messages("Hello.", asked, tools=[])) == "summary"
-
-
-def test_a_clients_notes_are_no_part_of_the_conversation() -> None:
-    assert lane_of(QWEN, messages("Hello.", QWEN.side_prompts[0])) == "other"
+@pytest.mark.parametrize(
+    ("client", "body", "lane"),
+    [
+        (CLAUDE, messages("Hello."), "main"),
+        (CLAUDE, messages("Find a title.", tools=[]), "other"),
+        (CLAUDE, messages(SUBTASK), "child"),
+        (CLAUDE, messages(AGENT, SUBTASK), "main"),
+        (CLAUDE, messages("Hello.", ASKED), "summary"),
+        (CLAUDE, messages(ASKED, "Hello."), "main"),
+        (CLAUDE, messages("Hello.", ASKED, tools=[]), "summary"),
+        (QWEN, messages("Hello.", QWEN.side_prompts[0]), "other"),
+    ],
+)
+def test_a_request_is_of_one_lane(client: Client, body: Any, lane: str) -> None:
+    assert lane_of(client, body) == lane
 
 
 def test_only_answered_requests_are_billed_and_an_interrupted_one_is_not_shown() -> None:

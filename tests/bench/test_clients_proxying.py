@@ -3,8 +3,7 @@ import urllib.request
 from pathlib import Path
 
 from bench.clients.comparison import compared
-from bench.clients.proxying import proxying
-from bench.clients.serving import serving
+from bench.clients.serving import proxying, serving
 from ullage_simulators import read
 
 

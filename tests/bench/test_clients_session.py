@@ -52,13 +52,6 @@ def test_a_client_that_fails_is_shown_with_the_end_of_its_output(tmp_path: Path)
     assert found.failures == [found.problem]
 
 
-def test_a_scenario_that_the_client_lacks_is_not_run(tmp_path: Path) -> None:
-    scenario = ClientScenario("compact", HELLO.turns)
-    found = run(FakeClient(), scenario, Programs(tmp_path / "missing"))
-    assert found.skipped == "it forgets nothing"
-    assert found.failures == []
-
-
 def test_a_client_gets_an_empty_home_and_none_of_the_users_variables(
     tmp_path: Path,
 ) -> None:
@@ -105,3 +98,10 @@ def test_each_request_is_kept_with_its_bill(tmp_path: Path) -> None:
     assert "the client's log was not found or not read" in found.failures
     (home,) = keep.iterdir()
     assert '"bill":{' in (home / "exchanges.jsonl").read_text("utf-8")
+
+
+def test_a_scenario_that_the_client_lacks_is_not_run(tmp_path: Path) -> None:
+    scenario = ClientScenario("compact", HELLO.turns)
+    found = run(FakeClient(), scenario, Programs(tmp_path / "missing"))
+    assert found.skipped == "it forgets nothing"
+    assert found.failures == []

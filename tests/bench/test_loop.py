@@ -6,12 +6,6 @@ from bench.loop import CLIENTS, OURS, Client, run, server
 from bench.loop_server import END, STORY, TELL, answer
 
 
-def test_each_wire_is_measured_with_ours_beside_it() -> None:
-    assert {client.wire for client in CLIENTS} == {
-        client.wire for client in CLIENTS if client.name == OURS
-    }
-
-
 @pytest.mark.parametrize("field", ["messages", "input"])
 def test_the_server_calls_the_tool_until_all_results_have_come_back(field: str) -> None:
     assert answer({field: [{"role": "user", "content": "Read the logs."}]}, 3).calls

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.long_sessions import LongSession
-from bench.plugins.framework import PLAIN_CHAT, Framework
+from bench.plugins.frameworks import PLAIN_CHAT, Framework
 from bench.plugins.outcome import PluginOutcome, outcome
 from bench.plugins.scenarios import ASKED_FOR_SUMMARY, Played, Step
 from ullage_simulators.server import Exchange
@@ -40,11 +40,9 @@ def test_input_and_output_are_billed_and_what_the_cache_had_is_left_out_of_uncac
 ):
     one = found(exchange(TURNS[0]), exchange(*TURNS, size=200, read=128))
     assert (one.calls, one.billed, one.uncached) == (2, 320, 172)
-
-
-def test_a_refused_request_is_counted_and_costs_nothing() -> None:
     one = found(exchange(TURNS[0], refused=True))
     assert (one.calls, one.refused, one.billed) == (1, 1, 0)
+    assert [found(exchange(TURNS[0], size=size)).above for size in (800, 801)] == [0, 1]
 
 
 def test_a_cancelled_call_is_not_billed_as_nobody_can_know_its_usage() -> None:
@@ -69,11 +67,6 @@ def test_turns_in_a_summary_or_in_the_last_request_are_not_lost() -> None:
     summary = exchange(TURNS[0], ASKED_FOR_SUMMARY[0])
     assert found(exchange(TURNS[0]), summary, exchange(TURNS[1])).unseen == 0
     assert found(exchange(TURNS[0]), exchange(TURNS[1])).unseen == 1
-
-
-def test_a_request_above_the_threshold_is_counted() -> None:
-    assert found(exchange(TURNS[0], size=801)).above == 1
-    assert found(exchange(TURNS[0], size=800)).above == 0
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.plugins.framework import Contender, Framework
-from bench.plugins.frameworks import FRAMEWORKS
+from bench.plugins.frameworks import FRAMEWORKS, Contender, Framework
 from bench.plugins.pages import newest, page_of, run_pages, snippet
 
 HERE = Framework("Cask", (Contender("the development environment", "none.py"),))

@@ -120,6 +120,5 @@ def test_the_notebook_holds_no_output_and_only_public_names() -> None:
 
 
 def cells(notebook: dict[str, list[dict[str, object]]]) -> list[str]:
-    """The code of each cell."""
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return ["".join(cell["source"]) for cell in code]  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from tests.hostile.measuring import Lag
 from tests.hostile.provider import CALM
 from tests.hostile.rows import Behaviour
 from tests.hostile.speech import HostileWire
+from tests.promises.stage import of_kind
 from tests.sweeps.judging import judge_ledger, judge_turns
 from ullage.encoding import encode
 from ullage.errors import UllageError
@@ -287,7 +288,7 @@ def ledger_problems(ledger: Sequence[Event]) -> Iterator[str]:
         judge_turns(ledger)
     except AssertionError as problem:
         yield f"the ledger: {problem}"[:300]
-    messages = [event.message for event in ledger if isinstance(event, MessageAdded)]
+    messages = [event.message for event in of_kind(ledger, MessageAdded)]
     open_calls: Counter[str] = Counter()
     cut: set[str] = set()
     for message in messages:

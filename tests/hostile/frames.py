@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.hostile.provider import CALM, Connection
-from tests.hostile.rows import Table, adder
+from tests.hostile.rows import (
+    BEGUN,
+    ENDED,
+    HEAD,
+    OVER,
+    Adder,
+    Step,
+    Table,
+    body,
+    end,
+    opened,
+    text,
+    times,
+)
 from tests.hostile.speech import Counts, frame
 
 FRAMES: Table = []
-row = adder(FRAMES, "frame")
+row = Adder(FRAMES, "frame")
 BROKEN = frame('{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","te')
 
 
-async def with_frame(line: Connection, *frames: bytes) -> None:
+async def begin(line: Connection) -> None:
+    await line.body(line.speaker.begin())
+
+
+def inside(
+    name: str, does: str, *frames: bytes, must: Any = "fails", never: str = ""
+) -> None:
     """A good answer with these frames in its middle."""
-    await line.begun()
-    await line.body(*frames)
-    await line.ended()
+    row(name, does, BEGUN, body(*frames), ENDED, must=must, never=never)
 
 
-@row("breaks the first frame", never="CCC")
-async def broken_first(line: Connection) -> None:
+def instead(old: bytes, new: bytes) -> Step:
+    """A text with other bytes in the place of some."""
+    return lambda line: line.body(line.speaker.text("BBB").replace(old, new))
+
+
+def counted(name: str, does: str, input: str, output: str) -> None:
+    """An answer with this usage."""
+    row(name, does, lambda line: counting(line, input, output), must="ends")
+
+
+async def counting(line: Connection, input: str, output: str) -> None:
     await line.head()
-    await line.body(BROKEN)
-    await line.body(line.speaker.begin(), line.speaker.text("AAA"))
-    await line.ended()
-
-
-@row("breaks a frame in the middle of a text", never="AAACCC")
-async def broken_middle(line: Connection) -> None:
-    await with_frame(line, BROKEN)
-
-
-@row("breaks the frame that ends the answer")
-async def broken_last(line: Connection) -> None:
-    await line.begun()
-    await line.body(*(each + b"\n\n" for each in [line.speaker.end().rstrip()[:-9]]))
+    await line.body(line.speaker.begin(Counts(input)), line.speaker.text("AAA"))
+    await line.body(line.speaker.end(Counts(input, output)))
     await line.over()
 
 
-@row("breaks a frame inside a tool's arguments, so that what is left is valid JSON")
+# fmt: off
+row("broken-first", "breaks the first frame", HEAD, body(BROKEN), begin, text("AAA"), ENDED, never="CCC")
+inside("broken-middle", "breaks a frame in the middle of a text", BROKEN, never="AAACCC")
+row("broken-last", "breaks the frame that ends the answer", BEGUN,
+    lambda line: line.body(line.speaker.end().rstrip()[:-9] + b"\n\n"), OVER)
+
+
+@row.named("breaks a frame inside a tool's arguments, so that what is left is valid JSON")
 async def broken_in_arguments(line: Connection) -> None:
     await line.head()
     await line.body(line.speaker.begin())
@@ -54,34 +77,15 @@ async def broken_in_arguments(line: Connection) -> None:
     await line.over()
 
 
-@row("sends nothing but broken frames")
-async def all_broken(line: Connection) -> None:
-    await line.head()
-    await line.bodies(BROKEN for _ in range(line.size(10_000)))
-    await line.over()
+row("all-broken", "sends nothing but broken frames", HEAD, times(10_000, body(BROKEN)), OVER)
+row("not-utf8", "sends a text that is no UTF-8", BEGUN, instead(b"BBB", b"\xff\xfe\xc3\x28"), ENDED)
+inside("nul-bytes", "sends NUL bytes between its events", b"\0\0\0\n\n", b"data: \0\n\n", must="ends")
+inside("name-not-utf8", "names an event with bytes that are no UTF-8",
+    b'event: \xff\xfe\ndata: {"type":"unknown"}\n\n', must="ends")
+inside("mark-in-middle", "sends a byte order mark in the middle", b"\xef\xbb\xbf\n\n", must="ends")
 
 
-@row("sends a text that is no UTF-8")
-async def not_utf8(line: Connection) -> None:
-    await with_frame(line, line.speaker.text("BBB").replace(b"BBB", b"\xff\xfe\xc3\x28"))
-
-
-@row("sends NUL bytes between its events", "ends")
-async def nul_bytes(line: Connection) -> None:
-    await with_frame(line, b"\0\0\0\n\n", b"data: \0\n\n")
-
-
-@row("names an event with bytes that are no UTF-8", "ends")
-async def name_not_utf8(line: Connection) -> None:
-    await with_frame(line, b'event: \xff\xfe\ndata: {"type":"unknown"}\n\n')
-
-
-@row("sends a byte order mark in the middle", "ends")
-async def mark_in_middle(line: Connection) -> None:
-    await with_frame(line, b"\xef\xbb\xbf\n\n")
-
-
-@row("ends its lines with CR alone", "finishes", text=CALM)
+@row.named("ends its lines with CR alone", must="finishes", text=CALM)
 async def cr_lines(line: Connection) -> None:
     await line.head()
     whole = line.speaker.begin() + line.speaker.text(CALM) + line.speaker.end()
@@ -89,84 +93,38 @@ async def cr_lines(line: Connection) -> None:
     await line.over()
 
 
-@row("sends an event whose data is a list, a number, a text and nothing")
-async def not_objects(line: Connection) -> None:
-    await with_frame(
-        line, frame("[1,2]"), frame("17"), frame('"text"'), frame("null"), b"data\n\n"
-    )
+inside("not-objects", "sends an event whose data is a list, a number, a text and nothing", frame("[1,2]"),
+    frame("17"), frame('"text"'), frame("null"), b"data\n\n")
+FIELDS = (
+    '"type":["x"],"index":"no","delta":[1],"content_block":7,"message":[],"choices":{"a":1},"candidates":"c",'
+    '"usage":[],"usageMetadata":3,"response":"r","item":4,"sequence_number":"n","output_index":{},"error":null'
+)
+inside("mistyped", "sends an object in which every field has the wrong type", frame(f"{{{FIELDS}}}"), must="ends")
+row("mistyped-deltas", "sends deltas of the wrong type", BEGUN,
+    *(instead(b'"BBB"', value) for value in (b"[]", b"{}", b"1e999", b"true", b'["a",{}]')), ENDED, must="ends")
 
 
-@row("sends an object in which every field has the wrong type", "ends")
-async def mistyped(line: Connection) -> None:
-    fields = (
-        '"type":["x"],"index":"no","delta":[1],"content_block":7,"message":[],"choices":{"a":1},"candidates":"c",'
-        '"usage":[],"usageMetadata":3,"response":"r","item":4,"sequence_number":"n","output_index":{},"error":null'
-    )
-    await with_frame(line, frame(f"{{{fields}}}"))
-
-
-@row("sends deltas of the wrong type", "ends")
-async def mistyped_deltas(line: Connection) -> None:
-    for value in (b"[]", b"{}", b"1e999", b"true", b'["a",{}]'):
-        await line.begun() if value == b"[]" else None
-        await line.body(line.speaker.text("BBB").replace(b'"BBB"', value))
+@row.named("sends an event nested 100,000 deep")
+async def deep(line: Connection) -> None:
+    depth = line.size(100_000)
+    await line.begun()
+    await line.body(frame(b'{"a":' * depth + b"1" + b"}" * depth))
     await line.ended()
 
 
-@row("sends an event nested 100,000 deep")
-async def deep(line: Connection) -> None:
-    depth = line.size(100_000)
-    await with_frame(line, frame(b'{"a":' * depth + b"1" + b"}" * depth))
+row("deep-open", "sends a list nested 1,000,000 deep that is never closed", BEGUN,
+    lambda line: line.body(frame(b"[" * line.size(1_000_000))), ENDED)
+row("deep-field", "nests a field nobody knows 900 deep", BEGUN,
+    instead(b'"BBB"', b'"BBB","extra":' + b"[" * 900 + b"]" * 900), ENDED, must="ends")
+counted("not-numbers", "sends NaN and Infinity where numbers are", "NaN", "-Infinity")
+row("many-digits", "sends a number of 100,000 digits", lambda line: counting(line, "9" * line.size(100_000),
+    "9" * line.size(100_000)), must="ends")
+counted("overflowing-number", "sends 1e999", "1e999", "-1e999")
+row("lone-surrogates", "sends halves of surrogate pairs", BEGUN, instead(b"BBB", rb"\ud83d"), text("x\udc00y"), ENDED,
+    must="ends")
 
 
-@row("sends a list nested 1,000,000 deep that is never closed")
-async def deep_open(line: Connection) -> None:
-    await with_frame(line, frame(b"[" * line.size(1_000_000)))
-
-
-@row("nests a field nobody knows 900 deep", "ends")
-async def deep_field(line: Connection) -> None:
-    nested = b"[" * 900 + b"]" * 900
-    await with_frame(
-        line, line.speaker.text("BBB").replace(b'"BBB"', b'"BBB","extra":' + nested)
-    )
-
-
-@row("sends NaN and Infinity where numbers are", "ends")
-async def not_numbers(line: Connection) -> None:
-    await line.head()
-    await line.body(line.speaker.begin(Counts("NaN")), line.speaker.text("AAA"))
-    await line.body(line.speaker.end(Counts("NaN", "-Infinity")))
-    await line.over()
-
-
-@row("sends a number of 100,000 digits", "ends")
-async def many_digits(line: Connection) -> None:
-    digits = "9" * line.size(100_000)
-    await line.head()
-    await line.body(line.speaker.begin(Counts(digits)), line.speaker.text("AAA"))
-    await line.body(line.speaker.end(Counts(digits, digits)))
-    await line.over()
-
-
-@row("sends 1e999", "ends")
-async def overflowing_number(line: Connection) -> None:
-    await line.head()
-    await line.body(line.speaker.begin(Counts("1e999")), line.speaker.text("AAA"))
-    await line.body(line.speaker.end(Counts("1e999", "-1e999")))
-    await line.over()
-
-
-@row("sends halves of surrogate pairs", "ends")
-async def lone_surrogates(line: Connection) -> None:
-    await with_frame(
-        line,
-        line.speaker.text("BBB").replace(b"BBB", rb"\ud83d"),
-        line.speaker.text("x\udc00y"),
-    )
-
-
-@row("names the same field twice in one object", "ends")
+@row.named("names the same field twice in one object", must="ends")
 async def duplicate_fields(line: Connection) -> None:
     await line.begun()
     piece = line.speaker.text("BBB")
@@ -175,30 +133,13 @@ async def duplicate_fields(line: Connection) -> None:
     await line.ended()
 
 
-@row("begins its answer twice", "ends")
-async def begins_twice(line: Connection) -> None:
-    await line.begun()
-    await line.body(line.speaker.begin())
-    await line.ended()
+row("begins-twice", "begins its answer twice", BEGUN, begin, ENDED, must="ends")
+row("more-after-end", "ends its answer and then writes more", BEGUN, end, text("CCC"), OVER, must="ends", never="CCC")
+row("ends-twice", "ends its answer twice", BEGUN, lambda line: line.body(*[line.speaker.end()] * 2), OVER,
+    must="finishes", text="AAA")
 
 
-@row("ends its answer and then writes more", "ends", never="CCC")
-async def more_after_end(line: Connection) -> None:
-    await line.begun()
-    await line.body(line.speaker.end())
-    await line.body(line.speaker.text("CCC"))
-    await line.over()
-
-
-@row("ends its answer twice", "finishes", text="AAA")
-async def ends_twice(line: Connection) -> None:
-    await line.begun()
-    end = line.speaker.end()
-    await line.body(end, end)
-    await line.over()
-
-
-@row("writes text before it begins", "ends")
+@row.named("writes text before it begins", must="ends")
 async def delta_first(line: Connection) -> None:
     await line.head()
     pieces = line.speaker.text("AAA").split(b"\n\n")
@@ -206,7 +147,7 @@ async def delta_first(line: Connection) -> None:
     await line.ended()
 
 
-@row('numbers its parts 10^9, -1 and "x"', "ends")
+@row.named('numbers its parts 10^9, -1 and "x"', must="ends")
 async def strange_indexes(line: Connection) -> None:
     await line.begun()
     for index in (b"1000000000", b"-1", b'"x"', b"1.5", b"null", b"9" * 400):
@@ -217,16 +158,11 @@ async def strange_indexes(line: Connection) -> None:
     await line.ended()
 
 
-@row("sends an event of one hundred thousand data lines", "ends")
-async def many_lines(line: Connection) -> None:
-    await line.begun()
-    for _ in range(100):
-        await line.body(b"data: \n" * line.size(1000))
-    await line.body(b"\n")
-    await line.ended()
+row("many-lines", "sends an event of one hundred thousand data lines", BEGUN, times(100, body(b"data: \n" * 1000)),
+    body(b"\n"), ENDED, must="ends")
 
 
-@row("sends a hundred thousand events of kinds nobody knows", "ends")
+@row.named("sends a hundred thousand events of kinds nobody knows", must="ends")
 async def unknown_events(line: Connection) -> None:
     await line.begun()
     await line.bodies(
@@ -236,7 +172,7 @@ async def unknown_events(line: Connection) -> None:
     await line.ended()
 
 
-@row("gives a reason to stop that nobody knows", "ends")
+@row.named("gives a reason to stop that nobody knows", must="ends")
 async def unknown_stop(line: Connection) -> None:
     await line.begun()
     end = line.speaker.end()
@@ -256,8 +192,4 @@ async def unknown_stop(line: Connection) -> None:
     await line.over()
 
 
-@row("says that it finished with nothing at all", "ends")
-async def nothing_said(line: Connection) -> None:
-    await line.head()
-    await line.body(line.speaker.begin(), line.speaker.end())
-    await line.over()
+row("nothing-said", "says that it finished with nothing at all", opened, end, OVER, must="ends")

@@ -23,12 +23,6 @@ LOGS: list[Log] = []
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b31m\u202egnp"
 
 
-def log(build: Build) -> Build:
-    """A decorator that adds a log to the table, under the name of its function."""
-    LOGS.append(Log(getattr(build, "__name__", "").replace("_", "-"), build))
-    return build
-
-
 def claude(text: object = "hi", **more: object) -> dict[str, object]:
     """A line of Claude Code's log."""
     return {
@@ -74,6 +68,54 @@ def simple(name: str, *rows: object) -> None:
     LOGS.append(Log(name, build))
 
 
+def sized(name: str, data: Callable[[float], bytes], file: str = "log.jsonl") -> None:
+    """Adds a log of bytes, as many as the scale says."""
+
+    def build(directory: Path, scale: float) -> Path:
+        path = directory / file
+        path.write_bytes(data(scale))
+        return path
+
+    LOGS.append(Log(name, build))
+
+
+def made(name: str, make: Callable[[Path], object], file: str = "log.jsonl") -> None:
+    """Adds a log that is made at its path."""
+
+    def build(directory: Path, scale: float) -> Path:
+        make(directory / file)
+        return directory / file
+
+    LOGS.append(Log(name, build))
+
+
+def line(row: object) -> bytes:
+    return json.dumps(row).encode() + b"\n"
+
+
+def many_messages(scale: float) -> bytes:
+    count = int(200_000 * scale)
+    return b"".join(line(claude(f"text {at}", uuid=f"u{at}")) for at in range(count))
+
+
+def directory_loop(path: Path) -> None:
+    path.mkdir()
+    (path / "logs").symlink_to(path)
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(100_000_000_000)
+
+
+def hostile_database(path: Path) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS data FROM n"
+    with sqlite3.connect(path) as database:
+        for table in ("session", "message", "part", "sessions", "events"):
+            database.execute(f"CREATE VIEW {table} AS {endless}")
+    database.close()
+
+
 DEEP = (
     json.dumps(claude()).encode()[:-1] + b',"x":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
 )
@@ -106,116 +148,22 @@ simple("times", claude(timestamp="0000-00-00"), claude(timestamp=1e300), claude(
 simple("surrogates", claude(), b'{"type":"user","message":{"role":"user","content":"\\ud83d"}}')  # fmt: skip
 simple("image", claude([{"type": "image", "source": {"type": "base64", "data": "%%%"}}]))  # fmt: skip
 simple("session-export", {"format": "ullage-session", "version": 1, "session": "s"}, b"{}")  # fmt: skip
-
-
-@log
-def huge_line(directory: Path, scale: float) -> Path:
-    return lines(directory / "log.jsonl", claude("a" * int(50_000_000 * scale)))
-
-
-@log
-def endless_line(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    path.write_bytes(b'{"type":"user","message":"' + b"a" * int(200_000_000 * scale))
-    return path
-
-
-@log
-def many_lines(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    path.write_bytes(b"{}\n" * int(1_000_000 * scale))
-    return path
-
-
-@log
-def many_messages(directory: Path, scale: float) -> Path:
-    count = int(200_000 * scale)
-    return lines(
-        directory / "log.jsonl",
-        *(claude(f"text {at}", uuid=f"u{at}") for at in range(count)),
-    )
-
-
-@log
-def dense_line(directory: Path, scale: float) -> Path:
-    return lines(
-        directory / "log.jsonl",
-        claude(),
-        b'{"type":"user","x":[' + b"[]," * int(5_000_000 * scale) + b"[]]}",
-    )
-
-
-@log
-def fifo(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    os.mkfifo(path)
-    return path
-
-
-@log
-def zeros(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    path.symlink_to("/dev/zero")
-    return path
-
-
-@log
-def random_bytes(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    path.symlink_to("/dev/urandom")
-    return path
-
-
-@log
-def link_loop(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    path.symlink_to("log.jsonl")
-    return path
-
-
-@log
-def directory_loop(directory: Path, scale: float) -> Path:
-    path = directory / "logs"
-    path.mkdir()
-    (path / "logs").symlink_to(path)
-    return path
-
-
-@log
-def sparse(directory: Path, scale: float) -> Path:
-    path = directory / "log.jsonl"
-    with path.open("wb") as file:
-        file.truncate(100_000_000_000)
-    return path
-
-
-@log
-def dense_document(directory: Path, scale: float) -> Path:
-    path = directory / "log.json"
-    path.write_bytes(b'{"messages":[' + b"[]," * int(5_000_000 * scale) + b"[]]}")
-    return path
-
-
-@log
-def deep_document(directory: Path, scale: float) -> Path:
-    path = directory / "log.json"
-    path.write_bytes(b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
-    return path
-
-
-@log
-def broken_database(directory: Path, scale: float) -> Path:
-    path = directory / "opencode.db"
-    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 20_000)
-    return path
-
-
-@log
-def hostile_database(directory: Path, scale: float) -> Path:
-    path = directory / "opencode.db"
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS data FROM n"
-    with sqlite3.connect(path) as database:
-        for table in ("session", "message", "part", "sessions", "events"):
-            database.execute(f"CREATE VIEW {table} AS {endless}")
-    database.close()
-    return path
+EMPTY = b"[],"
+DOCUMENT = b'{"messages":['
+sized("huge-line", lambda scale: line(claude("a" * int(50_000_000 * scale))))
+START = b'{"type":"user","message":"'
+sized("endless-line", lambda scale: START + b"a" * int(200_000_000 * scale))
+sized("many-lines", lambda scale: b"{}\n" * int(1_000_000 * scale))
+sized("many-messages", many_messages)
+DENSE = b'{"type":"user","x":['
+sized("dense-line", lambda scale: line(claude()) + DENSE + EMPTY * int(5_000_000 * scale) + b"[]]}\n")  # fmt: skip
+made("fifo", os.mkfifo)
+made("zeros", lambda path: path.symlink_to("/dev/zero"))
+made("random-bytes", lambda path: path.symlink_to("/dev/urandom"))
+made("link-loop", lambda path: path.symlink_to("log.jsonl"))
+made("directory-loop", directory_loop, "logs")
+made("sparse", sparse)
+sized("dense-document", lambda scale: DOCUMENT + EMPTY * int(5_000_000 * scale) + b"[]]}", "log.json")  # fmt: skip
+sized("deep-document", lambda _: b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "log.json")  # fmt: skip
+sized("broken-database", lambda _: b"SQLite format 3\0" + b"\xff" * 20_000, "opencode.db")
+made("hostile-database", hostile_database, "opencode.db")

@@ -12,7 +12,7 @@ from tests.hostile.session_files import Lure
 SECRET = "hunter2-of-the-user"
 """Stands in files that must never reach a provider."""
 
-Build = Callable[[Path, Lure], None]
+Build = Callable[[Path, Lure], object]
 
 
 class Project(NamedTuple):
@@ -25,10 +25,24 @@ class Project(NamedTuple):
 PROJECTS: list[Project] = []
 
 
-def project(build: Build) -> Build:
-    """A decorator that adds a project to the table, under the name of its function."""
-    PROJECTS.append(Project(getattr(build, "__name__", "").replace("_", "-"), build))
-    return build
+def made(name: str, make: Callable[[Path], object], file: str = "ullage.toml") -> None:
+    """Adds a project whose file is made at its path."""
+    PROJECTS.append(Project(name, lambda root, lure: make(root / file)))
+
+
+def large(size: int) -> Callable[[Path], object]:
+    """Makes a file of so many bytes, none of which is on the disk."""
+
+    def make(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    return make
+
+
+def config_link(settings: Path) -> None:
+    (settings.parent / ".config").symlink_to("/etc")
+    settings.write_text('instructions = [".config/passwd"]')
 
 
 def toml(name: str, text: str) -> None:
@@ -92,71 +106,17 @@ toml("many-keys", "".join(f"[models.m{at}]\nwindow = 5\n" for at in range(100_00
 toml("long-number", "max_steps = " + "9" * 100_000)
 toml("dates", "max_steps = 2026-01-01\nwindow = 12:00:00\ntrigger = nan\nkeep = inf")
 toml("many-dots", ".".join(["a"] * 20_000) + " = 1")
-
-
-@project
-def not_utf8(root: Path, lure: Lure) -> None:
-    (root / "ullage.toml").write_bytes(b'system = "\xff\xfe"\n\x00\x00')
-
-
-@project
-def settings_fifo(root: Path, lure: Lure) -> None:
-    os.mkfifo(root / "ullage.toml")
-
-
-@project
-def settings_directory(root: Path, lure: Lure) -> None:
-    (root / "ullage.toml").mkdir()
-
-
-@project
-def settings_zeros(root: Path, lure: Lure) -> None:
-    (root / "ullage.toml").symlink_to("/dev/zero")
-
-
-@project
-def settings_loop(root: Path, lure: Lure) -> None:
-    (root / "ullage.toml").symlink_to("ullage.toml")
-
-
-@project
-def settings_huge(root: Path, lure: Lure) -> None:
-    with (root / "ullage.toml").open("wb") as file:
-        file.truncate(200_000_000)
-
-
-@project
-def agents_fifo(root: Path, lure: Lure) -> None:
-    os.mkfifo(root / "AGENTS.md")
-
-
-@project
-def agents_huge(root: Path, lure: Lure) -> None:
-    with (root / "AGENTS.md").open("wb") as file:
-        file.truncate(1_000_000_000)
-
-
-@project
-def agents_link(root: Path, lure: Lure) -> None:
-    (root / "AGENTS.md").symlink_to(root.parent / "outside.txt")
-
-
-@project
-def agents_zeros(root: Path, lure: Lure) -> None:
-    (root / "AGENTS.md").symlink_to("/dev/zero")
-
-
-@project
-def agents_directory(root: Path, lure: Lure) -> None:
-    (root / "AGENTS.md").mkdir()
-
-
-@project
-def agents_bytes(root: Path, lure: Lure) -> None:
-    (root / "AGENTS.md").write_bytes(b"\xff\xfe\x1b]0;owned\x07\x00" * 100)
-
-
-@project
-def config_link(root: Path, lure: Lure) -> None:
-    (root / ".config").symlink_to("/etc")
-    (root / "ullage.toml").write_text('instructions = [".config/passwd"]')
+AGENTS = "AGENTS.md"
+made("not-utf8", lambda path: path.write_bytes(b'system = "\xff\xfe"\n\x00\x00'))
+made("settings-fifo", os.mkfifo)
+made("settings-directory", Path.mkdir)
+made("settings-zeros", lambda path: path.symlink_to("/dev/zero"))
+made("settings-loop", lambda path: path.symlink_to("ullage.toml"))
+made("settings-huge", large(200_000_000))
+made("agents-fifo", os.mkfifo, AGENTS)
+made("agents-huge", large(1_000_000_000), AGENTS)
+made("agents-link", lambda path: path.symlink_to(path.parents[1] / "outside.txt"), AGENTS)
+made("agents-zeros", lambda path: path.symlink_to("/dev/zero"), AGENTS)
+made("agents-directory", Path.mkdir, AGENTS)
+made("agents-bytes", lambda path: path.write_bytes(b"\xff\xfe\x1b]0;owned\x07\x00" * 100), AGENTS)  # fmt: skip
+made("config-link", config_link)

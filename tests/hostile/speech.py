@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 PIECE = 1 << 16
 """Bytes of one piece of a huge value."""
@@ -31,7 +31,6 @@ def frame(data: str | bytes, name: str = "") -> bytes:
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string."""
     return json.dumps(text)
 
 
@@ -52,44 +51,6 @@ class Counts(NamedTuple):
 
 
 USUAL = Counts()
-
-
-class Speaker(Protocol):
-    """One answer of one wire as it is written."""
-
-    def begin(self, counts: Counts = USUAL) -> bytes:
-        """What stands before the first part."""
-        ...
-
-    def text(self, piece: str) -> bytes:
-        """More visible text."""
-        ...
-
-    def reasoning(self, piece: str) -> bytes:
-        """More readable reasoning."""
-        ...
-
-    def call(
-        self, name: str, arguments: Iterable[str], call_id: str = ""
-    ) -> Iterator[bytes]:
-        """A tool call. ``arguments`` is JSON text in pieces."""
-        ...
-
-    def end(self, counts: Counts = USUAL) -> bytes:
-        """The end of a good answer."""
-        ...
-
-    def failure(self, said: str) -> bytes:
-        """An error that is reported inside the stream."""
-        ...
-
-    def whole(self, text: str, counts: Counts = USUAL) -> bytes:
-        """A whole answer as one JSON body."""
-        ...
-
-    def refusal(self, said: str) -> bytes:
-        """The body of an error."""
-        ...
 
 
 class MessagesSpeaker:
@@ -396,6 +357,10 @@ class GeminiSpeaker:
         return frame(
             f'{{"candidates":[{{"index":0,"content":{{"role":"model","parts":[{part}]}}}}]}}'
         )
+
+
+Speaker: TypeAlias = MessagesSpeaker | ResponsesSpeaker | ChatSpeaker | GeminiSpeaker
+"""One answer of one wire as it is written, checked by nothing."""
 
 
 class HostileWire(NamedTuple):

@@ -35,7 +35,6 @@ def written(logs: Iterable[SizedLog], directory: Path) -> dict[str, Path]:
 
 
 def costs_of(paths: dict[str, Path]) -> dict[str, ReadingCost]:
-    """What each costs, by what it holds."""
     return dict(zip(paths, reading_costs(list(paths.values())), strict=True))
 
 

@@ -28,7 +28,6 @@ CONFIGURED: Final = {"$(STORE)": "postgresql://u@h/d", "$(ULLAGE_MODEL)": "a:b"}
 
 
 def manifests() -> list[dict[str, Any]]:
-    """Every object of the manifests."""
     objects: list[dict[str, Any]] = []
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml")):
         objects += yaml.safe_load_all(path.read_text())

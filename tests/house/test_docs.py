@@ -13,7 +13,6 @@ from ullage_simulators import Server, running
 
 
 def pages_with(language: str) -> pytest.MarkDecorator:
-    """The pages with blocks in this language."""
     found = [
         page
         for page in pages()

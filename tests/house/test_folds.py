@@ -21,62 +21,34 @@ FOLDS: Final = {
 """Each fold by its name, and the file that holds it."""
 
 CHANGES: Final = {
-    "SessionStarted": "meter",
-    "Renamed": "",
-    "ModelChanged": "meter loop",
-    "SystemChanged": "meter",
-    "ToolsChanged": "meter",
-    "ToolServerNoticed": "",
-    "ParamsChanged": "meter",
-    "PolicyChanged": "meter",
-    "LimitLearnt": "meter",
-    "SettingsChanged": "meter loop",
-    "MessageAdded": "meter loop memory lineage requests",
-    "MessageReplaced": "meter memory lineage requests",
-    "Rewound": "meter loop memory requests",
-    "TurnStarted": "loop memory",
-    "TurnPaused": "loop",
-    "TurnResumed": "loop",
-    "TurnEnded": "loop memory",
-    "FellBack": "loop",
-    "HandedOver": "loop",
-    "CallStarted": "meter loop memory",
-    "CallEnded": "meter loop memory",
-    "CallRetried": "loop",
-    "RequestRepaired": "",
-    "ToolStarted": "loop memory",
-    "ToolEnded": "loop memory",
-    "ChildStarted": "",
-    "Queued": "loop",
-    "QueueEdited": "loop",
-    "QueueLeft": "loop",
-    "CompactAsked": "loop",
-    "Pinned": "memory",
-    "CancelAsked": "loop",
-    "Cancelled": "loop",
-    "ApprovalAsked": "loop",
-    "ApprovalGiven": "loop",
-    "GrantGiven": "loop",
-    "GrantRevoked": "loop",
-    "ReadingTaken": "memory",
-    "Calibrated": "meter memory",
-    "OverheadLearnt": "meter",
-    "InputCounted": "meter",
-    "PiecesCounted": "meter",
-    "RuleFlipped": "",
-    "ReasoningRefused": "meter loop",
-    "Pruned": "meter loop breakers lineage requests",
-    "EpochChanged": "meter memory",
-    "CompactionStarted": "loop breakers",
-    "CompactionCommitted": "meter loop memory breakers lineage requests",
-    "CompactionRolledBack": "loop breakers",
-    "Uncompacted": "meter memory breakers lineage requests",
-    "Forked": "",
-    "Imported": "",
-    "RowDamaged": "loop",
-    "UnknownEvent": "",
+    event: folds
+    for folds, events_of in {
+        "meter": (
+            "SessionStarted SystemChanged ToolsChanged ParamsChanged PolicyChanged LimitLearnt OverheadLearnt "
+            "InputCounted PiecesCounted"
+        ),
+        "": "Renamed ToolServerNoticed RequestRepaired ChildStarted RuleFlipped Forked Imported UnknownEvent",
+        "meter loop": "ModelChanged SettingsChanged ReasoningRefused",
+        "meter loop memory lineage requests": "MessageAdded",
+        "meter memory lineage requests": "MessageReplaced",
+        "meter loop memory requests": "Rewound",
+        "loop memory": "TurnStarted TurnEnded ToolStarted ToolEnded",
+        "loop": (
+            "TurnPaused TurnResumed FellBack HandedOver CallRetried Queued QueueEdited QueueLeft CompactAsked "
+            "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged"
+        ),
+        "meter loop memory": "CallStarted CallEnded",
+        "memory": "Pinned ReadingTaken",
+        "meter memory": "Calibrated EpochChanged",
+        "meter loop breakers lineage requests": "Pruned",
+        "loop breakers": "CompactionStarted CompactionRolledBack",
+        "meter loop memory breakers lineage requests": "CompactionCommitted",
+        "meter memory breakers lineage requests": "Uncompacted",
+    }.items()
+    for event in events_of.split()
 }
-"""The folds that an event changes. An event with an empty row is a record for displays, exports and audits."""
+"""The folds that an event changes, told by those that change the same. An event that changes none is a record for
+displays, exports and audits."""
 
 
 def handled(fold: str) -> set[str]:

@@ -3,17 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.house.layers import (
-    EXCEPTIONS,
-    FLOORS,
-    PURE,
-    allowed,
-    cycle,
-    distributions,
-    faults,
-    package_of,
-    violations,
-)
+from scripts.house import layers
 from scripts.house.source import parsed
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +54,8 @@ def test_a_planted_import_is_caught() -> None:
     for file, planted in PLANTED:
         for wrapped in WRAPPED:
             source = parsed(file, wrapped.format(planted))
-            assert len(list(violations(source))) == 1, (file, planted, wrapped)
-            assert len(list(faults([source]))) == 1, (file, planted, wrapped)
+            assert len(list(layers.violations(source))) == 1, (file, planted, wrapped)
+            assert len(list(layers.faults([source]))) == 1, (file, planted, wrapped)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +71,8 @@ def test_a_planted_import_is_caught() -> None:
     ],
 )
 def test_a_planted_call_that_does_io_is_caught_in_the_core_alone(planted: str) -> None:
-    assert len(list(violations(parsed("ullage/meter/fold.py", planted)))) == 1
-    assert list(violations(parsed("ullage/cli/main.py", planted))) == []
+    assert len(list(layers.violations(parsed("ullage/meter/fold.py", planted)))) == 1
+    assert list(layers.violations(parsed("ullage/cli/main.py", planted))) == []
 
 
 @pytest.mark.parametrize(
@@ -113,7 +103,7 @@ def test_a_planted_call_that_does_io_is_caught_in_the_core_alone(planted: str) -
     ],
 )
 def test_what_is_allowed_passes(file: str, source: str) -> None:
-    assert list(violations(parsed(file, source))) == []
+    assert list(layers.violations(parsed(file, source))) == []
 
 
 def test_a_planted_circle_is_caught() -> None:
@@ -124,8 +114,8 @@ def test_a_planted_circle_is_caught() -> None:
         "ullage/meter/__init__.py": "",
     }
     sources = [parsed(name, text) for name, text in files.items()]
-    assert len(list(faults(sources))) == 1
-    assert cycle({source.name: source.nodes for source in sources}) == [
+    assert len(list(layers.faults(sources))) == 1
+    assert layers.cycle({source.name: source.nodes for source in sources}) == [
         "ullage.meter.a",
         "ullage.meter.b",
         "ullage.meter.c",
@@ -134,27 +124,31 @@ def test_a_planted_circle_is_caught() -> None:
 
 
 def test_no_distribution_stands_on_one_that_stands_on_it() -> None:
-    for name, one in distributions().items():
+    for name, one in layers.distributions().items():
         (top,) = (each for each in one.holds if each.replace("_", "-") == name)
-        for other in distributions().values():
-            below = {each for each in other.holds if each in allowed(top)} - one.holds
-            assert all(top not in allowed(each) for each in below), (name, below)
+        for other in layers.distributions().values():
+            below = {
+                each for each in other.holds if each in layers.allowed(top)
+            } - one.holds
+            assert all(top not in layers.allowed(each) for each in below), (name, below)
 
 
 def test_the_core_is_on_the_map() -> None:
     floors = {
         f"{top}/{name}"
-        for top, all_of in FLOORS.items()
+        for top, all_of in layers.FLOORS.items()
         for floor in all_of
         for name in floor
     }
-    assert floors > PURE
-    assert {package_of(file) for file in EXCEPTIONS} <= PURE
+    assert floors > layers.PURE
+    assert {layers.package_of(file) for file in layers.EXCEPTIONS} <= layers.PURE
 
 
 def test_every_package_is_on_the_map_in_contributing() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    packages = {name for all_of in FLOORS.values() for floor in all_of for name in floor}
+    packages = {
+        name for all_of in layers.FLOORS.values() for floor in all_of for name in floor
+    }
     assert {
         package
         for package in packages - {"types", "__main__", "compaction"}

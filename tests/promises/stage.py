@@ -65,7 +65,6 @@ class Speaker(NamedTuple):
     params: Mapping[str, object] = {}
 
     def settings(self) -> dict[str, Any]:
-        """The settings of a session that speaks it."""
         return {"model": self.model, "params": dict(self.params), "wire": self.wire}
 
     @property
@@ -106,7 +105,6 @@ SIX = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK, BOUND_CLAUDE)
 
 
 def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:
-    """A scenario of these answers."""
     return read({"answers": [dict(answer) for answer in answers], **more})
 
 
@@ -298,7 +296,6 @@ def said_to_model(exchange: Exchange) -> str:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait until this holds."""
     async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.001)
@@ -338,7 +335,6 @@ class Shown:
                     self.events.append(frame)
 
     async def until(self, holds: Callable[[Shown], object]) -> None:
-        """Wait until this holds of what was shown."""
         await until(lambda: holds(self))
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.promises.stage import of_kind
 from tests.wire.local_server import Asked, LocalServer, Reply, problem, serving
 from ullage.errors import WrongConversation
 from ullage.events import ReasoningRefused
@@ -83,7 +84,7 @@ async def test_a_refusal_is_answered_by_leaving_the_reasoning_out(
                 assert (await session.ask(text)).reason == "finished"
             events = [event async for event in session.events(after=0, until_rest=True)]
     sent = [thinking_in(asked.json) for asked in asked_of(server)]
-    refused = [event for event in events if isinstance(event, ReasoningRefused)]
+    refused = of_kind(events, ReasoningRefused)
     assert sent == [0, 1, 0, 1, 0], "each answer is refused once, and never sent again"
     assert [event.model for event in refused] == [model, model]
 

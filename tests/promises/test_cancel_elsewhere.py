@@ -26,7 +26,6 @@ from tests.promises.stage import (
     retried,
     said_to_model,
     script,
-    text_of,
     until,
 )
 from tests.tiers import first_of
@@ -39,7 +38,6 @@ from ullage.events import (
     Event,
     ToolEnded,
     ToolStarted,
-    TurnEnded,
     TurnPaused,
 )
 from ullage.turns.closing import NOT_STARTED, STOPPED
@@ -124,9 +122,11 @@ def two_steps(begun: list[int], gate: asyncio.Event) -> Any:
     return step
 
 
+@pytest.mark.parametrize("is_set", [False, True], ids=["asked", "set"])
 async def test_finish_lets_the_running_tool_end_and_starts_no_other(
-    tmp_path: Path,
+    is_set: bool, tmp_path: Path
 ) -> None:
+    how: Any = {"cancel_tools": "finish"} if is_set else {}
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}), ("step", {"number": 2}))) as server:
@@ -135,12 +135,13 @@ async def test_finish_lets_the_running_tool_end_and_starts_no_other(
             tools=[two_steps(begun, gate)],
             sequential_tools=True,
             server=server,
+            **how,
         )
         async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
-            assert (await session.cancel("finish")).persisted == "tools_in_progress"
-            assert begun == [1]
+            done = await session.cancel(None if is_set else "finish")
+            assert (done.persisted, begun) == ("tools_in_progress", [1])
             gate.set()
             result = await session.wait()
             first, second = results_of(await session.messages())
@@ -177,26 +178,6 @@ async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_e
             "cancelled",
         ]
         assert_calls_closed(events)
-
-
-async def test_the_setting_says_what_a_cancel_without_a_word_does(tmp_path: Path) -> None:
-    begun: list[int] = []
-    gate = asyncio.Event()
-    with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(
-            tmp_path / "s.db",
-            tools=[two_steps(begun, gate)],
-            cancel_tools="finish",
-            server=server,
-        )
-        async with agent.session("s", **CLAUDE.settings()) as session:
-            await session.send("Please do it.")
-            await until(lambda: begun)
-            await session.cancel()
-            gate.set()
-            await session.wait()
-            (result,) = results_of(await session.messages())
-    assert result.text == "step 1 is made"
 
 
 async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(
@@ -383,49 +364,6 @@ async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_tu
             assert "step 1 is made" in said_to_model(generated(server)[-1])
             assert_calls_closed(await session.history())
         assert_accepted(server)
-
-
-async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(
-    tmp_path: Path,
-) -> None:
-    begun: list[int] = []
-    with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(
-            tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server
-        )
-        async with agent.session("s", **CLAUDE.settings()) as session:
-            await session.send("Please do it.")
-            await until(lambda: begun)
-            answers = await asyncio.gather(
-                session.cancel(), session.cancel(), session.cancel("finish")
-            )
-            assert all(answer.cancelled for answer in answers)
-            assert (await session.wait()).reason == "cancelled"
-            assert (await session.ask("And now?")).text == "So be it."
-            events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == [
-            "cancelled",
-            "finished",
-        ]
-        assert_calls_closed(events)
-        assert_accepted(server)
-
-
-async def test_a_cancel_by_another_agent_reaches_whoever_drives(tmp_path: Path) -> None:
-    begun: list[int] = []
-    with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(
-            tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server
-        )
-        async with agent.session("s", **CLAUDE.settings()) as session:
-            await session.send("Please do it.")
-            await until(lambda: begun)
-            async with agent_for(tmp_path / "s.db", server=server).session(
-                "s", resume=False
-            ) as other:
-                assert (await other.cancel()).persisted == "tools_in_progress"
-            assert (await session.wait()).reason == "cancelled"
-            assert text_of((await session.messages())[-2]) == "I do."
 
 
 async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(

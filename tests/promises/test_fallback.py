@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.promises.stage import of_kind
 from ullage.errors import BadKey, ProviderError, SettingError
 from ullage.events import CallEnded, CallStarted, Event, FellBack, ModelChanged
 from ullage_agent.runtime.agent import Agent
@@ -54,7 +55,7 @@ def models_called(events: list[Event]) -> list[str]:
 
 
 def fell_back(events: list[Event]) -> list[FellBack]:
-    return [event for event in events if isinstance(event, FellBack)]
+    return of_kind(events, FellBack)
 
 
 KINDS = {
@@ -82,7 +83,7 @@ async def test_another_model_continues_behind_a_failure_of_the_provider(
     assert event.error.startswith(f"{CLAUDE}: ")
     assert models_called(events) == ["claude-haiku-4-5", "gpt-5-mini"]
     assert result.reading.model == reading.model == "gpt-5-mini"
-    last = [e for e in events if isinstance(e, CallEnded)][-1]
+    last = of_kind(events, CallEnded)[-1]
     assert last.usage is not None and last.usage.output is not None
     assert reading.used.low <= (last.usage.input or 0) + last.usage.output
     assert reading.used.high >= (last.usage.input or 0)

@@ -13,19 +13,7 @@ import pytest
 
 from tests.integration.test_readings import STEPS, TURNS, prose, text
 from tests.integration.test_readings import script as drawn_script
-from tests.promises.stage import (
-    CLAUDE,
-    SIX,
-    SPEAKERS,
-    Speaker,
-    agent_for,
-    assert_accepted,
-    ended,
-    generated,
-    of_kind,
-    requests_of,
-    script,
-)
+from tests.promises import stage
 from ullage.events import CallStarted
 from ullage.meter.track import Step
 from ullage_simulators import Server, running
@@ -47,27 +35,27 @@ def reader(
         Args:
             path: Which.
         """
-        step = requests_of(server) - begun()
+        step = stage.requests_of(server) - begun()
         return f"{text(dice)} {f'go on {step}' if step < STEPS else 'that is all'}"
 
     return read
 
 
-async def steps_of(speaker: Speaker, seed: int, store: Path) -> list[Step]:
+async def steps_of(speaker: stage.Speaker, seed: int, store: Path) -> list[Step]:
     """Some turns of a tool loop with drawn texts, as the session's own meter saw them."""
     dice = random.Random(f"{seed} {speaker.name}")
     with running(drawn_script(seed), seed=seed) as server:
         begun = 0
-        agent = agent_for(
+        agent = stage.agent_for(
             store, tools=[reader(server, dice, lambda: begun)], server=server
         )
         async with agent.session("s", **speaker.settings()) as session:
             for _ in range(TURNS):
-                begun = requests_of(server)
+                begun = stage.requests_of(server)
                 await session.ask(f"{prose(dice, dice.randint(5, 60))} go on 0")
             steps = list((await session.meter()).steps)
-            started = of_kind(await session.history(), CallStarted)
-        assert_accepted(server)
+            started = stage.of_kind(await session.history(), CallStarted)
+        stage.assert_accepted(server)
         assert len(steps) == TURNS * (STEPS + 1)
         assert [step.actual for step in steps] == [
             bill.input for bill in server.truth().bills
@@ -83,7 +71,7 @@ async def test_estimates_are_near_and_intervals_hold_the_actual_as_often_as_they
 ) -> None:
     pooled: list[Step] = []
     for seed in SEEDS:
-        for speaker in SPEAKERS:
+        for speaker in stage.SPEAKERS:
             steps = await steps_of(speaker, seed, tmp_path / f"{speaker.name}-{seed}.db")
             errors = [abs(step.error or 0) / (step.actual or 1) for step in steps]
             assert median(errors) <= 0.01, (speaker.name, seed, median(errors))
@@ -98,7 +86,7 @@ async def test_estimates_are_near_and_intervals_hold_the_actual_as_often_as_they
 def poorly(kind: str, requests: tuple[int, ...]) -> Any:
     calls = [{"name": "read", "arguments": {"path": "hall.txt"}}]
     faults = [{"kind": kind, "request": number, "seconds": 0.05} for number in requests]
-    return script(
+    return stage.script(
         {
             "when": {"contains": "go on"},
             "reasoning": "On.",
@@ -111,13 +99,13 @@ def poorly(kind: str, requests: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["no-usage", "zero-usage"])
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in stage.SIX])
 async def test_without_usage_the_reading_is_an_estimate_that_says_so(
-    speaker: Speaker, kind: str, tmp_path: Path
+    speaker: stage.Speaker, kind: str, tmp_path: Path
 ) -> None:
     """From the first call, and in the middle; the next usage that comes is taken."""
     with running(poorly(kind, (1, 2, 5, 6)), seed=3) as server:
-        agent = agent_for(
+        agent = stage.agent_for(
             tmp_path / "s.db",
             tools=[reader(server, random.Random(3), lambda: 0)],
             server=server,
@@ -130,12 +118,14 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
                 labels.append((await session.context()).basis.label)
             steps = (await session.meter()).steps
             events = await session.history()
-        missing = [one.number for one in generated(server) if one.number in (1, 2, 5, 6)]
+        missing = [
+            one.number for one in stage.generated(server) if one.number in (1, 2, 5, 6)
+        ]
         assert [
             place for place, step in enumerate(steps, 1) if step.actual is None
         ] == missing
         assert all(step.estimated > 0 and step.low < step.high for step in steps)
-        for place, call in enumerate(ended(events), 1):
+        for place, call in enumerate(stage.ended(events), 1):
             usage = call.usage
             assert usage is not None and (usage.input is None) == (place in missing)
         reported = [step for step in steps if step.actual is not None]
@@ -143,15 +133,15 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
         assert [step.actual for step in reported] == [
             bills[step.number] for step in reported
         ]
-        assert_accepted(server)
+        stage.assert_accepted(server)
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in stage.SIX])
 async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is_not(
-    speaker: Speaker, tmp_path: Path
+    speaker: stage.Speaker, tmp_path: Path
 ) -> None:
     with running(poorly("no-usage", (1, 3)), seed=4) as server:
-        async with agent_for(tmp_path / "s.db", server=server).session(
+        async with stage.agent_for(tmp_path / "s.db", server=server).session(
             "s", **speaker.settings()
         ) as session:
             labels = []
@@ -162,12 +152,12 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
         assert all("estimate" in label for label in labels if label)
 
 
-@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in SIX])
+@pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in stage.SIX])
 async def test_usage_that_comes_late_is_the_usage(
-    speaker: Speaker, tmp_path: Path
+    speaker: stage.Speaker, tmp_path: Path
 ) -> None:
     with running(poorly("late-usage", (0,)), seed=5) as server:
-        agent = agent_for(
+        agent = stage.agent_for(
             tmp_path / "s.db",
             tools=[reader(server, random.Random(5), lambda: 0)],
             server=server,
@@ -183,12 +173,12 @@ async def test_usage_that_comes_late_is_the_usage(
 
 async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path) -> None:
     with running(drawn_script(7), seed=7) as server:
-        agent = agent_for(
+        agent = stage.agent_for(
             tmp_path / "s.db",
             tools=[reader(server, random.Random(7), lambda: 0)],
             server=server,
         )
-        async with agent.session("s", **CLAUDE.settings()) as session:
+        async with agent.session("s", **stage.CLAUDE.settings()) as session:
             result = await session.ask("go on 0")
             shown = await session.context()
             assert (
@@ -198,7 +188,7 @@ async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path)
             )
             model = (await session._look()).memory.taken
             assert model is not None and model.snapshot == shown.snapshot_id
-        async with agent_for(tmp_path / "s.db", server=server).session(
+        async with stage.agent_for(tmp_path / "s.db", server=server).session(
             "s", resume=False
         ) as session:
             again = await session.context()

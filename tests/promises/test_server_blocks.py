@@ -10,15 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.epochs import blocks_of
-from tests.promises.stage import (
-    BOUND_CLAUDE,
-    CLAUDE,
-    Speaker,
-    agent_for,
-    generated,
-    of_kind,
-    script,
-)
+from tests.promises import stage
 from ullage.events import CompactionCommitted
 from ullage.messages import COMPACTION, Message, ProviderItem, ReasoningPart
 from ullage_agent.runtime.agent import Agent
@@ -60,10 +52,10 @@ def scenario() -> Any:
         lines.append(
             {"reasoning": "It is there.", "text": f"At dusk. {PAGE * 5}", "times": 1}
         )
-    return script(*lines)
+    return stage.script(*lines)
 
 
-def agent(server: Server, store: Path, speaker: Speaker, stream: bool) -> Agent:
+def agent(server: Server, store: Path, speaker: stage.Speaker, stream: bool) -> Agent:
     params = {**speaker.params, "context_management": {"edits": EDITS}}
     chosen: dict[str, Any] = {
         "model": speaker.model,
@@ -72,7 +64,7 @@ def agent(server: Server, store: Path, speaker: Speaker, stream: bool) -> Agent:
         "strategy": ["server"],
         "count": "never",
     }
-    return agent_for(store, server=server, tools=[read], **chosen)
+    return stage.agent_for(store, server=server, tools=[read], **chosen)
 
 
 def sent(exchange: Exchange) -> list[str]:
@@ -91,9 +83,11 @@ def signatures(messages: list[Message]) -> list[str]:
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("speaker", [CLAUDE, BOUND_CLAUDE], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "speaker", [stage.CLAUDE, stage.BOUND_CLAUDE], ids=lambda each: each.name
+)
 async def test_signed_blocks_go_back_as_they_came_and_each_request_extends_the_last(
-    speaker: Speaker, stream: bool, tmp_path: Path
+    speaker: stage.Speaker, stream: bool, tmp_path: Path
 ) -> None:
     store = tmp_path / "s.db"
     with running(scenario(), seed=8) as server:
@@ -112,9 +106,9 @@ async def test_signed_blocks_go_back_as_they_came_and_each_request_extends_the_l
             events = list(await session.history())
             held = list(await session.messages())
             cleared = (await session.context()).notes
-        calls = generated(server)
+        calls = stage.generated(server)
     assert not [call.said for call in calls if call.rule]
-    (commit,) = of_kind(events, CompactionCommitted)
+    (commit,) = stage.of_kind(events, CompactionCommitted)
     assert commit.rung == "server"
     (place,) = [at for at, call in enumerate(calls) if "compaction" in call.body]
     for run in (calls[:place], calls[place + 1 :]):

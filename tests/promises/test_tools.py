@@ -10,23 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.promises.stage import (
-    CLAUDE,
-    SIX,
-    Recorder,
-    Speaker,
-    agent_for,
-    answers_in,
-    assert_accepted,
-    assert_calls_closed,
-    assert_queue,
-    ended,
-    generated,
-    of_kind,
-    results_of,
-    said_to_model,
-    script,
-)
+from tests.promises import stage
 from tests.tiers import first_of
 from ullage.codec.stream import Answer
 from ullage.events import ApprovalAsked, MessageAdded, ToolEnded, ToolStarted, TurnEnded
@@ -41,7 +25,7 @@ from ullage_simulators import Scenario, running
 
 def calling(*names: str, **arguments: Any) -> Scenario:
     calls = [{"name": name, "arguments": arguments} for name in names]
-    return script(
+    return stage.script(
         {
             "when": {"contains": "all of it", "after": "user"},
             "reasoning": "All.",
@@ -104,12 +88,12 @@ OUTCOMES = {
 }
 
 
-@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(stage.SIX, 2), ids=lambda one: one.name)
 async def test_a_turn_goes_on_whatever_its_tools_do(
-    speaker: Speaker, tmp_path: Path
+    speaker: stage.Speaker, tmp_path: Path
 ) -> None:
     with running(calling(*OUTCOMES)) as server:
-        agent = agent_for(tmp_path / "s.db", tools=WILD, server=server)
+        agent = stage.agent_for(tmp_path / "s.db", tools=WILD, server=server)
         async with agent.session("s", **speaker.settings()) as session:
             result = await session.ask("Please do all of it.")
             assert (result.text, result.reason) == ("That is all.", "finished")
@@ -120,9 +104,10 @@ async def test_a_turn_goes_on_whatever_its_tools_do(
             for part in message.of_type(ToolCallPart)
         }
         assert {
-            calls[event.call_id]: event.outcome for event in of_kind(events, ToolEnded)
+            calls[event.call_id]: event.outcome
+            for event in stage.of_kind(events, ToolEnded)
         } == OUTCOMES
-        results = {calls[part.call_id]: part for part in results_of(messages)}
+        results = {calls[part.call_id]: part for part in stage.results_of(messages)}
         assert (
             "the drawer is locked" in results["raises"].text
             and results["raises"].is_error
@@ -133,11 +118,11 @@ async def test_a_turn_goes_on_whatever_its_tools_do(
             and "nobody" in results["nobody"].text
         )
         assert len(results["prints"].text) < 100_000
-        (long,) = (event for event in of_kind(events, ToolEnded) if event.handle)
+        (long,) = (event for event in stage.of_kind(events, ToolEnded) if event.handle)
         assert long.size_bytes is not None and long.size_bytes >= 99_000_000
-        assert_calls_closed(events)
-        assert_accepted(server)
-        assert len(generated(server)) == 2
+        stage.assert_calls_closed(events)
+        stage.assert_accepted(server)
+        assert len(stage.generated(server)) == 2
 
 
 async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
@@ -156,17 +141,17 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
         {"name": "wait", "arguments": {"seconds": seconds}}
         for seconds in (0.15, 0.0, 0.08)
     ]
-    scenario = script(
+    scenario = stage.script(
         {"when": {"contains": "all of it", "after": "user"}, "calls": calls},
         {"text": "That is all."},
     )
     with running(scenario) as server:
-        async with agent_for(tmp_path / "s.db", tools=[wait], server=server).session(
-            "s", **CLAUDE.settings()
-        ) as session:
+        async with stage.agent_for(
+            tmp_path / "s.db", tools=[wait], server=server
+        ).session("s", **stage.CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
             events = await session.history()
-        body = said_to_model(generated(server)[-1])
+        body = stage.said_to_model(stage.generated(server)[-1])
         assert (
             body.index("waited 0.15")
             < body.index("waited 0.0")
@@ -174,8 +159,8 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
         )
         recorded = [
             part.text
-            for part in results_of(
-                event.message for event in of_kind(events, MessageAdded)
+            for part in stage.results_of(
+                event.message for event in stage.of_kind(events, MessageAdded)
             )
         ]
         assert recorded == ["waited 0.0", "waited 0.08", "waited 0.15"]
@@ -198,13 +183,13 @@ async def test_tools_run_one_after_the_other_where_that_was_asked_for(
         return "done"
 
     with running(calling("alone", "alone", "alone")) as server:
-        agent = agent_for(
+        agent = stage.agent_for(
             tmp_path / "s.db",
             tools=[alone],
             sequential_tools=how == "agent",
             server=server,
         )
-        async with agent.session("s", **CLAUDE.settings()) as session:
+        async with agent.session("s", **stage.CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
     assert most == [1, 1, 1]
 
@@ -251,11 +236,11 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
         return "sold"
 
     with running(calling("look", "sell")) as server:
-        steps, recorder = Steps(), Recorder()
-        agent = agent_for(
+        steps, recorder = Steps(), stage.Recorder()
+        agent = stage.agent_for(
             tmp_path / "s.db", steps, recorder, tools=[look, sell], server=server
         )
-        async with agent.session("s", **CLAUDE.settings()) as session:
+        async with agent.session("s", **stage.CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
             events, messages = await session.history(), await session.messages()
         assert not sold
@@ -263,16 +248,16 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
             *("before call", "after call", "before look", "before sell", "after look"),
             *("before call", "after call"),
         ]
-        assert {part.name: part.text for part in results_of(messages)} == {
+        assert {part.name: part.text for part in stage.results_of(messages)} == {
             "look": "a vase (checked)",
             "sell": f"{REFUSED_BY_A_RULE} Nothing is sold here.",
         }
-        assert sorted(event.outcome for event in of_kind(events, ToolEnded)) == [
+        assert sorted(event.outcome for event in stage.of_kind(events, ToolEnded)) == [
             "denied",
             "finished",
         ]
         assert [answer.message.id for answer in recorder.answers] == [
-            one.id for one in answers_in(events)
+            one.id for one in stage.answers_in(events)
         ]
 
 
@@ -311,21 +296,25 @@ async def test_a_hook_that_fails_ends_the_turn_as_failed_and_nothing_is_lost(
     place: str, tmp_path: Path
 ) -> None:
     with running(calling("look", "look")) as server:
-        agent = agent_for(tmp_path / "s.db", Failing(place), tools=[look], server=server)
-        async with agent.session("s", **CLAUDE.settings()) as session:
+        agent = stage.agent_for(
+            tmp_path / "s.db", Failing(place), tools=[look], server=server
+        )
+        async with agent.session("s", **stage.CLAUDE.settings()) as session:
             await session.send("Please do all of it.", id="first")
             await session.send("And then?", id="later", kind="follow_up")
             result = await session.wait()
             events = await session.history()
-        assert [event.reason for event in of_kind(events, TurnEnded)] == [
+        assert [event.reason for event in stage.of_kind(events, TurnEnded)] == [
             "failed",
             "finished",
         ]
-        assert "the hook is broken" in of_kind(events, TurnEnded)[0].note
+        assert "the hook is broken" in stage.of_kind(events, TurnEnded)[0].note
         assert result.text == "That is all."
-        assert set(assert_queue(events, ["first", "later"]).values()) == {"delivered"}
-        assert_calls_closed(events)
-        assert_accepted(server)
+        assert set(stage.assert_queue(events, ["first", "later"]).values()) == {
+            "delivered"
+        }
+        stage.assert_calls_closed(events)
+        stage.assert_accepted(server)
 
 
 # -- approvals --
@@ -350,20 +339,20 @@ def sale() -> Scenario:
         {"name": "sell", "arguments": {"what": what}}
         for what in ("vase", "postcard", "roof")
     ]
-    return script(
+    return stage.script(
         {"when": {"contains": "Sell", "after": "user"}, "calls": calls},
         {"text": "That is all."},
     )
 
 
-@pytest.mark.parametrize("speaker", first_of(SIX, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("speaker", first_of(stage.SIX, 2), ids=lambda one: one.name)
 async def test_people_are_asked_across_restarts_and_their_word_counts_once(
-    speaker: Speaker, tmp_path: Path
+    speaker: stage.Speaker, tmp_path: Path
 ) -> None:
     sold: list[str] = []
     store = tmp_path / "s.db"
     with running(sale()) as server:
-        async with agent_for(store, tools=[museum(sold)], server=server).session(
+        async with stage.agent_for(store, tools=[museum(sold)], server=server).session(
             "s", **speaker.settings()
         ) as session:
             await session.send("Sell it all.", id="first")
@@ -371,28 +360,33 @@ async def test_people_are_asked_across_restarts_and_their_word_counts_once(
             await session.send("Meanwhile.", id="meanwhile")
             assert (await session.wait()).reason == "approval"
             vase, roof = (
-                event.call_id for event in of_kind(await session.history(), ApprovalAsked)
+                event.call_id
+                for event in stage.of_kind(await session.history(), ApprovalAsked)
             )
         assert sold == ["postcard"]
-        async with agent_for(store, tools=[museum(sold)], server=server).session(
+        async with stage.agent_for(store, tools=[museum(sold)], server=server).session(
             "s"
         ) as session:
             assert (await session.wait()).reason == "approval"
             await session.approve(vase)
             await session.approve(vase)
             assert (await session.wait()).reason == "approval"
-        async with agent_for(store, tools=[museum(sold)], server=server).session(
+        async with stage.agent_for(store, tools=[museum(sold)], server=server).session(
             "s"
         ) as session:
             await session.approve(roof, False, "It rains.")
             assert (await session.wait()).text == "That is all."
             events, messages = await session.history(), await session.messages()
         assert sold == ["postcard", "vase"]
-        assert set(assert_queue(events, ["first", "meanwhile"]).values()) == {"delivered"}
-        denied = [part for part in results_of(messages) if part.is_error]
+        assert set(stage.assert_queue(events, ["first", "meanwhile"]).values()) == {
+            "delivered"
+        }
+        denied = [part for part in stage.results_of(messages) if part.is_error]
         assert [type(part) for part in denied] == [
             ToolResultPart
         ] and "It rains." in denied[0].text
-        assert len(of_kind(events, ToolStarted)) == 2 and len(ended(events)) == 2
-        assert_calls_closed(events)
-        assert_accepted(server)
+        assert (
+            len(stage.of_kind(events, ToolStarted)) == 2 and len(stage.ended(events)) == 2
+        )
+        stage.assert_calls_closed(events)
+        stage.assert_accepted(server)

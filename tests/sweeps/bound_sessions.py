@@ -1,23 +1,16 @@
-"""Random sessions on every simulated model that reasons, with all that changes what stands in front of reasoning.
-
-``python -m tests.sweeps.bound_sessions`` prints the table of models and changes: how many requests a provider refused,
-how often it dropped reasoning that the session took to be valid, and how much of the reasoning in view was sent before
-the change and right after it.
-"""
+"""Random sessions on every simulated model that reasons, with all that changes what stands in front of reasoning."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.promises.stage import ADDRESSES, KEYS
+from tests.promises.stage import ADDRESSES, KEYS, of_kind
 from ullage import tool
 from ullage.errors import UllageError
 from ullage.events import CompactionCommitted, Event, Pruned, ReasoningRefused, TurnEnded
@@ -145,7 +138,7 @@ async def rewind(stage: Stage) -> None:
 
 
 async def fork(stage: Stage) -> None:
-    ends = [each for each in await stage.session.history() if isinstance(each, TurnEnded)]
+    ends = of_kind(await stage.session.history(), TurnEnded)
     made = await stage.session.fork(through=stage.rng.choice(ends).seq)
     copy = stage.agent.session(made.session)
     stage.session = await stage.opened.enter_async_context(copy)
@@ -310,7 +303,7 @@ async def _turns(stage: Stage, count: int) -> Outcome:
 
 def _judged(server: Server, events: Sequence[Event]) -> Outcome:
     refused = [each.rule for each in server.exchanges if each.rule in BINDING_RULES]
-    dropped = [event for event in events if isinstance(event, ReasoningRefused)]
+    dropped = of_kind(events, ReasoningRefused)
     return Outcome(refused=len(refused), dropped=len(dropped))
 
 
@@ -325,48 +318,3 @@ def random_session(seed: int, place: Path) -> Outcome:
     return asyncio.run(
         session_with(model, changes, seed, place, models=models, strategy=strategy)
     )
-
-
-COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], str | tuple[str, ...]]]] = {
-    "hybrid": (("compact",), "hybrid"),
-    "llm": (("compact",), "llm"),
-    "prune": (("compact",), "prune"),
-    "server": (("compact",), ("server", "hybrid")),
-    "defer": (("find",), "hybrid"),
-    "instructions": (("instructions",), "hybrid"),
-    "switch": (("switch",), "hybrid"),
-    "uncompact": (("compact", "uncompact"), "hybrid"),
-    "rewind": (("rewind",), "hybrid"),
-    "fork": (("compact", "fork"), "hybrid"),
-    "image": (("image",), "hybrid"),
-    "steer": (("steer",), "hybrid"),
-}
-"""The columns of the table: the changes, and the strategies of a compaction."""
-
-
-async def table(models: Sequence[str]) -> None:
-    sys.stdout.write("| model | " + " | ".join(COLUMNS) + " |\n")
-    sys.stdout.write("|---|" + "---|" * len(COLUMNS) + "\n")
-    with tempfile.TemporaryDirectory() as place:
-        for row, model in enumerate(models):
-            cells: list[str] = []
-            provider = model.partition(":")[0]
-            others = [each for each in models if each.startswith(f"{provider}:")]
-            for column, (changes, strategy) in enumerate(COLUMNS.values()):
-                found = await session_with(
-                    model,
-                    changes,
-                    1000 * row + column,
-                    Path(place),
-                    models=others,
-                    strategy=strategy,
-                )
-                trouble = found.refused + found.dropped + found.failed
-                cell = f"{found.before}→{found.after}"
-                cells.append(f"**{trouble}** {cell}" if trouble else cell)
-            sys.stdout.write(f"| {model} | " + " | ".join(cells) + " |\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    asyncio.run(table(sys.argv[1:] or EVERY_MODEL))

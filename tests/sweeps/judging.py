@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from tests.promises.stage import of_kind
 from tests.sweeps.orders import Piece, Report, Shown
 from ullage.encoding import decode_event
 from ullage.events import (
@@ -46,7 +47,7 @@ class Trace:
         return [decode_event(line) for line in self.found.before]
 
     def messages(self) -> list[Message]:
-        return [event.message for event in self.ledger if isinstance(event, MessageAdded)]
+        return [event.message for event in of_kind(self.ledger, MessageAdded)]
 
 
 def judge(trace: Trace) -> None:
@@ -64,14 +65,10 @@ def judge(trace: Trace) -> None:
 
 def what_happened(trace: Trace) -> Counter[str]:
     """What the kill led to, so that a sweep can show that it met all there is to meet."""
-    outcomes = [event.outcome for event in trace.ledger if isinstance(event, ToolEnded)]
-    started = Counter(
-        event.call_id for event in trace.ledger if isinstance(event, ToolStarted)
-    )
+    outcomes = [event.outcome for event in of_kind(trace.ledger, ToolEnded)]
+    started = Counter(event.call_id for event in of_kind(trace.ledger, ToolStarted))
     kept = [
-        event
-        for event in trace.before
-        if isinstance(event, ToolEnded) and event.outcome == "finished"
+        event for event in of_kind(trace.before, ToolEnded) if event.outcome == "finished"
     ]
     return Counter(
         {
@@ -95,9 +92,7 @@ def judge_ledger(before: Sequence[Event], ledger: Sequence[Event]) -> None:
     assert not [name for name, times in ids.items() if times > 1], (
         "two events have one id"
     )
-    messages = Counter(
-        event.message.id for event in ledger if isinstance(event, MessageAdded)
-    )
+    messages = Counter(event.message.id for event in of_kind(ledger, MessageAdded))
     assert not [name for name, times in messages.items() if times > 1], (
         f"a message was added twice: {messages}"
     )
@@ -109,8 +104,8 @@ def judge_requests(trace: Trace) -> None:
         assert exchange.status == 200 and not exchange.rule, (
             f"refused: {exchange.rule} {exchange.said}"
         )
-    calls = [event.call for event in trace.ledger if isinstance(event, CallStarted)]
-    ended = [event.call for event in trace.ledger if isinstance(event, CallEnded)]
+    calls = [event.call for event in of_kind(trace.ledger, CallStarted)]
+    ended = [event.call for event in of_kind(trace.ledger, CallEnded)]
     assert sorted(calls) == sorted(ended) and len(set(calls)) == len(calls), (
         f"calls {calls} ended {ended}"
     )
@@ -150,9 +145,7 @@ def judge_tools(trace: Trace) -> None:
         for part in message.of_type(ToolResultPart)
     )
     assert results == Counter(list(calls)), f"results {results} for calls {set(calls)}"
-    started = Counter(
-        event.call_id for event in trace.ledger if isinstance(event, ToolStarted)
-    )
+    started = Counter(event.call_id for event in of_kind(trace.ledger, ToolStarted))
     effects = Counter(line.split()[1] for line in trace.effects)
     assert set(effects) <= set(started), "a tool ran that no row says was started"
     outcomes: dict[str, list[str]] = {}
@@ -196,18 +189,14 @@ def judge_tools(trace: Trace) -> None:
 
 def judge_queue(trace: Trace) -> None:
     """Each message was queued once and delivered once, in order; what was acknowledged was there."""
-    queued = [event.message.id for event in trace.ledger if isinstance(event, Queued)]
-    left = [
-        (event.message_id, event.how)
-        for event in trace.ledger
-        if isinstance(event, QueueLeft)
-    ]
+    queued = [event.message.id for event in of_kind(trace.ledger, Queued)]
+    left = [(event.message_id, event.how) for event in of_kind(trace.ledger, QueueLeft)]
     added = [message.id for message in trace.messages() if message.id in trace.sent]
     assert sorted(queued) == sorted(trace.sent), f"queued: {queued}"
     assert left == [(name, "delivered") for name in trace.sent], f"left: {left}"
     assert added == list(trace.sent), f"added: {added}"
     receipts = [line.receipt for line in trace.shown if line.receipt]
-    had = {event.message.id for event in trace.before if isinstance(event, Queued)}
+    had = {event.message.id for event in of_kind(trace.before, Queued)}
     assert set(receipts) <= had, f"{set(receipts) - had} was acknowledged and lost"
 
 
@@ -221,9 +210,7 @@ def judge_shown(trace: Trace) -> None:
         if line.seq:
             assert type(before[line.seq - 1]).__name__ == line.tag
     answers = {
-        event.message.call: event.message
-        for event in trace.ledger
-        if isinstance(event, MessageAdded)
+        event.message.call: event.message for event in of_kind(trace.ledger, MessageAdded)
     }
     shown: dict[str, list[Piece]] = {}
     for line in trace.shown:
@@ -263,7 +250,7 @@ def judge_drafts(trace: Trace) -> None:
 
 def judge_told(trace: Trace, cut: Message) -> None:
     """The first request behind an answer that was cut says that it was."""
-    unseen = sum(1 for event in trace.before if isinstance(event, CallStarted))
+    unseen = sum(1 for event in of_kind(trace.before, CallStarted))
     later = trace.exchanges[min(unseen, len(trace.exchanges) - 1) :]
     assert later, "nothing was sent after the answer was cut"
     body = json.dumps(later[-1].body)
@@ -280,7 +267,6 @@ def judge_told(trace: Trace, cut: Message) -> None:
 
 
 def texts_of(pieces: Iterable[Piece]) -> dict[str, str]:
-    """The text of each part as its pieces give it."""
     texts: dict[str, str] = {}
     for piece in pieces:
         if piece.kind == "done":
@@ -291,7 +277,6 @@ def texts_of(pieces: Iterable[Piece]) -> dict[str, str]:
 
 
 def texts_of_message(message: Message) -> dict[str, str]:
-    """The text of each part of a message."""
     texts: dict[str, str] = {}
     for part in message.parts:
         match part:

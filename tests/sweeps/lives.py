@@ -109,7 +109,6 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
 
 
 def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
-    """The agent that an order describes."""
     more: dict[str, Any] = {"root": Path(order.directory), "wire": order.wire or None}
     return Agent(
         order.model,

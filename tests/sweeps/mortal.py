@@ -91,7 +91,6 @@ class FakeMortalStore:
 
 
 def mortal(store: Store, switch: Switch) -> Store:
-    """The store with its points."""
     return cast(Store, FakeMortalStore(store, switch))
 
 

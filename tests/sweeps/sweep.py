@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.sweeps import orders
 from tests.sweeps.forks import Forks
 from tests.sweeps.judging import Trace
-from tests.sweeps.orders import (
-    SESSION,
-    Kill,
-    Order,
-    Report,
-    Said,
-    effects_in,
-    report_of,
-    shown_by,
-)
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
 from ullage.store.sqlite.store import SqliteStore
 from ullage_simulators import Server
 
-NEVER = Kill()
+NEVER = orders.Kill()
 
 AT_ONCE = ("", "", "")
 """All three messages are sent at the beginning."""
@@ -41,17 +32,16 @@ class Runs:
         run: str,
         name: str,
         *,
-        kill: Kill = NEVER,
+        kill: orders.Kill = NEVER,
         whens: tuple[str, ...] = AT_ONCE,
-        said: tuple[Said, ...] | None = None,
+        said: tuple[orders.Said, ...] | None = None,
         life: str = "converse",
         more: dict[str, object] | None = None,
         **settings: object,
-    ) -> Order:
-        """One process of a run."""
+    ) -> orders.Order:
         directory = self.directory / run
         directory.mkdir(exist_ok=True)
-        return Order(
+        return orders.Order(
             life=life,
             name=name,
             directory=str(directory),
@@ -67,10 +57,10 @@ class Runs:
             more=more or {},
         )
 
-    async def whole(self, order: Order) -> Report:
+    async def whole(self, order: orders.Order) -> orders.Report:
         """A process that comes to its own end."""
         assert await self.forks.run(order) == 0, error_of(order)
-        report = report_of(order)
+        report = orders.report_of(order)
         assert report is not None
         return report
 
@@ -78,30 +68,29 @@ class Runs:
         """One run inside the fork server, so that those who are forked have everything imported."""
         await self.whole(self.order("warm", "first", life="warm converse"))
 
-    async def trace(self, run: str, first: Order, second: Order) -> Trace:
+    async def trace(self, run: str, first: orders.Order, second: orders.Order) -> Trace:
         """What is known of a run after its second process."""
-        report = report_of(second)
+        report = orders.report_of(second)
         assert report is not None
         return Trace(
-            shown=shown_by(first),
+            shown=orders.shown_by(first),
             found=report,
             ledger=await ledger_of(second.database),
-            effects=effects_in(Path(second.directory)),
+            effects=orders.effects_in(Path(second.directory)),
             exchanges=exchanges_by_run(self.server).get(run, []),
             sent=[said.id for said in second.said],
         )
 
 
-def error_of(order: Order) -> str:
+def error_of(order: orders.Order) -> str:
     """Why a process failed."""
     file = order.file("error")
     return file.read_text() if file.exists() else "(it said nothing)"
 
 
 async def ledger_of(database: Path) -> list[Event]:
-    """All events of the session."""
     store = SqliteStore(database)
     try:
-        return await store.read(SESSION)
+        return await store.read(orders.SESSION)
     finally:
         await store.close()

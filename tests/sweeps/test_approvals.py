@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises.stage import of_kind
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import IDEMPOTENT, judge_ledger, judge_turns
 from tests.sweeps.orders import Kill, effects_in
@@ -29,8 +30,7 @@ WHY = "not in this weather"
 def calls_of(ledger: list[Event]) -> dict[str, ToolCallPart]:
     return {
         part.call_id: part
-        for event in ledger
-        if isinstance(event, MessageAdded)
+        for event in of_kind(ledger, MessageAdded)
         for part in event.message.of_type(ToolCallPart)
     }
 
@@ -38,8 +38,7 @@ def calls_of(ledger: list[Event]) -> dict[str, ToolCallPart]:
 def results_of(ledger: list[Event]) -> dict[str, ToolResultPart]:
     parts = [
         part
-        for event in ledger
-        if isinstance(event, MessageAdded)
+        for event in of_kind(ledger, MessageAdded)
         for part in event.message.of_type(ToolResultPart)
     ]
     assert len({part.call_id for part in parts}) == len(parts), "a call has two results"
@@ -56,7 +55,7 @@ async def test_a_call_that_waits_for_a_person_outlives_the_process_that_asked(
             first = runs.order("one", "first", kill=Kill("paused", 1), approve=ASKED)
             assert await forks.run(first) == -9, error_of(first)
             asked = await ledger_of(first.database)
-            assert [event for event in asked if isinstance(event, ApprovalAsked)]
+            assert of_kind(asked, ApprovalAsked)
             assert not [
                 line
                 for line in effects_in(tmp_path / "one")
@@ -142,9 +141,7 @@ async def test_an_answer_to_an_approval_counts_once_wherever_those_who_ask_and_a
                         if one.status != 200
                     ]
                     assert not refused, refused
-                    seen.update(
-                        event.outcome for event in ledger if isinstance(event, ToolEnded)
-                    )
+                    seen.update(event.outcome for event in of_kind(ledger, ToolEnded))
                 except AssertionError as problem:
                     problems.append(f"{run} {asking} {answering} {statuses}: {problem}")
 
@@ -169,16 +166,12 @@ def judge_approvals(ledger: list[Event], effects: list[str], approved: bool) -> 
     calls, results = calls_of(ledger), results_of(ledger)
     assert set(calls) == set(results)
     ran = Counter(line.split()[1] for line in effects)
-    asked = {event.call_id for event in ledger if isinstance(event, ApprovalAsked)}
+    asked = {event.call_id for event in of_kind(ledger, ApprovalAsked)}
     allowed = {
-        event.call_id
-        for event in ledger
-        if isinstance(event, ApprovalGiven) and event.approved
+        event.call_id for event in of_kind(ledger, ApprovalGiven) if event.approved
     }
-    started = Counter(event.call_id for event in ledger if isinstance(event, ToolStarted))
-    outcomes = {
-        event.call_id: event.outcome for event in ledger if isinstance(event, ToolEnded)
-    }
+    started = Counter(event.call_id for event in of_kind(ledger, ToolStarted))
+    outcomes = {event.call_id: event.outcome for event in of_kind(ledger, ToolEnded)}
     for line in effects:
         name, call_id, what = line.split()
         assert json_has(calls[call_id].arguments, what), (

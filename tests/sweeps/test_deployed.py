@@ -16,6 +16,7 @@ import pytest
 
 from tests.deployed import GIVEN, Deployment, deployed
 from tests.machines import STORY
+from tests.promises.stage import of_kind
 from tests.server.served import frames_of, patiently, script
 from ullage.events import CallStarted, Event, MessageAdded, Queued, TurnEnded
 from ullage_cluster.postgres.store import PostgresStore
@@ -102,13 +103,9 @@ def streaming(here: Deployment, round: str, *, cut: bool = False) -> Iterator[li
     for name, follower in zip(names, followers, strict=True):
         assert follower.has_ended.wait(120), f"{name} did not end: {follower.seqs}"
         events = ledger(here, name)
-        ended = next(e.seq for e in events if isinstance(e, TurnEnded))
+        ended = next(e.seq for e in of_kind(events, TurnEnded))
         assert follower.seqs == list(range(1, ended + 1)), (name, follower.seqs)
-        said = [
-            e
-            for e in events
-            if isinstance(e, MessageAdded) and e.message.id == f"m-{name}"
-        ]
+        said = [e for e in of_kind(events, MessageAdded) if e.message.id == f"m-{name}"]
         assert len(said) == 1
         for kind in (Queued, TurnEnded):
             assert sum(isinstance(e, kind) for e in events) == 1, (name, kind)
@@ -119,7 +116,6 @@ def streaming(here: Deployment, round: str, *, cut: bool = False) -> Iterator[li
 
 
 def worker_of_most(here: Deployment, names: Sequence[str]) -> str:
-    """The worker that drives most of them."""
     found = [drivers(here)[name] for name in names]
     return max(("worker-1", "worker-2"), key=found.count)
 
@@ -233,7 +229,7 @@ def test_a_draining_worker_keeps_its_drives_and_gets_no_new_ones(tmp_path: Path)
             for _ in patiently():
                 if any(isinstance(e, TurnEnded) for e in ledger(here, name)):
                     break
-            calls = [e for e in ledger(here, name) if isinstance(e, CallStarted)]
+            calls = of_kind(ledger(here, name), CallStarted)
             assert len(calls) == 1, f"{name} was cut"
         found = here.postgres.sql("SELECT DISTINCT * FROM owners", "ullage")
         drove = {line[: line.index("|") + len("|worker-1")] for line in found.split()}

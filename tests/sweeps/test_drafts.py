@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises.stage import of_kind
 from tests.sweeps.forks import Process, fork_server
 from tests.sweeps.judging import judge, texts_of
 from tests.sweeps.points import IS_THOROUGH
@@ -99,9 +100,7 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
                         assert any(whole.startswith(text) for whole in WHOLE), text
                     assert len(cut) == bool(stored)
                     later = [
-                        event.message
-                        for event in trace.ledger
-                        if isinstance(event, MessageAdded)
+                        event.message for event in of_kind(trace.ledger, MessageAdded)
                     ]
                     assert any(
                         STORY in part.text

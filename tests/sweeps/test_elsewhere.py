@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.postgres import PostgresServer, database, new_server
+from tests.promises.stage import of_kind
 from tests.server.served import Frame, Process, frames_of, process, script
 from ullage.events import CallEnded, CancelAsked, Event, Queued, TurnEnded, TurnStarted
 from ullage.store.places import store_at
@@ -89,7 +90,6 @@ def ledger(place: str, session: str) -> list[Event]:
 
 
 def until(frames: Iterator[Frame], name: str) -> list[Frame]:
-    """The frames up to the first one of this name."""
     seen = []
     for frame in frames:
         seen.append(frame)
@@ -225,5 +225,5 @@ def test_after_a_crash_of_the_database_that_lost_events_clients_are_told_and_the
     for kind in (Queued, TurnStarted, TurnEnded):
         assert sum(isinstance(event, kind) for event in events) == 1, kind
     assert not any(isinstance(event, CancelAsked) for event in events)
-    ended = [event.outcome for event in events if isinstance(event, CallEnded)]
+    ended = [event.outcome for event in of_kind(events, CallEnded)]
     assert ended[-1] == "finished"

@@ -1,6 +1,7 @@
 import asyncio
 from pathlib import Path
 
+from tests.promises.stage import of_kind
 from tests.sweeps.lives import agent_of, tools_of
 from tests.sweeps.mortal import Switch
 from tests.sweeps.orders import Order
@@ -47,5 +48,5 @@ async def test_following_until_the_session_rests_ends_however_late_one_begins_an
             ] == seqs
         async with asyncio.timeout(LONGEST_S), agent.session("never used") as session:
             begun = [event async for event in session.events(after=0, until_rest=True)]
-            assert not [event for event in begun if isinstance(event, TurnEnded)]
+            assert not of_kind(begun, TurnEnded)
         await store.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tests.machines import Machines, machines
+from tests.promises.stage import of_kind
 from tests.server.served import patiently, script
 from ullage.events import CallEnded, CallRetried
 from ullage.models.rate_limits import PROMISED_S, RateState
@@ -67,10 +68,10 @@ def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
         ledgers = many.ledgers(SESSIONS)
         ends = []
         for session, events in ledgers.items():
-            outcomes = [e.outcome for e in events if isinstance(e, CallEnded)]
+            outcomes = [e.outcome for e in of_kind(events, CallEnded)]
             assert outcomes == ["finished"] * STEPS, session
             ends.append(max(e.at for e in events))
-            waits = [e for e in events if isinstance(e, CallRetried)]
+            waits = of_kind(events, CallRetried)
             assert all(e.attempt or "rate limit" in e.error for e in waits)
         assert max(ends) - min(ends) < 180
 
@@ -86,7 +87,7 @@ def test_a_worker_that_is_killed_while_its_calls_wait_keeps_nothing_of_the_limit
         statuses = [each.status for each in simulator.exchanges if each.number]
         assert statuses.count(429) <= 4
         for session, events in many.ledgers(SESSIONS).items():
-            outcomes = [e.outcome for e in events if isinstance(e, CallEnded)]
+            outcomes = [e.outcome for e in of_kind(events, CallEnded)]
             assert outcomes.count("finished") == STEPS, session
 
 

@@ -82,7 +82,6 @@ def restore(server: PostgresServer, time: str) -> None:
 
 
 async def write(url: str, session: str, *, more: bool = False) -> list[Event]:
-    """Begin a session, or write on in it; gives all of its events."""
     store = PostgresStore(url)
     try:
         if not more:

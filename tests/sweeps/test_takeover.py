@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises.stage import of_kind
 from tests.server.served import Api, Process, patiently, process, script
 from ullage.events import (
     CallEnded,
@@ -62,11 +63,11 @@ def check(path: Path, cut: Iterable[str]) -> None:
             assert sum(isinstance(event, kind) for event in events) == 1, (name, kind)
         said = [
             event.message.id
-            for event in events
-            if isinstance(event, MessageAdded) and event.message.id == f"m-{name}"
+            for event in of_kind(events, MessageAdded)
+            if event.message.id == f"m-{name}"
         ]
         assert said == [f"m-{name}"]
-        outcomes = [event.outcome for event in events if isinstance(event, CallEnded)]
+        outcomes = [event.outcome for event in of_kind(events, CallEnded)]
         assert outcomes == (["cancelled"] if name in was_cut else []) + ["finished"]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises.stage import of_kind
 from tests.sweeps.forks import Forks, Process, fork_server
 from tests.sweeps.judging import judge_ledger, judge_turns
 from tests.sweeps.orders import Kill, Order, Said, effects_in, report_of
@@ -91,15 +92,11 @@ async def test_of_a_hundred_racing_starts_each_turn_has_one_driver_and_nothing_i
     sent = {f"{n}-both" for n in range(1, ROUNDS, 2)} | {
         f"{n}-{who}" for n in range(0, ROUNDS, 2) for who in "ab"
     }
-    assert sorted(
-        event.message.id for event in ledger if isinstance(event, Queued)
-    ) == sorted(sent)
-    left = Counter(
-        (event.message_id, event.how) for event in ledger if isinstance(event, QueueLeft)
-    )
+    assert sorted(event.message.id for event in of_kind(ledger, Queued)) == sorted(sent)
+    left = Counter((event.message_id, event.how) for event in of_kind(ledger, QueueLeft))
     assert left == Counter((name, "delivered") for name in sent)
-    calls = [event.call for event in ledger if isinstance(event, CallStarted)]
-    assert [event.call for event in ledger if isinstance(event, CallEnded)] == calls, (
+    calls = [event.call for event in of_kind(ledger, CallStarted)]
+    assert [event.call for event in of_kind(ledger, CallEnded)] == calls, (
         "two calls at once"
     )
     assert len(exchanges) == len(calls), (
@@ -111,11 +108,10 @@ async def test_of_a_hundred_racing_starts_each_turn_has_one_driver_and_nothing_i
 
 def judge_effects(ledger: list[Event], effects: list[str]) -> None:
     """Every call of a tool was started once and ran once."""
-    started = Counter(event.call_id for event in ledger if isinstance(event, ToolStarted))
+    started = Counter(event.call_id for event in of_kind(ledger, ToolStarted))
     asked = [
         part.call_id
-        for event in ledger
-        if isinstance(event, MessageAdded)
+        for event in of_kind(ledger, MessageAdded)
         for part in event.message.of_type(ToolCallPart)
     ]
     assert asked
@@ -204,15 +200,12 @@ def lingering() -> Scenario:
 def judge_taken_over(ledger: list[Event], effects: list[str], taken_at: int) -> None:
     judge_ledger([], ledger)
     judge_turns(ledger)
-    assert [event.outcome for event in ledger if isinstance(event, ToolEnded)] == [
-        "unknown"
-    ]
+    assert [event.outcome for event in of_kind(ledger, ToolEnded)] == ["unknown"]
     assert sum(isinstance(event, ToolStarted) for event in ledger) == 1
     assert len(effects) == 1, "the tool ran again"
     results = [
         part
-        for event in ledger
-        if isinstance(event, MessageAdded)
+        for event in of_kind(ledger, MessageAdded)
         for part in event.message.of_type(ToolResultPart)
     ]
     assert len(results) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.machines import STORY, Machines, machines, worker
+from tests.promises.stage import of_kind
 from tests.server.served import script
 from ullage.events import (
     CallEnded,
@@ -41,12 +42,12 @@ def check(cluster: Machines) -> None:
             assert sum(isinstance(event, kind) for event in events) == 1, (name, kind)
         said = [
             event
-            for event in events
-            if isinstance(event, MessageAdded) and event.message.id == f"m-{name}"
+            for event in of_kind(events, MessageAdded)
+            if event.message.id == f"m-{name}"
         ]
         assert len(said) == 1
-        started = [event for event in events if isinstance(event, CallStarted)]
-        outcomes = [event.outcome for event in events if isinstance(event, CallEnded)]
+        started = of_kind(events, CallStarted)
+        outcomes = [event.outcome for event in of_kind(events, CallEnded)]
         assert outcomes == ["cancelled"] * (len(started) - 1) + ["finished"]
 
 
@@ -85,7 +86,7 @@ def test_a_worker_that_is_told_to_end_lets_answers_end(tmp_path: Path) -> None:
         cluster.until_rest(SESSIONS, looking=1)
         check(cluster)
         for events in cluster.ledgers(SESSIONS).values():
-            calls = [event for event in events if isinstance(event, CallStarted)]
+            calls = of_kind(events, CallStarted)
             assert len(calls) == 1
 
 

@@ -164,7 +164,6 @@ class Cluster:
             program.kill()
 
     async def ledgers(self, sessions: Sequence[str]) -> dict[str, list[Event]]:
-        """The events of these sessions."""
         store = store_at(self.place)
         try:
             return {name: await store.read(name) for name in sessions}

@@ -58,7 +58,6 @@ class Person:
         await self._client.aclose()
 
     async def begin(self) -> None:
-        """Begin the session."""
         body = {"id": self.session}
         await self._asked("POST", "/v1/sessions", json=body, taken=(201, 409))
 

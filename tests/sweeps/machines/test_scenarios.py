@@ -45,7 +45,6 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 
 
 async def many(machines: Cluster, statement: str) -> int:
-    """What a statement counts."""
     return int(await asyncio.to_thread(machines.sql, statement))
 
 

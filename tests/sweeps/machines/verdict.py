@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from tests.promises.stage import of_kind
 from tests.sweeps.judging import judge_ledger, judge_turns
 from tests.sweeps.machines.people import Person
 from ullage.events import (
@@ -39,7 +40,6 @@ def judge_session(person: Person, ledger: Sequence[Event]) -> None:
 
 
 def _words(ledger: Sequence[Event]) -> str:
-    """The ledger in short."""
     words = []
     for event in ledger:
         names = ("turn", "call", "call_id", "message_id", "outcome", "how", "reason")
@@ -59,10 +59,10 @@ def judge_calls(ledger: Sequence[Event]) -> None:
             assert under_way == event.call, f"{event.call} ended inside {under_way}"
             under_way = ""
     assert not under_way, f"{under_way} never ended"
-    started = [event for event in ledger if isinstance(event, ToolStarted)]
+    started = of_kind(ledger, ToolStarted)
     harmful = Counter(event.call_id for event in started if not event.idempotent)
     assert all(many == 1 for many in harmful.values()), f"begun again: {harmful}"
-    ended = Counter(event.call_id for event in ledger if isinstance(event, ToolEnded))
+    ended = Counter(event.call_id for event in of_kind(ledger, ToolEnded))
     asked: list[str] = []
     answered: list[str] = []
     for event in ledger:
@@ -76,7 +76,7 @@ def judge_calls(ledger: Sequence[Event]) -> None:
 
 def judge_messages(person: Person, ledger: Sequence[Event]) -> None:
     """What was acknowledged is there; each message was queued once, left the queue once, and was added at most once."""
-    queued = Counter(event.message.id for event in ledger if isinstance(event, Queued))
+    queued = Counter(event.message.id for event in of_kind(ledger, Queued))
     assert set(person.said) <= set(queued), (
         f"acknowledged and lost: {set(person.said) - set(queued)}"
     )
@@ -84,10 +84,10 @@ def judge_messages(person: Person, ledger: Sequence[Event]) -> None:
         f"never sent: {set(queued) - set(person.sent)}"
     )
     assert all(many == 1 for many in queued.values()), f"queued twice: {queued}"
-    left = [event for event in ledger if isinstance(event, QueueLeft)]
+    left = of_kind(ledger, QueueLeft)
     assert Counter(event.message_id for event in left) == queued, "left the queue"
     delivered = {event.message_id for event in left if event.how == "delivered"}
-    added = [event.message.id for event in ledger if isinstance(event, MessageAdded)]
+    added = [event.message.id for event in of_kind(ledger, MessageAdded)]
     assert sorted(name for name in added if name in queued) == sorted(delivered)
     assert not person.returned & delivered, "given back, and delivered all the same"
 
@@ -96,7 +96,7 @@ def judge_commands(person: Person, ledger: Sequence[Event]) -> None:
     """What was acknowledged is there. A request whose answer was lost may be there too."""
     cancels = sum(isinstance(event, CancelAsked) for event in ledger)
     assert person.cancels <= cancels, f"{person.cancels} acknowledged, {cancels} there"
-    given = {event.call_id for event in ledger if isinstance(event, ApprovalGiven)}
+    given = {event.call_id for event in of_kind(ledger, ApprovalGiven)}
     assert person.approved <= given, f"lost: {person.approved - given}"
 
 
@@ -113,9 +113,5 @@ def judge_stream(person: Person, ledger: Sequence[Event]) -> None:
 
 def judge_failures(ledger: Sequence[Event]) -> None:
     """No driver met an error that it did not expect."""
-    failed = [
-        event
-        for event in ledger
-        if isinstance(event, TurnPaused) and event.reason == "failed"
-    ]
+    failed = [event for event in of_kind(ledger, TurnPaused) if event.reason == "failed"]
     assert not failed, f"an unexpected error: {failed[0].note}"
