@@ -220,10 +220,7 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     run(server, environment, tmp_path, "What is a cask?", "--json")
     assert "tools" not in answered(server).body
     run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
-    assert {tool["name"] for tool in answered(server).body["tools"]} >= {
-        "read",
-        "list",
-    }
+    assert {tool["name"] for tool in answered(server).body["tools"]} >= {"read", "list"}
     own = {**environment, "ULLAGE_TOOLS": "search"}
     run(server, own, tmp_path, "What is a cask?")
     assert "search" in {tool["name"] for tool in answered(server).body.get("tools", [])}

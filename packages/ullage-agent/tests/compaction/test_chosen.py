@@ -19,11 +19,7 @@ from tests.compaction.stage import (
 from tests.compaction.test_own_strategies import Own
 from ullage.context.choice import NOOP
 from ullage.errors import CommandRefused, ContextUnfixable, SettingError
-from ullage.events import (
-    CompactionCommitted,
-    CompactionStarted,
-    Pruned,
-)
+from ullage.events import CompactionCommitted, CompactionStarted, Pruned
 
 WINDOW = 48_000
 OVER_POINT = 85

@@ -43,11 +43,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, Part
-from ullage.turns.approving import (
-    DENIED_BY_A_PERSON,
-    NOBODY_COULD_BE_ASKED,
-    digest_of,
-)
+from ullage.turns.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.turns.closing import closed
 from ullage.usage import Usage
 from ullage_agent.loop.budgets import Budget, BudgetUse

@@ -235,11 +235,7 @@ async def test_two_agents_that_hand_over_to_each_other_come_to_an_end(
         more |= {"max_steps": 40, "max_repeats": 40}
         billing = Agent("openai:gpt-5-mini", name="billing", **more)
         desk = Agent(
-            CLAUDE,
-            name="desk",
-            handoffs=[billing],
-            store=tmp_path / "s.db",
-            **more,
+            CLAUDE, name="desk", handoffs=[billing], store=tmp_path / "s.db", **more
         )
         billing.handoffs.append(desk)
         async with desk.session("s") as session:

@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents import haiku
-from ullage.errors import (
-    CommandRefused,
-    SessionNotFound,
-    SettingError,
-    StoreUnavailable,
-)
+from ullage.errors import CommandRefused, SessionNotFound, SettingError, StoreUnavailable
 from ullage.events import (
     CallEnded,
     CallStarted,

@@ -98,7 +98,7 @@ def test_entries_of_tables_are_looked_up_one_by_one() -> None:
         user(
             params={"seed": 1, "top_p": 1},
             mcp={"a": {"url": "http://a"}, "b": {"url": "http://b"}},
-        ),
+        )
     ]
     arguments = {"mcp": {"b": {"enabled": False}}, "params": {"seed": 2}}
     settings = resolve(arguments, {}, files, {}).settings
@@ -350,9 +350,7 @@ CEILINGS = st.fixed_dictionaries(
 
 @given(CEILINGS, CEILINGS, st.booleans())
 def test_no_session_exceeds_the_operator(
-    operator: dict[str, Any],
-    session: dict[str, Any],
-    first: bool,
+    operator: dict[str, Any], session: dict[str, Any], first: bool
 ) -> None:
     operator = {"root": "/projects/project", **operator}
     alone = resolve(operator, {}, [], {}).settings

@@ -10,13 +10,7 @@ from typing import Any
 import pytest
 
 from tests.agents import haiku
-from ullage.errors import (
-    BadKey,
-    CommandRefused,
-    SettingError,
-    UllageError,
-    Unreachable,
-)
+from ullage.errors import BadKey, CommandRefused, SettingError, UllageError, Unreachable
 from ullage.events import Event, Queued, TurnStarted
 from ullage.messages import FilePart, Message, TextPart
 from ullage.store.sqlite.store import SqliteStore

@@ -29,10 +29,7 @@ async def whose(context: ToolContext[Cellar]) -> str:
 
 
 CALL = {"text": "", "calls": [{"name": "whose", "arguments": {}}]}
-SCRIPT = (
-    {"text": "Done.", "when": {"after": "tool"}},
-    CALL,
-)
+SCRIPT = ({"text": "Done.", "when": {"after": "tool"}}, CALL)
 
 
 def agent_of(server: Server, place: Path, *tools: object) -> Agent:

@@ -140,10 +140,7 @@ def test_other_names_are_not_taken_for_secrets(name: str) -> None:
 def test_a_secret_written_out_is_found_and_a_reference_is_not() -> None:
     assert values.literal_secrets(
         {"a": {"token": "x"}, "b": {"token": "${T}"}, "api_key": "y"}, ("params",)
-    ) == [
-        ("params", "a", "token"),
-        ("params", "api_key"),
-    ]
+    ) == [("params", "a", "token"), ("params", "api_key")]
 
 
 class Newest:

@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.disks import small_disk
-from tests.postgres import (
-    NOBODY,
-    SETTINGS,
-    PostgresServer,
-    new_server,
-    shared_server,
-)
+from tests.postgres import NOBODY, SETTINGS, PostgresServer, new_server, shared_server
 from ullage.cli import main
 from ullage.cli.exit_codes import FAILED
 from ullage.events import MessageAdded

@@ -70,15 +70,7 @@ def test_tokens_that_are_added_at_once_are_all_there(store: NamedTokens) -> None
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        b"",
-        b"{",
-        b"[" * 100_000,
-        b"\xff",
-        b'{"version": 2}',
-        b"x" * 2_000_000,
-    ],
+    "damage", [b"", b"{", b"[" * 100_000, b"\xff", b'{"version": 2}', b"x" * 2_000_000]
 )
 def test_a_file_that_can_t_be_read_is_said_at_the_start_and_lets_nobody_in_later(
     store: NamedTokens, damage: bytes, caplog: pytest.LogCaptureFixture

@@ -181,9 +181,7 @@ async def test_an_upstream_that_is_down_is_an_error_in_the_words_of_the_wire(
 ) -> None:
     name = path.split("/")[1]
     async with relay(
-        f"{name}=http://127.0.0.1:9/x",
-        metering=FAKE_METERING,
-        settings=frames.settings,
+        f"{name}=http://127.0.0.1:9/x", metering=FAKE_METERING, settings=frames.settings
     ) as running:
         reader, writer = await running.connect()
         writer.write(post(path, b"x" * 300_000))

@@ -59,9 +59,7 @@ async def metered(
     async with (
         upstream(handler) as base,  # type: ignore[arg-type]
         relay(
-            f"a={base}",
-            metering=FAKE_METERING,
-            settings={**frames.settings, **settings},
+            f"a={base}", metering=FAKE_METERING, settings={**frames.settings, **settings}
         ) as running,
     ):
         yield running
@@ -159,10 +157,7 @@ async def test_calls_beyond_what_may_wait_are_counted_and_metering_is_told(
 async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_so(
     command: list[str],
 ) -> None:
-    async with (
-        upstream(fine) as base,
-        relay(f"a={base}", metering=command) as running,
-    ):
+    async with upstream(fine) as base, relay(f"a={base}", metering=command) as running:
         reader, writer = await running.connect()
         for _ in range(5):
             writer.write(post("/a/v1/messages"))

@@ -151,11 +151,7 @@ def test_a_public_address_is_a_name_and_an_origin(tmp_path: Path) -> None:
     ],
 )
 def test_an_address_that_is_none_is_said(
-    option: str,
-    value: str,
-    told: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = ["serve", "--port", "0", "--store", str(tmp_path / "s.db"), option, value]
     assert main(words) == 2

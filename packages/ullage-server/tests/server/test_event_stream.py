@@ -279,11 +279,7 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
         async with Host(agent) as host:
             await host.store.create("quiet")
             chunks = frames(
-                host.store,
-                "quiet",
-                StreamPosition(0),
-                asyncio.Event(),
-                heartbeat_s=0.01,
+                host.store, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01
             )
             heard = [await anext(chunks) for _ in range(3)]
             await chunks.aclose()

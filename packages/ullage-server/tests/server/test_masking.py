@@ -83,12 +83,7 @@ def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
     with echoing() as port:
         url = f"http://user:{PASSWORD}@127.0.0.1:{port}"
         with process(
-            url,
-            tmp_path / "s.db",
-            port=0,
-            simulate=False,
-            descriptors=0,
-            **environment,
+            url, tmp_path / "s.db", port=0, simulate=False, descriptors=0, **environment
         ) as server:
             with server.api() as api:
                 api.headers["Authorization"] = f"Bearer {named}"

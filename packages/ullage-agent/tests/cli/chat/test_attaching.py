@@ -25,13 +25,7 @@ def shot(tmp_path: Path) -> Path:
 
 def test_a_dropped_image_is_recognised_however_its_path_is_written(shot: Path) -> None:
     escaped = str(shot).replace(" ", "\\ ").replace("'", "\\'")
-    for written in (
-        str(shot),
-        f"{shot}\n",
-        escaped,
-        f'"{shot}"',
-        f"{shot.as_uri()} ",
-    ):
+    for written in (str(shot), f"{shot}\n", escaped, f'"{shot}"', f"{shot.as_uri()} "):
         assert paths_of(written) == [shot], written
     assert paths_of(f"{escaped} {escaped}") == [shot, shot]
 

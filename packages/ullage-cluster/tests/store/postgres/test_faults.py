@@ -313,9 +313,7 @@ async def test_a_follower_finds_what_no_notification_told_of(database_url: str) 
     await store.close()
 
 
-async def test_a_lost_lease_and_a_bad_row_fail_alone(
-    database_url: str,
-) -> None:
+async def test_a_lost_lease_and_a_bad_row_fail_alone(database_url: str) -> None:
     store = PostgresStore(database_url)
     await store.create("s")
     await store.create("t")

@@ -19,10 +19,7 @@ ANSWERS = (
         "when": {"contains": "at length"},
         "text": "The cask was filled in spring, and then it stood. " * 400,
     },
-    {
-        "when": {"contains": "table"},
-        "text": TABLE,
-    },
+    {"when": {"contains": "table"}, "text": TABLE},
     {
         "when": {"contains": "Think"},
         "reasoning": "A cask is a barrel.",

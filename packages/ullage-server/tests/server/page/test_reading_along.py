@@ -40,8 +40,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     with (
         running(script(*answers, delay_s=0.002)) as provider,
         serving(
-            provider.url("anthropic"),
-            tmp_path_factory.mktemp("along") / "sessions.db",
+            provider.url("anthropic"), tmp_path_factory.mktemp("along") / "sessions.db"
         ) as server,
     ):
         server.api.session("told")
