@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from tests.loop.stories import fold
 from tests.loop.world import Tape, World
 from ullage.events import (
-    ApprovalAsked,
-    ApprovalGiven,
     CallStarted,
     CancelAsked,
     CompactAsked,
@@ -108,17 +106,6 @@ def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknow
         event.message for event in started.events if isinstance(event, MessageAdded)
     ]
     assert "unknown" in next(unknown.of_type(ToolResultPart)).text
-
-
-def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
-    events = (
-        TurnStarted(turn="turn-1"),
-        MessageAdded(message=ANSWER),
-        ApprovalAsked(call_id="t1"),
-        ApprovalGiven(call_id="t1", approved=True),
-    )
-    assert fold(events).open[0].state != "started"
-    assert is_over(fold([*events, *closing(events, keep_nothing).events]))
 
 
 def test_everything_that_is_left_out_is_named() -> None:

@@ -25,7 +25,6 @@ from ullage.events import (
     CallEnded,
     CallStarted,
     CancelAsked,
-    Cancelled,
     CompactAsked,
     CompactionCommitted,
     CompactionRolledBack,
@@ -45,15 +44,12 @@ from ullage.events import (
 from ullage.messages import Message, Part
 from ullage.turns.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.turns.closing import closed
-from ullage.usage import Usage
 from ullage_agent.loop.budgets import Budget, BudgetUse
 from ullage_agent.loop.decide import (
     MOST_CUTS,
     MOST_RECOVERIES,
     Headroom,
     LoopRules,
-    LoopSituation,
-    decide,
 )
 from ullage_agent.loop.steps import (
     AskApproval,
@@ -91,10 +87,6 @@ def test_a_session_that_nothing_was_said_to_rests() -> None:
     assert step_after() == Rest()
 
 
-def test_a_message_that_waits_begins_a_turn() -> None:
-    assert step_after(queued("one")) == Deliver(("one",), begins_turn=True)
-
-
 def test_at_rest_one_message_begins_the_turn_and_steers_come_before_follow_ups() -> None:
     waiting = [queued("later", "follow_up"), queued("now"), queued("also")]
     assert step_after(waiting) == Deliver(("now",), begins_turn=True)
@@ -106,15 +98,13 @@ def test_a_follow_up_waits_for_the_end_of_the_turn_and_begins_the_next() -> None
     turn = [begun(), queued("later", "follow_up")]
     assert step_after(turn) == CallModel()
     assert reason(step_after(turn, answered(HELLO))) == "finished"
-    assert step_after(turn, answered(HELLO), ended()) == Deliver(
-        ("later",), begins_turn=True
-    )
+    found = step_after(turn, answered(HELLO), ended())
+    assert found == Deliver(("later",), begins_turn=True)
 
 
 def test_a_compaction_that_was_asked_for_at_rest_comes_before_what_waits() -> None:
-    assert step_after(queued("one"), CompactAsked(instructions="keep names")) == Compact(
-        "asked", "keep names"
-    )
+    found = step_after(queued("one"), CompactAsked(instructions="keep names"))
+    assert found == Compact("asked", "keep names")
 
 
 def test_a_compaction_from_a_message_on_waits_for_the_end_of_the_turn() -> None:
@@ -153,14 +143,6 @@ def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(
     over: list[Event],
 ) -> None:
     assert step_after(CompactAsked(), over) == Rest()
-
-
-def test_a_compaction_at_rest_starts_no_call() -> None:
-    committed = [
-        CompactionStarted(compaction="x", trigger="asked"),
-        CompactionCommitted(compaction="x"),
-    ]
-    assert step_after(begun(), answered(HELLO), ended(), committed) == Rest()
 
 
 def test_what_was_rewound_at_rest_is_not_answered_again() -> None:
@@ -228,25 +210,13 @@ def test_an_empty_answer_ends_the_turn_and_says_so() -> None:
     assert step_after(begun(), answered()) == EndTurn("finished", "The answer was empty.")
 
 
-def test_an_empty_answer_after_tools_ends_the_turn_too() -> None:
-    assert (
-        reason(step_after(begun(), answered(call()), ran(), answered(call="c2")))
-        == "finished"
-    )
-
-
 def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> (
     None
 ):
     paused = [begun(), answered(HELLO, stop="paused"), queued("steer")]
     assert step_after(paused) == CallModel()
-    assert step_after(paused, answered(HELLO, call="c2")) == Deliver(
-        ("steer",), begins_turn=False
-    )
-
-
-def test_a_pause_of_the_provider_without_content_is_an_empty_answer() -> None:
-    assert reason(step_after(begun(), answered(stop="paused"))) == "finished"
+    found = step_after(paused, answered(HELLO, call="c2"))
+    assert found == Deliver(("steer",), begins_turn=False)
 
 
 # -- which calls run together --
@@ -268,9 +238,8 @@ THREE = answered(call("t1"), call("t2"), call("t3"))
 def test_a_tool_that_runs_alone_waits_for_those_before_it(
     alone: tuple[str, ...], before: list[Any], expected: list[str]
 ) -> None:
-    assert (
-        names(step_after(begun(), THREE, before, sequential=frozenset(alone))) == expected
-    )
+    found = names(step_after(begun(), THREE, before, sequential=frozenset(alone)))
+    assert found == expected
 
 
 def test_an_agent_may_run_all_tools_one_after_the_other() -> None:
@@ -295,9 +264,8 @@ def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhi
     need = frozenset({"t2"})
     assert names(step_after(turn, needs_approval=need)) == ["t2"]
     assert names(step_after(turn, ApprovalAsked(call_id="t2"))) == ["t1", "t3"]
-    assert step_after(turn, ApprovalAsked(call_id="t2"), ran("t1"), ran("t3")) == Pause(
-        "approval", "Needs a person's approval: read."
-    )
+    found = step_after(turn, ApprovalAsked(call_id="t2"), ran("t1"), ran("t3"))
+    assert found == Pause("approval", "Needs a person's approval: read.")
 
 
 DIGEST = digest_of("read", "{}")
@@ -326,9 +294,8 @@ def test_an_approval_of_another_digest_leaves_the_question_open() -> None:
     other = ApprovalGiven(
         call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}')
     )
-    assert step_after(ASKED, other, needs_approval=frozenset({"t1"})) == Pause(
-        "approval", "Needs a person's approval: read."
-    )
+    found = step_after(ASKED, other, needs_approval=frozenset({"t1"}))
+    assert found == Pause("approval", "Needs a person's approval: read.")
 
 
 def test_an_approval_without_a_digest_is_asked_for_again() -> None:
@@ -383,10 +350,6 @@ def test_an_approval_that_was_not_asked_for_changes_nothing() -> None:
     assert isinstance(step, AskApproval)
 
 
-def test_resuming_a_turn_that_waits_for_a_person_waits_again() -> None:
-    assert isinstance(step_after(WAITING, TurnResumed(turn="turn-1")), Pause)
-
-
 # -- answers that are not whole --
 
 
@@ -432,12 +395,6 @@ def test_an_answer_that_broke_off_is_taken_back_and_asked_for_again() -> None:
     assert step_after(begun(), dropped(HELLO), Rewound(to="ask")) == CallModel()
 
 
-def test_a_broken_answer_leaves_with_its_calls() -> None:
-    turn = [begun(), dropped(call("t1"))]
-    assert step_after(turn) == DropAttempt("c1.answer")
-    assert step_after(turn, Rewound(to="ask")) == CallModel()
-
-
 def test_an_answer_that_broke_off_before_it_began_is_asked_for_again_at_once() -> None:
     assert step_after(begun(), dropped()) == CallModel()
 
@@ -468,27 +425,12 @@ def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_
     assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
 
 
-def test_a_turn_after_one_that_ended_by_a_broken_answer_begins_as_any_other() -> None:
-    broken = [begun(), dropped(HELLO), ended("dropped")]
-    assert (
-        step_after(broken, begun("next", "turn-2"), rules=LoopRules(drop_retries=0))
-        == CallModel()
-    )
-    assert step_after(broken, begun("next", "turn-2")) == CallModel()
-
-
 def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> (
     None
 ):
     turn = [begun(), dropped()]
     assert reason(step_after(turn, rules=LoopRules(max_steps=1))) == "max_steps"
     assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=1))), Pause)
-
-
-def test_the_answer_at_the_last_step_stays_even_if_it_broke_off() -> None:
-    turn, one = [begun(), dropped(call("t1"))], LoopRules(max_steps=1)
-    assert isinstance(step_after(turn, rules=one), CloseCalls)
-    assert reason(step_after(turn, result("t1"), rules=one)) == "max_steps"
 
 
 # -- limits --
@@ -499,9 +441,8 @@ def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None
     step = step_after(turn, rules=one)
     assert isinstance(step, CloseCalls)
     assert (step.outcome, "1 steps" in step.why) == ("not_started", True)
-    assert step_after(turn, result("t1"), rules=one) == EndTurn(
-        "max_steps", "1 steps were made."
-    )
+    found = step_after(turn, result("t1"), rules=one)
+    assert found == EndTurn("max_steps", "1 steps were made.")
 
 
 @pytest.mark.parametrize("also", [(), (queued("steer"),)], ids=["alone", "steered"])
@@ -521,14 +462,12 @@ def test_an_answer_by_a_tool_at_the_limit_of_steps_is_a_finished_turn(
 
 
 def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
-    assert (
-        reason(
-            step_after(
-                begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1)
-            )
+    found = reason(
+        step_after(
+            begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1)
         )
-        == "finished"
     )
+    assert found == "finished"
 
 
 def repeated(times: int, arguments: str = "{}") -> list[Any]:
@@ -579,32 +518,6 @@ def test_calls_between_which_another_is_made_are_no_loop(names: str) -> None:
     assert isinstance(step_after(begun(), cycled(names), rules=rules), RunTools)
 
 
-def test_other_arguments_are_another_call() -> None:
-    rules = LoopRules(max_repeats=2)
-    other = answered(call("x", arguments='{"page":2}'), call="cx")
-    assert isinstance(
-        step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools
-    )
-
-
-def test_a_turn_after_a_loop_counts_anew() -> None:
-    rules = LoopRules(max_repeats=2)
-    looped = [begun(), repeated(2), result("t1"), ended("loop")]
-    once_more = answered(call("x"), call="cx")
-    assert isinstance(
-        step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools
-    )
-
-
-def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
-    rules = LoopRules(max_repeats=2)
-    broken = [dropped(call("t1")), Rewound(to="ask")]
-    assert isinstance(
-        step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules),
-        RunTools,
-    )
-
-
 BUDGETS = [
     (Budget(calls=1), {}, "1 of 1 model calls are made."),
     (Budget(tokens=110), {"used": BudgetUse(tokens=110)}, "110 of 110 tokens are used."),
@@ -624,32 +537,6 @@ def test_a_budget_that_is_used_up_pauses_before_the_next_call(
     assert step.note.startswith(note) and "Resume the turn" in step.note
 
 
-@pytest.mark.parametrize(
-    "budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)]
-)
-def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
-    rules = LoopRules(budget=budget)
-    assert (
-        step_after(
-            begun(),
-            answered(call("t1")),
-            ran(),
-            rules=rules,
-            elapsed_s=59.0,
-            used=BudgetUse(tokens=110, usd=0.9),
-        )
-        == CallModel()
-    )
-
-
-def test_children_and_summaries_count_for_the_budget() -> None:
-    of_child = CallEnded(
-        call="child:c1", purpose="child", usage=Usage(input=500, output=5)
-    )
-    turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
-    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=2))), Pause)
-
-
 PAUSED: list[Any] = [
     begun(),
     answered(call("t1")),
@@ -666,24 +553,15 @@ def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_re
     assert step_after(PAUSED, TurnResumed(turn="turn-1"), rules=ONE_CALL) == CallModel()
 
 
-def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
-    assert step_after(PAUSED, queued("steer"), rules=ONE_CALL) == Rest()
-
-
 def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
     more = SettingsChanged(settings={"budget": {"calls": 2}})
-    assert (
-        step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
-    )
+    found = step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2)))
+    assert found == CallModel()
     assert isinstance(step_after(PAUSED, more, rules=ONE_CALL), Pause)
     assert (
         step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL)
         == Rest()
     )
-
-
-def test_a_resume_for_another_turn_changes_nothing() -> None:
-    assert step_after(PAUSED, TurnResumed(turn="turn-0")) == Rest()
 
 
 # -- failures --
@@ -721,12 +599,6 @@ def test_what_lets_a_turn_go_on_whose_provider_failed(
     assert step_after(FAILED, event) == expected
 
 
-def test_a_steer_that_came_during_the_call_that_failed_waits_with_the_turn() -> None:
-    assert step_after(begun(), queued("steer"), failed("ServerError")) == Pause(
-        "failed", "It failed."
-    )
-
-
 # -- size --
 
 
@@ -745,9 +617,8 @@ def test_a_refusal_for_size_compacts_and_calls_again() -> None:
 def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
     kind: str,
 ) -> None:
-    assert step_after(
-        begun(), failed(kind), is_stuck="The request alone is 9."
-    ) == EndTurn("too_large", "The request alone is 9.")
+    found = step_after(begun(), failed(kind), is_stuck="The request alone is 9.")
+    assert found == EndTurn("too_large", "The request alone is 9.")
     assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
 
 
@@ -771,9 +642,8 @@ def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known
     ]
     turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
     assert step_after(turn, room=room, may_compact=True) == Compact("overflow")
-    assert (
-        reason(step_after(turn, cured, once, room=room, may_compact=True)) == "too_large"
-    )
+    found = reason(step_after(turn, cured, once, room=room, may_compact=True))
+    assert found == "too_large"
 
 
 def test_an_answer_in_between_forgets_the_refusals() -> None:
@@ -789,9 +659,8 @@ def test_an_answer_in_between_forgets_the_refusals() -> None:
         ran(),
         failed("Overflow", "c3"),
     ]
-    assert step_after(turn, room=Headroom(input_limit=9), may_compact=True) == Compact(
-        "overflow"
-    )
+    found = step_after(turn, room=Headroom(input_limit=9), may_compact=True)
+    assert found == Compact("overflow")
 
 
 ROOMS = [
@@ -829,14 +698,11 @@ def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_w
     room = Headroom(high=1_234, input_limit=1_000)
     step = step_after(begun(), room=room)
     assert isinstance(step, EndTurn)
-    assert (step.reason, "1,234" in step.note, "1,000" in step.note) == (
-        "too_large",
-        True,
-        True,
-    )
-    assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn(
-        "too_large", "Too much."
-    )
+    assert step.reason == "too_large"
+    assert "1,234" in step.note
+    assert "1,000" in step.note
+    found = step_after(begun(), room=room, is_stuck="Too much.")
+    assert found == EndTurn("too_large", "Too much.")
 
 
 def test_without_a_strategy_the_end_says_that_nothing_is_compacted() -> None:
@@ -922,21 +788,6 @@ def test_a_cancel_comes_before_everything(events: list[Any]) -> None:
     assert step_after(events, CancelAsked()) == Settle("cancel")
 
 
-def test_a_cancel_at_rest_is_answered_and_over() -> None:
-    assert step_after(CancelAsked(), Cancelled()) == Rest()
-
-
-def test_what_a_cancel_leaves_waiting_begins_the_next_turn() -> None:
-    kept = [
-        begun(),
-        queued("later", "follow_up"),
-        CancelAsked(),
-        Cancelled(),
-        ended("cancelled"),
-    ]
-    assert step_after(kept) == Deliver(("later",), begins_turn=True)
-
-
 def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> (
     None
 ):
@@ -948,8 +799,3 @@ def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_del
         ended(),
     ]
     assert step_after(late) == Settle("cancel")
-
-
-def test_the_same_situation_gives_the_same_step() -> None:
-    situation = LoopSituation(loop=fold(begun(), THREE))
-    assert decide(situation) == decide(situation)

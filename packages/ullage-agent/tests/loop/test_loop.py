@@ -17,7 +17,6 @@ from tests.loop.stories import (
     queued,
     ran,
     result,
-    said,
     started,
     text,
     user,
@@ -41,7 +40,6 @@ from ullage.events import (
     Purpose,
     QueueEdited,
     QueueLeft,
-    ReadingTaken,
     Rewound,
     SettingsChanged,
     ToolEnded,
@@ -50,7 +48,7 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.turns.approving import digest_of
-from ullage.turns.loop import Loop, apply, calls_of, signature_of
+from ullage.turns.loop import Loop, apply, signature_of
 from ullage.usage import Usage
 
 events = st.one_of([words(kind) for kind in EVENT_TYPES])
@@ -73,19 +71,6 @@ def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(
     assert fold(after, onto=stored) == fold(before, after)
 
 
-def test_a_loop_knows_the_number_of_the_last_event_it_has_seen() -> None:
-    assert fold(CompactAsked(seq=7)).seq == 7
-    assert fold(CompactAsked(seq=7), CompactAsked()).seq == 8
-
-
-def test_events_that_do_not_concern_the_loop_move_its_number_alone() -> None:
-    before = fold(begun())
-    reading: Any = msgspec.convert(
-        {"snapshot": "s", "used": {"tokens": 1, "low": 1, "high": 1}}, ReadingTaken
-    )
-    assert apply(before, reading) == replace(before, seq=before.seq + 1)
-
-
 # -- turns --
 
 
@@ -97,13 +82,11 @@ def test_a_turn_counts_from_where_it_began() -> None:
         ended(),
         TurnStarted(turn="turn-2", at=5.0, usd=1.5),
     )
-    assert (loop.turn, loop.turns, loop.steps, loop.calls, loop.tokens) == (
-        "turn-2",
-        2,
-        0,
-        0,
-        0,
-    )
+    assert loop.turn == "turn-2"
+    assert loop.turns == 2
+    assert loop.steps == 0
+    assert loop.calls == 0
+    assert loop.tokens == 0
     assert (loop.since, loop.usd) == (5.0, 1.5)
 
 
@@ -122,13 +105,11 @@ def test_a_resumed_turn_counts_its_budgets_anew_and_keeps_its_steps() -> None:
 
 def test_the_end_of_a_turn_leaves_nothing_of_it_open() -> None:
     loop = fold(begun(), answered(call()), ended("loop"))
-    assert (loop.turn, loop.ended, loop.open, loop.owes_answer, loop.paused) == (
-        "",
-        "loop",
-        (),
-        False,
-        "",
-    )
+    assert loop.turn == ""
+    assert loop.ended == "loop"
+    assert loop.open == ()
+    assert loop.owes_answer is False
+    assert loop.paused == ""
 
 
 def test_calls_of_all_purposes_count() -> None:
@@ -143,11 +124,6 @@ def test_calls_of_all_purposes_count() -> None:
 
 
 # -- calls --
-
-
-def test_a_call_is_under_way_between_its_two_events() -> None:
-    assert fold(begun(), CallStarted(call="c1")).call == "c1"
-    assert fold(begun(), answered(text("Hello."))).call == ""
 
 
 @pytest.mark.parametrize("purpose", ["main", "summary"])
@@ -186,12 +162,6 @@ def test_a_failure_is_known_until_the_next_call() -> None:
     assert fold(begun(), failed("BadKey"), CallStarted(call="c2")).failed == ""
 
 
-def test_broken_answers_are_counted_in_a_row() -> None:
-    twice = [begun(), dropped(), dropped(call="c2")]
-    assert fold(twice).drops == 2
-    assert fold(twice, answered(text("Hello."), call="c3")).drops == 0
-
-
 def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> (
     None
 ):
@@ -205,26 +175,12 @@ def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_
     None
 ):
     finished = fold(begun(), answered(text("Hello.")))
-    assert (finished.owes_answer, finished.outcome, finished.stop) == (
-        False,
-        "finished",
-        "stop",
-    )
+    assert finished.owes_answer is False
+    assert finished.outcome == "finished"
+    assert finished.stop == "stop"
     assert fold(TurnStarted(turn="turn-2"), onto=finished).outcome == ""
     asked = fold(MessageAdded(message=user("more")), onto=finished)
     assert (asked.owes_answer, asked.outcome, asked.stop) == (True, "", "")
-
-
-def test_an_empty_answer_is_an_answer() -> None:
-    loop = fold(begun(), answered())
-    assert (loop.owes_answer, loop.is_empty) == (False, True)
-
-
-def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
-    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == [
-        "a",
-        "b",
-    ]
 
 
 def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:
@@ -259,13 +215,6 @@ def test_a_call_is_open_until_its_result_is_there() -> None:
     assert states(fold(turn, ran("t2"), ran("t1"))) == []
 
 
-def test_between_the_end_of_a_tool_and_its_result_it_counts_as_begun_so_that_it_never_runs_again() -> (
-    None
-):
-    cut = fold(begun(), answered(call("t1")), started("t1"), ToolEnded(call_id="t1"))
-    assert (states(cut), cut.is_abandoned) == (["started"], True)
-
-
 def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
     turn = [begun(), answered(call("t1"))]
     assert states(
@@ -275,9 +224,8 @@ def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
             ToolEnded(call_id="t1", outcome="unknown"),
         )
     ) == ["approved"]
-    assert states(
-        fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown"))
-    ) == ["started"]
+    found = states(fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown")))
+    assert found == ["started"]
 
 
 def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
@@ -380,12 +328,6 @@ def test_an_edit_changes_the_words_and_not_the_place() -> None:
     assert loop.queue[0].message == user("a", "Something else.")
 
 
-def test_an_edit_of_what_does_not_wait_changes_nothing() -> None:
-    assert (
-        fold(queued("a"), QueueEdited(message=user("z"))).queue == fold(queued("a")).queue
-    )
-
-
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -436,23 +378,11 @@ def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> No
 
 def test_one_strategy_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
     started = CompactionStarted(compaction="x", trigger="point")
-    assert (
-        fold(
-            started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")
-        ).compaction
-        == "x"
-    )
-    assert (
-        fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction
-        == ""
-    )
-    assert (
-        fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction
-        == "x"
-    )
-
-
-def test_messages_of_every_role_are_the_newest_in_turn() -> None:
-    assert fold(begun()).last == "ask"
-    assert fold(begun(), answered(call("t1"))).last == "c1.answer"
-    assert fold(begun(), answered(call("t1")), ran("t1")).last == "t1.part.result.message"
+    found = fold(
+        started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")
+    ).compaction
+    assert found == "x"
+    given = fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction
+    assert given == ""
+    told = fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction
+    assert told == "x"

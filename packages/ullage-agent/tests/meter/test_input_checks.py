@@ -224,12 +224,6 @@ def test_an_argument_of_the_meter_works_or_is_a_setting_error(name: str) -> None
     assert refused >= 10
 
 
-@pytest.mark.parametrize("name", ["window", "reserve", "default_window", "trigger"])
-def test_a_switch_is_no_number(name: str) -> None:
-    with pytest.raises(SettingError, match="and not bool"):
-        Meter(**{name: True})  # type: ignore[arg-type]
-
-
 HOST = """
 import ullage
 from ullage_agent.runtime.agent import Agent

@@ -102,16 +102,6 @@ async def test_always_counts_every_call(tmp_path: Path) -> None:
     assert [step.estimated for step in replayed(events).steps] == inputs
 
 
-async def test_later_calls_are_not_counted_while_nothing_depends_on_it(
-    tmp_path: Path,
-) -> None:
-    answers = (LOOKS, {"text": "ok"})
-    with running(script(*answers)) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, tools=[look])
-        events = await asked(agent, "Look.", **SIX[0].settings())
-        assert (len(counts(events)), len(generated(server))) == (1, 2)
-
-
 @pytest.mark.parametrize("speaker", COUNTING, ids=lambda speaker: speaker.name)
 async def test_an_image_is_counted_by_its_provider(
     speaker: Speaker, tmp_path: Path
@@ -449,10 +439,3 @@ async def test_a_second_session_takes_stored_counts_of_rows_without_asking(
     known = (tmp_path / "data" / "counts.json").read_text()
     for content in ("museum", "amphorae", "look", "127.0.0.1"):
         assert content not in known
-
-
-async def test_never_counts_no_pieces(tmp_path: Path) -> None:
-    with running(script({"text": "ok"})) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, tools=[look], count="never")
-        await asked(agent, "Hello.", **SIX[0].settings())
-        assert paths(server) == []

@@ -126,16 +126,13 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
                 read = (await session.history())[: len(events)]
                 assert [one.seq for one in read] == [one.seq for one in events]
                 named = [one for one in read if isinstance(one, RowDamaged)]
-                assert [one.seq for one in named] == (
-                    [event.seq] if type(event).__name__ != "QueueLeft" else []
-                )
+                expected = [] if type(event).__name__ == "QueueLeft" else [event.seq]
+                assert [one.seq for one in named] == expected
                 assert all(one.why for one in named)
-                assert (await session._look()).ledger.loop.damaged == tuple(
-                    one.seq for one in named
-                )
-                assert (
-                    f"can't be read and are left out: {event.seq}." in caplog.text
-                ) == bool(named)
+                given = (await session._look()).ledger.loop.damaged
+                assert given == tuple(one.seq for one in named)
+                told = f"can't be read and are left out: {event.seq}." in caplog.text
+                assert told == bool(named)
                 result = await session.ask("Once more, please.")
                 assert (result.reason, result.text) == ("finished", "It is empty."), event
             assert body_of(path, event.seq) == before, "nothing is overwritten"

@@ -76,15 +76,6 @@ async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(
             await host.look("t")
 
 
-async def test_settings_of_the_session_win_over_those_of_a_yielding_agent(
-    provider: str, tmp_path: Path
-) -> None:
-    async with hosting(provider, tmp_path / "s.db") as host:
-        session = await host.begin("s", {"model": "anthropic:claude-sonnet-4-6"})
-        await session.wait()
-        assert (await session.context()).model == "claude-sonnet-4-6"
-
-
 async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(
     provider: str, tmp_path: Path
 ) -> None:
@@ -238,23 +229,6 @@ async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
             isinstance(event, ReadingTaken | TurnStarted)
             for event in await child.history()
         )
-
-
-async def test_busy_is_who_is_worked_for(provider: str, tmp_path: Path) -> None:
-    async with hosting(provider, tmp_path / "s.db") as host:
-        session = await host.begin("s")
-        await session.wait()
-        assert host.busy_sessions == 0
-        await session.send("hello")
-        assert host.busy_sessions == 1
-        await session.wait()
-        assert host.busy_sessions == 0
-
-
-async def test_a_host_that_is_not_open_says_so(tmp_path: Path) -> None:
-    agent = haiku(tmp_path / "s.db", environment={})
-    with pytest.raises(RuntimeError, match="async with"):
-        await Host(agent).look("s")
 
 
 class FakeLeft(SqliteStore):

@@ -28,9 +28,8 @@ async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_wa
         await asyncio.sleep(0)
     assert await folding == 1
     assert not await writing
-    assert [
-        event for event in await store.read("s") if isinstance(event, TurnStarted)
-    ] == []
+    found = [event for event in await store.read("s") if isinstance(event, TurnStarted)]
+    assert found == []
     assert await ledger.write([TurnStarted(turn="t")], exact=True)
     await store.close()
 

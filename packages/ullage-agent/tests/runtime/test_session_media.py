@@ -111,11 +111,9 @@ async def test_a_text_file_is_sent_as_its_text(tmp_path: Path) -> None:
     path = tmp_path / "casks.csv"
     path.write_text("cask,level\n3,half\n")
     part = await part_of(tmp_path, path)
-    assert (part.text, part.name, part.source) == (
-        "cask,level\n3,half\n",
-        "casks.csv",
-        "",
-    )
+    assert part.text == "cask,level\n3,half\n"
+    assert part.name == "casks.csv"
+    assert part.source == ""
 
 
 @pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)

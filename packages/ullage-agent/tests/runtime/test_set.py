@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.agents import haiku
-from ullage.errors import SettingError
 from ullage_agent.runtime.agent import Agent
 
 
@@ -35,12 +32,3 @@ async def test_an_argument_counts_again_when_the_session_is_opened_with_it_anew(
         await session.set(timeout=500)  # anything, so that it is driven
         await session.wait()
         assert (await session.context()).compaction_point == 50_000
-
-
-async def test_a_value_that_can_not_be_changes_nothing(tmp_path: Path) -> None:
-    async with agent(tmp_path).session("one") as session:
-        await session.wait()  # it begins with its system prompt and tools
-        before = len(await session.history())
-        with pytest.raises(SettingError, match="trigger"):
-            await session.set(trigger=-1)
-        assert len(await session.history()) == before

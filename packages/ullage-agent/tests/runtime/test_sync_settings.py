@@ -96,17 +96,6 @@ async def test_what_is_set_as_text_counts_in_the_next_reading(
     assert dict(own) == setting
 
 
-async def test_looking_writes_nothing(tmp_path: Path) -> None:
-    async def events(session: Session) -> list[Event]:
-        return await session.history()
-
-    made = agent(tmp_path, system=SYSTEM, window=30_000, tools=[look])
-    async with made.session("one", resume=False) as session:
-        before = await events(session)
-        await session.context()
-        assert await events(session) == before
-
-
 async def test_a_session_of_another_program_that_is_only_looked_at_reads_as_it_was_left(
     tmp_path: Path,
 ) -> None:

@@ -12,8 +12,7 @@ from tests.promises.stage import generated, of_kind, script
 from ullage import Agent, TurnContext
 from ullage.errors import RequestRejected
 from ullage.events import EpochChanged, Event, MessageAdded, SystemChanged
-from ullage.messages import SystemBlock
-from ullage_agent.runtime.system_notes import PROMPT, REMOVED, REPLACED, _by_name
+from ullage_agent.runtime.system_notes import PROMPT, REMOVED, REPLACED
 from ullage_simulators import Scenario, Server, running
 from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.prompt import ScriptContext
@@ -263,18 +262,6 @@ async def test_a_rewind_behind_the_message_tells_it_again(tmp_path: Path) -> Non
     assert (prompt(last), thoughts(last)) == ("Keep the casks.", 1)
 
 
-async def test_what_was_told_is_taken_back_when_the_old_instructions_return(
-    tmp_path: Path,
-) -> None:
-    hours = Hours("One o'clock.", "Two o'clock.", "One o'clock.")
-    with running(script(THINKS)) as server:
-        async with agent(server, tmp_path, hours).session("s") as session:
-            for _ in range(3):
-                await session.ask("How full?")
-        last = generated(server)[-1]
-    assert notes(last)[-1] == REPLACED.format("hour()", "One o'clock.")
-
-
 async def test_another_model_is_told_by_a_message_too_while_an_earlier_one_is_in_view(
     tmp_path: Path,
 ) -> None:
@@ -313,12 +300,3 @@ async def test_where_the_reasoning_is_lost_anyway_the_prompt_changes(
         last = generated(server)[-1]
     assert are_accepted(server)
     assert (prompt(last), notes(last), thoughts(last)) == ("Sell.", [], 0)
-
-
-def test_blocks_of_one_name_are_told_together() -> None:
-    blocks = (
-        SystemBlock(text="A"),
-        SystemBlock(text="B"),
-        SystemBlock(text="C", name="x"),
-    )
-    assert _by_name(blocks) == {PROMPT: "A\n\nB", "x": "C"}

@@ -11,7 +11,7 @@ import pytest
 from tests.promises.stage import SIX, Speaker, agent_for, generated, script
 from ullage import tool
 from ullage.errors import CommandRefused, ProviderError, WrongType
-from ullage.events import DraftPiece, ToolEnded
+from ullage.events import ToolEnded
 from ullage_agent.runtime.agent import Agent
 from ullage_simulators import running
 from ullage_simulators.server import Server
@@ -202,25 +202,3 @@ async def test_an_answer_that_broke_off_stays_given_and_the_result_is_the_repeat
         assert len(generated(server)) == 2
     assert text.endswith(STORY)
     assert stream.result.text == STORY
-
-
-async def test_thinking_and_tool_arguments_are_pieces_among_the_events(
-    tmp_path: Path,
-) -> None:
-    look = {"name": "level", "arguments": {"cask": 3}}
-    scenario = script(
-        {"reasoning": "I need it.", "text": "I look.", "calls": [look], "times": 1},
-        {"text": "Half full."},
-    )
-    kinds: set[str] = set()
-    with running(scenario) as server:
-        agent = agent_of(server, tmp_path, tools=[level])
-        async with agent.session() as session:
-            await session.send("How full is cask 3?")
-            async for event in session.events(after=0, until_rest=True):
-                match event:
-                    case DraftPiece(kind=kind):
-                        kinds.add(kind)
-                    case _:
-                        pass
-    assert kinds == {"text", "reasoning", "call", "done"}

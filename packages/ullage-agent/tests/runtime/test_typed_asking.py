@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from ullage import Agent, Meter
-from ullage.errors import AnswerInvalid, SettingError, UllageError
+from ullage.errors import AnswerInvalid, SettingError
 from ullage_simulators import Scenario, running
 from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.answer_format import sample_text
@@ -449,16 +449,6 @@ def test_wrong_settings_are_errors(tmp_path: Path) -> None:
         given: Any = retries
         with pytest.raises(SettingError, match="output_retries is a whole number"):
             Agent("openai:gpt-4.1", output_retries=given, config=False)
-
-
-async def test_a_failed_turn_has_no_output(tmp_path: Path) -> None:
-    refusal = Fault("status", status=401)
-    with running(Scenario(faults=(refusal,)), seed=4) as server:
-        asking = agent(server, "messages", tmp_path, output_type=Cellar)
-        async with asking.session() as session:
-            result = await session.ask("Where?", check=False)
-    with pytest.raises(UllageError):
-        _ = result.output
 
 
 async def test_a_message_and_a_stream_ask_for_the_agent_s_type_too(

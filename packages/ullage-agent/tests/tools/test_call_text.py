@@ -26,9 +26,8 @@ def escapes(name: str, arguments: str) -> set[str]:
 
 def test_a_long_command_is_shown_to_its_end() -> None:
     command = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"
-    assert (
-        shown("shell", json.dumps({"command": command})) == f"shell\ncommand: {command}"
-    )
+    found = shown("shell", json.dumps({"command": command}))
+    assert found == f"shell\ncommand: {command}"
 
 
 def test_a_command_of_many_lines_keeps_its_lines_behind_a_gutter() -> None:
@@ -73,9 +72,8 @@ def test_a_character_that_cannot_be_seen_is_spelled_and_marked(
     arguments = json.dumps({"command": f"a{hidden}b", hidden: 1})
     assert f"command: a{escape}b" in shown("shell", arguments)
     assert escapes("shell", arguments) >= {escape}
-    assert f"can't be seen, spelled here as {escape}" in shown(
-        "shell", arguments
-    ).replace("\\\\", "\\")
+    found = shown("shell", arguments).replace("\\\\", "\\")
+    assert f"can't be seen, spelled here as {escape}" in found
     assert spelled(f"a{hidden}") == f"a{escape}"
 
 
@@ -175,9 +173,8 @@ def test_the_whole_of_a_text_is_shown(command: str) -> None:
         )
         for line in block
     ]
-    assert [line.lstrip(" ") for line in written] == [
-        line.lstrip("\t ") for line in text.split("\n")
-    ]
+    found = [line.lstrip(" ") for line in written]
+    assert found == [line.lstrip("\t ") for line in text.split("\n")]
 
 
 def _unescaped(text: str) -> str:

@@ -56,12 +56,6 @@ def test_ignored_directories_binary_files_links_and_pipes_are_left_out(
     assert rows[-1] == {"more": False, "skipped": 1}
 
 
-def test_a_limit_is_said_to_be_reached(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("x\n" * 5)
-    assert found(tmp_path, limit=3)[-1] == {"more": True, "skipped": 0}
-    assert found(tmp_path, limit=5)[-1] == {"more": False, "skipped": 0}
-
-
 def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
     assert "error" in found(tmp_path, pattern="(")[0]
 

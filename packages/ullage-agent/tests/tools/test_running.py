@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -53,17 +52,10 @@ def giving(value: Any) -> AgentTool:
 
 async def test_a_call_that_goes_well_is_finished() -> None:
     ran = await run(giving(Output("good")))
-    assert (ran.output.text, ran.outcome, ran.output.is_error, ran.raw) == (
-        "good",
-        "finished",
-        False,
-        None,
-    )
-
-
-async def test_an_error_that_a_tool_gives_is_a_failed_call() -> None:
-    ran = await run(giving(Output("bad", is_error=True)))
-    assert (ran.outcome, ran.output.is_error) == ("failed", True)
+    assert ran.output.text == "good"
+    assert ran.outcome == "finished"
+    assert ran.output.is_error is False
+    assert ran.raw is None
 
 
 async def test_a_tool_may_know_better_how_it_ended() -> None:
@@ -90,10 +82,6 @@ async def test_arguments_that_do_not_fit_run_nothing() -> None:
     ran = await run(count, '{"to": "many"}')
     assert ran.outcome == "not_started"
     assert "argument 'to'" in ran.output.text
-
-
-async def test_no_arguments_are_an_empty_object() -> None:
-    assert parse_arguments("") == parse_arguments(" \n") == {}
 
 
 def test_strings_in_arguments_are_valid_unicode() -> None:
@@ -129,21 +117,8 @@ async def test_an_exception_that_can_not_be_shown_is_a_result_too() -> None:
         def __str__(self) -> str:
             raise ValueError("no")
 
-    assert (
-        await run(raising(Broken()))
-    ).output.text == "it failed: Broken: (its message can't be shown)"
-
-
-async def test_a_sync_function_that_exits_ends_nothing() -> None:
-    assert (await run(tool(name="leave")(lambda: sys.exit(1)))).outcome == "failed"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("text", "text"), (b"\0\1", "[binary data"), ({"a": 1}, '{"a":1}')],
-)
-async def test_a_tool_may_give_anything(value: Any, text: str) -> None:
-    assert (await run(giving(value))).output.text.startswith(text)
+    found = (await run(raising(Broken()))).output.text
+    assert found == "it failed: Broken: (its message can't be shown)"
 
 
 async def test_text_is_valid_unicode_and_what_it_was_is_kept() -> None:

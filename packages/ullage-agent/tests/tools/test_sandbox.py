@@ -37,9 +37,8 @@ async def test_a_narrower_workspace_that_becomes_a_link_is_refused(
     (outside / "sub").mkdir(parents=True)
     sandbox = Sandbox(is_narrow=True)
     place = root / "a" / "sub"
-    assert (
-        await shell(place, "echo x > f", 30, sandbox=sandbox)
-    ).text == "[exit code 0, no output]"
+    found = (await shell(place, "echo x > f", 30, sandbox=sandbox)).text
+    assert found == "[exit code 0, no output]"
     confined = sandbox.confined(ProcessSpec(("/bin/sh", "-c", "echo x > f"), place, {}))
     (root / "a").rename(root / "aside")
     (root / "a").symlink_to(outside)

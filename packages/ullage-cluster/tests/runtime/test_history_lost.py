@@ -7,12 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.promises.stage import CLAUDE, agent_for, script
-from tests.store.fixtures import new_database, new_place, place
 from tests.store.losing import lose
 from ullage_agent.runtime.session import Session
 from ullage_simulators import running
-
-__all__ = ["new_database", "new_place", "place"]
 
 LOOKS = 8
 
@@ -42,13 +39,3 @@ async def test_all_who_look_at_once_get_the_same_folds_of_what_remains(
         found = await asyncio.gather(*(session._look() for _ in range(LOOKS)))
         assert {work.ledger.loop.seq for work in found} == {last}
         assert len(set(map(id, found))) == 1
-
-
-async def test_who_looks_does_not_stop_who_drives(place: str) -> None:
-    async with lost(place) as (session, _):
-        looking = [asyncio.create_task(session._look()) for _ in range(LOOKS)]
-        await session.send("This is what remains.")
-        assert (await session.wait()).reason == "finished"
-        await asyncio.gather(*looking)
-        said = [message.role for message in await session.messages()]
-        assert said == ["user", "assistant"]

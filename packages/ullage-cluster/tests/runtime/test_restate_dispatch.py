@@ -311,9 +311,3 @@ async def test_an_address_that_is_taken_is_refused_at_once() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(SettingError, match=rf"127\.0\.0\.1:{port} can't be listened"):
             RestateDispatch("http://127.0.0.1:1", ListenAddress("127.0.0.1", port))
-
-
-async def test_a_process_without_an_address_does_not_drive() -> None:
-    dispatch = RestateDispatch("http://127.0.0.1:1")
-    with pytest.raises(SettingError, match="no address that Restate calls"):
-        await dispatch.serve(Drives())

@@ -18,7 +18,6 @@ from tests.machines import ServerProcess, WorkerProcess
 from tests.server.served import (
     WAIT_S,
     Api,
-    Process,
     frames_of,
     patiently,
     process,
@@ -243,24 +242,6 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
-    store = tmp_path / "s.db"
-    with (
-        running(script(STORY, delay_s=0.03)) as simulator,
-        process(simulator.url("anthropic"), store) as one,
-        process(simulator.url("anthropic"), store) as two,
-        one.api() as first,
-        two.api() as second,
-    ):
-        session = first.session("shared")
-        first.say(session, "tell me")
-        first.until_event(session, "draft")
-        answer = second.post(f"/v1/sessions/{session}/cancel").json()
-        assert answer["persisted"] == "partial_assistant"
-        assert first.until(session)["ended"] == "cancelled"
-
-
-@pytest.mark.sweep
 def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
     asks = {
         "when": {"after": "user"},
@@ -289,16 +270,6 @@ def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
             assert api.post(path, json={"approved": True}).status_code == 202
             assert api.until(session, "idle")["ended"] == "finished"
         assert [each.name for each in root.iterdir()] == ["a.txt"]
-
-
-def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "s.db").write_bytes(b"this is no database, whatever its name" * 100)
-    with pytest.raises(AssertionError, match="no address") as said:
-        Process("http://127.0.0.1:1", tmp_path / "s.db")
-    assert "Traceback" not in str(said.value)
-    assert "s.db" in str(said.value)
 
 
 def test_requests_that_are_under_way_when_it_ends_are_answered(tmp_path: Path) -> None:

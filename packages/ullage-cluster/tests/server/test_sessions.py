@@ -29,12 +29,6 @@ def test_a_session_begins_with_the_model_and_settings_that_were_said(api: Api) -
     assert settings["effective"]["trigger"] == 0.5
 
 
-def test_without_an_id_it_gets_one(api: Api) -> None:
-    first, second = (api.post("/v1/sessions", json={}).json()["id"] for _ in range(2))
-    assert first != second
-    assert api.state(first)["state"] == "idle"
-
-
 def test_a_taken_id_is_refused_and_the_session_is_as_it_was(api: Api) -> None:
     session = api.session("taken")
     before = api.until(session)["seq"]
@@ -163,17 +157,6 @@ def test_lines_that_can_t_be_used_are_named(api: Api) -> None:
     assert [one["line"] for one in taken["skipped"]] == [3, 0]
 
 
-def test_what_is_no_export_is_refused(api: Api) -> None:
-    assert api.post("/v1/sessions/import", content=b"").status_code == 400
-    answer = api.post("/v1/sessions/import", content=b"hello")
-    assert answer.status_code == 422
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert (
-        api.post("/v1/sessions/import", params={"id": "a b"}, content=b"x").status_code
-        == 400
-    )
-
-
 @pytest.mark.parametrize(
     "named", ["a\nb", "\x1b[31mred", "a/b", "../../b", "..", "import", "", " ", "x" * 129]
 )
@@ -229,13 +212,6 @@ WAITING = QueuedMessage(message=Message(id="m", role="user"), kind="steer")
 )
 def test_each_state_has_its_word(loop: Loop, state: str) -> None:
     assert state_of(loop) == state
-
-
-def test_a_line_is_the_store_s_row() -> None:
-    row = SessionRow("s", "title", "model", 1.0, 2.0, 3, "me", "origin", 2)
-    line = line_of(row)
-    assert (line.id, line.seq, line.held_by, line.origin) == ("s", 3, "me", "origin")
-    assert line.is_driven
 
 
 def test_tenants_see_that_a_session_is_driven_and_not_by_which_process() -> None:

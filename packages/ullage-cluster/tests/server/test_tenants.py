@@ -317,9 +317,8 @@ def test_lists_hold_the_caller_s_sessions_also_with_a_cursor_of_another_tenant(
 
 
 def test_an_id_that_another_tenant_has_is_free(tenants: Tenants) -> None:
-    assert tenants.other.post("/v1/sessions", json={"id": "plans"}).json() == {
-        "id": "other:plans"
-    }
+    found = tenants.other.post("/v1/sessions", json={"id": "plans"}).json()
+    assert found == {"id": "other:plans"}
     again = tenants.other.post("/v1/sessions", json={"id": "plans"})
     assert again.status_code == 409
     reached = tenants.other.post("/v1/sessions", json={"id": SESSION})

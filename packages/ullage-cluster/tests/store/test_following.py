@@ -373,9 +373,8 @@ def test_whatever_is_told_or_looked_up_the_order_holds(
     hear_all()
     look()
     examine(seen)
-    assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(
-        range(1, len(events) + 1)
-    )
+    found = [each.seq for each in seen if not isinstance(each, DraftPiece)]
+    assert found == list(range(1, len(events) + 1))
     live = {piece for row in rows for piece in row.pieces}
     assert live <= set(seen), "a piece of the call under way is missing"
 

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sqlite3
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -132,17 +131,6 @@ def checked(path: Path) -> None:
     for event in events:
         meter.apply(event)
     assert meter.reading().basis.last_input == 660
-
-
-def test_calls_are_stored_before_the_process_ends_with_its_input(tmp_path: Path) -> None:
-    relay = Relay(tmp_path)
-    relay.start()
-    relay.send(conversation())
-    assert relay.end() == 0
-    assert relay.unstored == []
-    path = tmp_path / "proxy.db"
-    checked(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 PLACES: Final = len(conversation())

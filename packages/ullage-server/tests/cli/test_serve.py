@@ -16,7 +16,6 @@ from ullage.store.records import FileRecords
 from ullage_server.cli.serve import (
     LaunchToken,
     agent_of,
-    greeting,
     launch_token,
     should_show_live,
 )
@@ -33,14 +32,6 @@ def test_another_address_without_a_token_is_refused(
     monkeypatch.delenv("ULLAGE_TOKEN", raising=False)
     assert main(["serve", "--host", "0.0.0.0"]) == 2
     assert "--token" in capsys.readouterr().err
-
-
-def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
-    said = greeting("http://127.0.0.1:8801", "anthropic:m", "Open it.", is_local=True)
-    assert said.startswith("Ullage serves anthropic:m at http://127.0.0.1:8801 (this mac")
-    assert "Open it." in said and "Ctrl-C" in said
-    other = greeting("http://10.0.0.1:8801", "", "", is_local=False)
-    assert "everybody who has a token" in other
 
 
 def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
@@ -109,23 +100,12 @@ def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
         server.api() as api,
     ):
         assert api.get("/v1/sessions").status_code == 401
-        assert (
-            api.get(
-                "/v1/sessions", headers={"Authorization": f"Bearer {SECRET}"}
-            ).status_code
-            == 200
-        )
+        found = api.get(
+            "/v1/sessions", headers={"Authorization": f"Bearer {SECRET}"}
+        ).status_code
+        assert found == 200
         code, said, errors = server.end()
         assert (code, SECRET in said + errors) == (0, False)
-
-
-def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> None:
-    options = parser().parse_args(
-        ["serve", "--model", "anthropic:claude-haiku-4-5", "--tools", "read,list"]
-    )
-    agent = agent_of(options, store=tmp_path / "s.db", environment={})
-    assert agent.settings.model == "anthropic:claude-haiku-4-5"
-    assert agent.settings.tools == ("read", "list")
 
 
 @pytest.mark.program

@@ -58,9 +58,8 @@ async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
         session = await host.look("s")
         await session.driven()
         assert isinstance(session.failure, WrongPlace)
-        assert "`ullage admin worker`, without the option --place," in str(
-            session.failure
-        )
+        found = str(session.failure)
+        assert "`ullage admin worker`, without the option --place," in found
 
 
 async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(

@@ -246,11 +246,9 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
             )
             about = await (await session._look()).ledger.store.about("s")
             state = await session_state(session, about)
-            assert (state.state, state.paused, state.note) == (
-                "waiting",
-                "failed",
-                paused.note,
-            )
+            assert state.state == "waiting"
+            assert state.paused == "failed"
+            assert state.note == paused.note
             await session.resume()
             assert (await session.wait()).reason == "finished"
 

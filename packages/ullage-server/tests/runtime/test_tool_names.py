@@ -223,17 +223,6 @@ async def test_a_server_that_renames_its_tool_stops_the_turn_and_not_the_questio
     assert till.paid == []
 
 
-async def test_a_mistyped_name_for_a_server_that_works_is_refused_at_once(
-    tmp_path: Path, till: Till
-) -> None:
-    bank = FakeServer(till)
-    bank.begin()
-    with running(script(DONE)) as server:
-        agent = payer(tmp_path, server, till, tools=[bank], approve=["bank_pay"])
-        with pytest.raises(SettingError, match="Did you mean 'bank__pay'"):
-            await agent.ask("Pay.", session="s")
-
-
 async def test_an_argument_counts_for_its_own_agent_and_a_session_for_the_whole_team(
     tmp_path: Path, till: Till
 ) -> None:

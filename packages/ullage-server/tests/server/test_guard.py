@@ -46,24 +46,11 @@ def test_without_the_token_nothing_is_told_not_even_what_there_is(
         assert "--token" in answer.json()["next"] or "token" in answer.json()["next"]
 
 
-def test_with_the_token_everything_is(guarded: Local) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    assert guarded.api.get("/v1/sessions", headers=headers).status_code == 200
-    assert (
-        guarded.api.get(
-            "/metrics", headers={"authorization": f"bearer {TOKEN}"}
-        ).status_code
-        == 200
-    )
-
-
 def test_a_token_in_the_address_is_none(guarded: Local) -> None:
-    assert (
-        guarded.api.get(
-            "/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}
-        ).status_code
-        == 401
-    )
+    found = guarded.api.get(
+        "/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}
+    ).status_code
+    assert found == 401
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ullage.errors import InputError
 from ullage.importers import read
 from ullage.store.records import FileRecords
 from ullage.watching.running import log_meter
-from ullage_server.live import MOST_VIEWS, REST, live_id
+from ullage_server.live import REST
 from ullage_server.problems import NoLiveSession
 from ullage_server.tokens import NamedTokens
 
@@ -101,20 +101,6 @@ def test_what_was_not_written_to_is_answered_with_304_and_no_body(
         assert later.headers["etag"] != tag
 
 
-def test_the_view_has_the_next_call_as_soon_as_the_log_has_it(
-    home: Path, session: GrowingSession
-) -> None:
-    sessions = live_in(home)
-    name = sessions.list().sessions[0].id
-    numbers: list[int] = []
-    for turn in range(3):
-        number, view = sessions.view(name)
-        numbers.append(number)
-        assert len(view.steps) == view.log.calls == turn + 1
-        session.turn("More.")
-    assert numbers == sorted(set(numbers))
-
-
 class SlowClock:
     """Each look at it takes ten seconds."""
 
@@ -168,25 +154,10 @@ def test_a_session_that_no_longer_runs_stays_on_show(
     assert sessions.view(name) == (later, gone)
 
 
-def test_few_sessions_are_kept_in_memory(home: Path) -> None:
-    for number in range(MOST_VIEWS + 2):
-        GrowingSession(home, f"{number}{number}{number}-aaaa").turn("Hello.")
-    sessions = live_in(home)
-    for line in sessions.list().sessions:
-        sessions.view(line.id)
-    assert len(sessions._views) == MOST_VIEWS
-
-
 def test_sessions_of_the_servers_own_store_are_not_listed_twice(
     home: Path, session: GrowingSession
 ) -> None:
     assert live_in(home, own=session.path).list().sessions == ()
-
-
-def test_an_id_tells_sessions_apart_and_nothing_of_their_path() -> None:
-    ids = {live_id("/a/b"), live_id("/a/c"), live_id("/a/b", "s")}
-    assert len(ids) == 3
-    assert all(len(one) == 24 for one in ids)
 
 
 def test_a_session_that_is_not_there_is_404(live: Local) -> None:

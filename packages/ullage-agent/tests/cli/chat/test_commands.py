@@ -57,11 +57,6 @@ def test_completions_follow_what_was_typed_until_the_name_is_there() -> None:
     assert completions("compact") == []
 
 
-def test_names_are_told_apart_and_each_says_what_it_does() -> None:
-    assert len({command.name for command in COMMANDS}) == len(COMMANDS)
-    assert all(command.about and not command.about.endswith(".") for command in COMMANDS)
-
-
 async def perform(talk: Talk, text: str) -> CommandResult:
     typed = parse(text)
     assert typed is not None
@@ -200,12 +195,6 @@ async def test_compact_from_words_that_name_no_message_changes_nothing(
         await talk.session.ask("first")
         with pytest.raises(CommandRefused, match="no message 'now' in view"):
             await perform(talk, "/compact from now on keep names")
-
-
-async def test_explain_says_where_a_message_is(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.session.ask("hello")
-        assert "in view" in words(await perform(talk, "/explain #1"))
 
 
 async def test_export_writes_lines_that_can_be_taken_in_again_or_markdown(

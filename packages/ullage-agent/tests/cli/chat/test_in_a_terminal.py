@@ -214,19 +214,6 @@ async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(
     assert any(isinstance(event, CompactionCommitted) for event in events)
 
 
-def test_other_sizes_and_a_resize_keep_everything_in_sight(place: Path) -> None:
-    with chat(place, width=200, height=60) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("something rich please")
-        wide = terminal.wait_for("Title", "print", "ready")
-        assert max(map(len, wide.splitlines())) > 150
-        terminal.resize(60, 16)
-        small = terminal.wait_for("print", "ready")
-        assert max(map(len, small.splitlines())) <= 60
-        terminal.resize(80, 24)
-        terminal.wait_for("> something rich please", "print", "ready")
-
-
 def test_no_color_uses_no_colour(place: Path) -> None:
     with chat(place, NO_COLOR="1") as terminal:
         terminal.wait_for("ready")
@@ -289,12 +276,3 @@ def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path)
         terminal.wait_for("ready", "claude-simulated")
         terminal.say("hello")
         terminal.wait_for("You said: hello")
-
-
-def test_a_dumb_terminal_gets_plain_lines(place: Path) -> None:
-    with chat(place, TERM="dumb") as terminal:
-        terminal.wait_for(">")
-        terminal.say("something rich please")
-        terminal.wait_for("Some **bold** text.")
-        terminal.say("/quit")
-        terminal.wait_for("ended with 0", "--session")

@@ -17,7 +17,6 @@ from ullage_agent.chat.panels import (
     SHOWN_COMMANDS,
     Panel,
     Panels,
-    as_text,
     doing,
     foot_line,
     gauge_line,
@@ -56,12 +55,6 @@ async def test_the_marked_command_stays_in_sight() -> None:
             shown = app.query_one("#completing", Panel).shown.plain
             assert f"› /{COMMANDS[marked].name}" in shown
             assert len(shown.splitlines()) == SHOWN_COMMANDS + 1
-
-
-def test_lines_keep_their_styles_and_markup_is_text() -> None:
-    text = as_text([(Span("[red]a", "bad"), Span("b")), ()])
-    assert text.plain == "[red]ab\n"
-    assert text.spans[0].style is not None
 
 
 EXACT = replace(
@@ -142,11 +135,6 @@ RUNNING = OpenCall(call_id="t", name="shell", arguments="{}", part="p", state="s
 )
 def test_what_is_done_is_said_in_a_few_words(loop: Loop, words: str) -> None:
     assert plain(doing(loop, "text")) == words
-
-
-def test_what_takes_long_says_how_long() -> None:
-    assert plain(doing(Loop(turn="t", open=(RUNNING,)), "", 12.4)) == "running shell 12 s"
-    assert plain(doing(Loop(), "", 12.4)) == "ready"
 
 
 def test_the_foot_takes_as_many_hints_as_fit() -> None:

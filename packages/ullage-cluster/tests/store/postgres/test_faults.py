@@ -275,24 +275,6 @@ async def test_a_server_that_does_not_run_is_said_at_once_and_by_name(
     await store.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (("/t", "/missing_t"), "does not exist"),
-        (("postgres@", "nobody_here:secret@"), "refused the user or the password"),
-    ],
-    ids=["database", "user"],
-)
-async def test_a_wrong_url_is_said_without_its_password(
-    database_url: str, change: tuple[str, str], said: str
-) -> None:
-    store = PostgresStore(database_url.replace(*change, 1))
-    with pytest.raises(StoreUnavailable, match=said) as refused:
-        await store.sessions()
-    assert "secret" not in str(refused.value)
-    await store.close()
-
-
 async def test_a_follower_finds_what_no_notification_told_of(database_url: str) -> None:
     store, other = PostgresStore(database_url), PostgresStore(database_url)
     await store.create("s")

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from tests.postgres import shared_server
-from tests.tokens.test_calibration import after, seen
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.records import LARGEST_RECORD, Records
 from ullage.store.tenants import TenantStore
-from ullage.tokens.calibration import Learnt
 from ullage_cluster.postgres import records as module
 from ullage_cluster.postgres.connecting import PgConnection
 from ullage_cluster.postgres.records import TableRecords
@@ -116,10 +114,6 @@ async def test_one_record_too_many_is_refused(
     with pytest.raises(CommandRefused, match="takes no more"):
         one.change("k", "3", lambda _: b"3")
     one.change("k", "2", lambda _: b"another content")
-
-
-def model(*residuals: float) -> Learnt:
-    return after(*(seen(100 + residual, residual) for residual in residuals))
 
 
 async def test_a_tenant_s_store_has_the_same_records(database_url: str) -> None:

@@ -125,19 +125,6 @@ async def test_what_is_said_while_it_works_waits_in_its_order_and_is_delivered(
         )
 
 
-async def test_alt_enter_is_a_follow_up_and_ctrl_j_and_a_backslash_are_new_lines(
-    tmp_path: Path,
-) -> None:
-    async with showing(tmp_path, LONG, delay_s=0.1) as shown:
-        await shown.say("tell a story")
-        await shown.until(lambda: "writing" in shown.text("foot"))
-        await shown.pilot.press("a", "ctrl+j", "b", "backslash", "enter", "c")
-        assert shown.app.prompt.text == "a\nb\nc"
-        await shown.pilot.press("alt+enter")
-        await shown.until(lambda: shown.text("waiting").startswith("then"))
-        await shown.pilot.press("escape")
-
-
 async def test_a_waiting_message_is_edited_in_its_place_and_withdrawn(
     tmp_path: Path,
 ) -> None:
@@ -170,11 +157,9 @@ async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(
         )
         await shown.until(lambda: "ready" in shown.text("foot"))
         (grant,) = await shown.talk.session.grants()
-        assert (grant.scope, grant.grant.tool, grant.grant.prefix) == (
-            "session",
-            "write",
-            (),
-        )
+        assert grant.scope == "session"
+        assert grant.grant.tool == "write"
+        assert grant.grant.prefix == ()
         assert "write" in (await shown.talk.session._look()).settings.approve
 
 
@@ -354,23 +339,3 @@ async def test_a_file_that_can_not_be_sent_comes_back_with_the_text(
         await shown.pilot.press("enter")
         await shown.until(lambda: "cut off" in shown.notices)
         assert shown.app.prompt.text == "[image 1: cut.png]"
-
-
-async def test_a_waiting_message_that_is_edited_keeps_its_image(tmp_path: Path) -> None:
-    picture = tmp_path / "shot.png"
-    picture.write_bytes(png(40, 30))
-    async with showing(tmp_path, LONG, delay_s=0.1) as shown:
-        await shown.say("tell a story")
-        await shown.until(lambda: "writing" in shown.text("foot"))
-        await shown.talk.session.send("Of another program.", picture, kind="follow_up")
-        await shown.until(lambda: "Of another" in shown.text("waiting"))
-        await shown.pilot.press("up")
-        await shown.until(lambda: "Of another" in shown.app.prompt.text)
-        await shown.pilot.press("!", "enter")
-        await shown.until(lambda: "program.!" in shown.text("waiting"))
-        loop = (await shown.talk.session._look()).ledger.loop
-        assert [type(part) for part in loop.queue[0].message.parts] == [
-            TextPart,
-            ImagePart,
-        ]
-        await shown.pilot.press("escape")

@@ -94,9 +94,8 @@ def test_files_are_chosen_with_keys_seen_removed_and_sent(
     assert (file["name"], file["text"]) == ("notes.txt", "Cask 4 leaks.")
     assert text["text"] == "What is this?"
     shown = screen.find("article.user img")
-    assert (
-        shown.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 40
-    )
+    found = shown.evaluate("(image) => image.decode().then(() => image.naturalWidth)")
+    assert found == 40
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,5 @@ def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(
             for message in api.messages("broken")
             if message["role"] == "assistant"
         ]
-        assert (
-            screen.answers().locator(".prose").inner_text().strip()
-            == answer["parts"][0]["text"].strip()
-        )
+        found = screen.answers().locator(".prose").inner_text().strip()
+        assert found == answer["parts"][0]["text"].strip()

@@ -78,19 +78,6 @@ def test_its_window_is_shown_and_follows_its_log(
     expect(screen.find("#growth .chart-said")).to_contain_text("Call 4:")
 
 
-def test_what_was_opened_and_focused_stays_so_while_it_grows(
-    machine: Machine, open_page: Open
-) -> None:
-    screen, session = followed(machine, open_page)
-    summary = screen.find("#growth summary")
-    summary.click()
-    rows = screen.find("#growth tbody tr")
-    count = rows.count()
-    summary.focus()
-    session.turn("And the next one?")
-    expect(rows).not_to_have_count(count)
-
-
 def test_its_address_shows_it_again_after_a_reload(
     machine: Machine, open_page: Open
 ) -> None:

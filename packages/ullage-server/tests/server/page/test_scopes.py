@@ -135,12 +135,3 @@ def test_another_token_gives_the_controls_back(named: Named, open_page: Open) ->
         short not in screen.page.content()
         and named.tokens["write"] not in screen.page.content()
     )
-
-
-def test_without_tokens_nothing_is_asked_and_nothing_disabled(
-    local: Local, open_page: Open
-) -> None:
-    screen = open_page(local.url, local.api.session("free"))
-    expect(screen.find("dialog")).to_be_hidden()
-    expect(screen.find("#access")).to_be_hidden()
-    expect(screen.find("#send")).to_be_enabled()

@@ -210,20 +210,6 @@ def test_a_change_of_settings_moves_the_compaction_point_at_once(
     assert screen.refused == [422]
 
 
-def test_a_strategy_is_chosen_among_the_settings(local: Local, open_page: Open) -> None:
-    screen = open_page(local.url, local.api.session("chosen"))
-    screen.find("#settings-fold summary").click()
-    field = screen.find("#setting-strategy")
-    expect(field).to_have_value("hybrid")
-    field.fill("clear,summary")
-    field.press("Enter")
-    expect(screen.find("#setting-strategy")).to_have_value("clear,summary")
-    screen.find("#setting-strategy").fill("sumary")
-    screen.find("#setting-strategy").press("Enter")
-    expect(screen.find(".notice")).to_contain_text("did you mean 'summary'")
-    assert screen.refused == [422]
-
-
 def test_what_a_person_types_while_settings_are_saved_stays_in_its_field(
     local: Local, open_page: Open
 ) -> None:
