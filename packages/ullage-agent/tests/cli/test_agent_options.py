@@ -32,9 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(
-    command: tuple[str, ...],
-) -> None:
+def test_commands_share_the_options_of_the_endpoint(command: tuple[str, ...]) -> None:
     said = (
         "--base-url",
         "http://h/v1",
@@ -57,9 +55,7 @@ def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(
     assert endpoint_settings(options(*command)) == {}
 
 
-def test_none_names_no_tools_and_nothing_said_leaves_them_to_files_and_environment() -> (
-    None
-):
+def test_none_names_no_tools_and_silence_leaves_them_to_the_environment() -> None:
     given: dict[str, Any] = {"environment": {"ULLAGE_TOOLS": "list"}, "config": False}
     for said, names in (("read,shell", ("read", "shell")), ("none", ()), ("", ("list",))):
         agent = agent_with_instructions(

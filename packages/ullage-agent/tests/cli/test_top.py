@@ -38,9 +38,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]
     return found
 
 
-def test_a_pipe_gets_the_table_once(
-    log: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipe_gets_one_table(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top"]) == 0
     title, head, line, *_ = capsys.readouterr().out.splitlines()
     assert title == "ullage top  1 session, 1 active"
@@ -108,9 +106,7 @@ def terminal(log: Path) -> Iterator[Terminal]:
         os.close(terminal.end)
 
 
-def test_what_a_program_writes_shows_in_the_same_place_and_q_leaves(
-    terminal: Terminal, log: Path
-) -> None:
+def test_what_a_program_writes_shows_and_q_leaves(terminal: Terminal, log: Path) -> None:
     write_log(log, calls=9)
     terminal.wait_for("13,350 ± ")
     terminal.wait_for("+6,250")
@@ -126,9 +122,7 @@ def test_s_sorts_by_fullness_then_by_cost_then_by_activity(terminal: Terminal) -
     assert terminal.ended() == 0
 
 
-def test_a_session_that_begins_appears_and_one_that_vanishes_goes(
-    terminal: Terminal, log: Path
-) -> None:
+def test_new_sessions_appear_and_gone_ones_go(terminal: Terminal, log: Path) -> None:
     write_log(log.with_name("two.jsonl"), calls=2)
     terminal.wait_for("2 sessions")
     log.unlink()

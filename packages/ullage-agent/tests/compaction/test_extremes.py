@@ -274,9 +274,7 @@ async def test_500_images_are_brought_down_to_what_the_provider_takes(
         assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
 
 
-async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(
-    tmp_path: Path,
-) -> None:
+async def test_500_images_in_one_request_are_cut_to_what_fits(tmp_path: Path) -> None:
     async with scene(tmp_path, ANTHROPIC, window=200_000, tries=1) as (server, session):
         await session.send(ASK, *[png(200)] * 500)
         result = await session.wait(check=False)
@@ -362,9 +360,7 @@ async def test_a_body_over_the_byte_limit_gets_below_it(
         )
 
 
-async def test_images_over_the_byte_limit_leave_before_any_text_does(
-    tmp_path: Path,
-) -> None:
+async def test_images_over_the_byte_limit_leave_before_text(tmp_path: Path) -> None:
     store = tmp_path / "sessions.db"
     await pictured(store, 40, 1, 1_000)
     with running(
@@ -380,9 +376,7 @@ async def test_images_over_the_byte_limit_leave_before_any_text_does(
 
 
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
-async def test_a_switch_from_a_million_to_32k_goes_on(
-    dialect: Dialect, tmp_path: Path
-) -> None:
+async def test_a_switch_from_1m_to_32k_goes_on(dialect: Dialect, tmp_path: Path) -> None:
     tiny = dialect.model(32_000, 2_000, "tiny")
     store = tmp_path / "sessions.db"
     with running(script(dialect, window=1_000_000, models=[tiny])) as server:
@@ -442,9 +436,7 @@ async def test_it_is_unfixable_only_where_what_must_stay_does_not_fit_and_the_er
         assert not generated(server), "no call is made that can't help"
 
 
-async def test_a_system_prompt_that_does_not_fit_is_unfixable_and_named(
-    tmp_path: Path,
-) -> None:
+async def test_a_system_prompt_that_is_too_large_is_unfixable(tmp_path: Path) -> None:
     with running(script(ANTHROPIC)) as server:
         result = await after(
             tmp_path, server, ANTHROPIC, Extreme(lambda: turns(2)), system=words(20_000)

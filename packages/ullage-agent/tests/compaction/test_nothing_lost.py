@@ -24,11 +24,7 @@ from tests.compaction.stage import (
     script,
 )
 from tests.context.sessions import words
-from ullage.events import (
-    CompactionCommitted,
-    MessageAdded,
-    Pruned,
-)
+from ullage.events import CompactionCommitted, MessageAdded, Pruned
 from ullage.messages import Message, TextPart
 from ullage_agent.runtime.session import Session
 
@@ -105,9 +101,7 @@ async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by
         assert len(of_kind(await session.history(), CompactionCommitted)) >= 2
 
 
-async def test_pruning_alone_averts_a_compaction_where_it_frees_enough(
-    tmp_path: Path,
-) -> None:
+async def test_pruning_alone_averts_a_compaction_if_it_helps(tmp_path: Path) -> None:
     """Twelve large results of which nothing is needed any more: no model call, and the numbers are in the event."""
     messages: list[Message] = []
     for n in range(20):

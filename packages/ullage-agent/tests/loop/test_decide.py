@@ -45,12 +45,7 @@ from ullage.messages import Message, Part
 from ullage.turns.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.turns.closing import closed
 from ullage_agent.loop.budgets import Budget, BudgetUse
-from ullage_agent.loop.decide import (
-    MOST_CUTS,
-    MOST_RECOVERIES,
-    Headroom,
-    LoopRules,
-)
+from ullage_agent.loop.decide import MOST_CUTS, MOST_RECOVERIES, Headroom, LoopRules
 from ullage_agent.loop.steps import (
     AskApproval,
     CallModel,
@@ -139,9 +134,7 @@ def test_a_compaction_from_a_message_on_waits_for_the_end_of_the_turn() -> None:
         [Pruned(parts=("p",))],
     ],
 )
-def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(
-    over: list[Event],
-) -> None:
+def test_a_compaction_that_was_asked_for_is_tried_once(over: list[Event]) -> None:
     assert step_after(CompactAsked(), over) == Rest()
 
 
@@ -163,16 +156,12 @@ def test_the_calls_of_an_answer_run_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize("stop", ["stop", "tool_calls", "paused", "other", ""])
-def test_the_content_decides_whether_tools_run_whatever_the_provider_names_the_end(
-    stop: str,
-) -> None:
+def test_content_decides_whether_tools_run_whatever_the_stop_is_named(stop: str) -> None:
     assert names(step_after(begun(), answered(call("t1"), stop=stop))) == ["t1"]
 
 
 @pytest.mark.parametrize("stop", ["stop", "tool_calls", "other", ""])
-def test_an_answer_without_calls_ends_the_turn_whatever_the_provider_names_the_end(
-    stop: str,
-) -> None:
+def test_an_answer_without_calls_ends_the_turn_whatever_the_stop(stop: str) -> None:
     assert step_after(begun(), answered(HELLO, stop=stop)) == EndTurn("finished")
 
 
@@ -182,9 +171,7 @@ def test_the_model_is_called_again_once_all_results_are_there() -> None:
     assert step_after(turn, ran("t1")) == CallModel()
 
 
-def test_steers_are_delivered_together_behind_all_results_and_before_the_next_call() -> (
-    None
-):
+def test_steers_are_delivered_together_behind_results_and_before_the_call() -> None:
     turn = [
         begun(),
         answered(call("t1"), call("t2")),
@@ -210,9 +197,7 @@ def test_an_empty_answer_ends_the_turn_and_says_so() -> None:
     assert step_after(begun(), answered()) == EndTurn("finished", "The answer was empty.")
 
 
-def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> (
-    None
-):
+def test_a_paused_answer_goes_back_before_anything_else_is_said() -> None:
     paused = [begun(), answered(HELLO, stop="paused"), queued("steer")]
     assert step_after(paused) == CallModel()
     found = step_after(paused, answered(HELLO, call="c2"))
@@ -257,9 +242,7 @@ def test_in_order_means_that_what_waits_for_a_person_holds_the_calls_behind_it()
 # -- approvals --
 
 
-def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhile() -> (
-    None
-):
+def test_calls_that_need_approval_are_asked_for_and_the_others_run() -> None:
     turn = [begun(), THREE]
     need = frozenset({"t2"})
     assert names(step_after(turn, needs_approval=need)) == ["t2"]
@@ -278,9 +261,7 @@ ASKED: list[Any] = [
 WAITING: list[Any] = [*ASKED, TurnPaused(turn="turn-1", reason="approval")]
 
 
-def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile() -> (
-    None
-):
+def test_a_turn_that_waits_for_a_person_rests_and_so_do_its_messages() -> None:
     assert step_after(WAITING, queued("steer")) == Rest()
 
 
@@ -305,9 +286,7 @@ def test_an_approval_without_a_digest_is_asked_for_again() -> None:
     assert names(step_after(old)) == ["t1"], "where none is needed any more it runs"
 
 
-def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_person_refused() -> (
-    None
-):
+def test_a_call_without_anybody_to_ask_differs_from_a_refused_one() -> None:
     turn: list[Any] = [begun(), answered(call("t1"), call("t2"))]
     asked: list[Any] = [ApprovalAsked(call_id="t1"), ApprovalAsked(call_id="t2")]
     no = ApprovalGiven(call_id="t1", approved=False, note="Too late.")
@@ -322,9 +301,7 @@ def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_p
     assert (names(second), second.why) == (["t2"], NOBODY_COULD_BE_ASKED)
 
 
-def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> (
-    None
-):
+def test_an_approved_idempotent_call_that_a_crash_cut_is_not_asked_again() -> None:
     cut = [WAITING, YES, started(idempotent=True)]
     settled = [ToolEnded(call_id="t1", outcome="unknown")]
     assert isinstance(
@@ -384,9 +361,7 @@ def test_calls_of_a_withheld_answer_end_the_turn_once_they_are_closed() -> None:
     ("stop", "expected"),
     [("length", "length"), ("context_full", "length"), ("refused", "refused")],
 )
-def test_a_text_that_was_cut_or_withheld_ends_the_turn_with_that_reason(
-    stop: str, expected: str
-) -> None:
+def test_a_cut_or_withheld_text_ends_the_turn(stop: str, expected: str) -> None:
     assert reason(step_after(begun(), answered(HELLO, stop=stop))) == expected
 
 
@@ -407,9 +382,7 @@ def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
 
 
 @pytest.mark.parametrize("parts", [(HELLO,), ()])
-def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(
-    parts: tuple[Part, ...],
-) -> None:
+def test_an_answer_stopped_at_a_limit_is_not_repeated(parts: tuple[Part, ...]) -> None:
     started, ended, *message = dropped(*parts)
     assert isinstance(ended, CallEnded)
     stopped = replace(ended, error="Too long.", error_kind="LimitExceeded")
@@ -417,17 +390,13 @@ def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(
     assert step_after(*turn) == EndTurn("dropped", "Too long.")
 
 
-def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> (
-    None
-):
+def test_calls_of_the_last_broken_answer_are_closed_before_the_end() -> None:
     turn, none = [begun(), dropped(call("t1"))], LoopRules(drop_retries=0)
     assert isinstance(step_after(turn, rules=none), CloseCalls)
     assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
 
 
-def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> (
-    None
-):
+def test_the_retry_of_a_broken_answer_counts_for_limits_and_budget() -> None:
     turn = [begun(), dropped()]
     assert reason(step_after(turn, rules=LoopRules(max_steps=1))) == "max_steps"
     assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=1))), Pause)
@@ -498,9 +467,7 @@ def cycled(names: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("cycle", ["AB", "ABC", "AAB"])
-def test_two_or_three_calls_one_after_the_other_again_and_again_end_the_turn(
-    cycle: str,
-) -> None:
+def test_two_or_three_calls_in_turns_again_and_again_end_the_turn(cycle: str) -> None:
     rules, names = LoopRules(max_repeats=3), cycle * 3
     assert isinstance(step_after(begun(), cycled(names[:-1]), rules=rules), RunTools)
     closed = step_after(begun(), cycled(names), rules=rules)
@@ -546,9 +513,7 @@ PAUSED: list[Any] = [
 ONE_CALL = LoopRules(budget=Budget(calls=1))
 
 
-def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> (
-    None
-):
+def test_a_turn_paused_by_its_budget_counts_anew_when_resumed() -> None:
     assert step_after(PAUSED, rules=ONE_CALL) == Rest()
     assert step_after(PAUSED, TurnResumed(turn="turn-1"), rules=ONE_CALL) == CallModel()
 
@@ -614,9 +579,7 @@ def test_a_refusal_for_size_compacts_and_calls_again() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Overflow", "BodyTooLarge"])
-def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
-    kind: str,
-) -> None:
+def test_a_refusal_for_size_without_cure_ends_the_turn_with_a_reason(kind: str) -> None:
     found = step_after(begun(), failed(kind), is_stuck="The request alone is 9.")
     assert found == EndTurn("too_large", "The request alone is 9.")
     assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
@@ -692,9 +655,7 @@ def test_before_each_call_the_reading_is_held_against_the_limits(
     assert step_after(begun(), room=room, may_compact=may_compact) == expected
 
 
-def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> (
-    None
-):
+def test_a_request_too_large_to_cure_ends_the_turn_with_the_numbers() -> None:
     room = Headroom(high=1_234, input_limit=1_000)
     step = step_after(begun(), room=room)
     assert isinstance(step, EndTurn)
@@ -735,9 +696,7 @@ def test_a_compaction_that_was_asked_for_in_a_turn_comes_before_its_next_call() 
     assert step_after(asked, delivered, over) == CallModel()
 
 
-def test_a_compaction_that_was_asked_for_with_the_last_answer_waits_for_the_end_of_the_turn() -> (
-    None
-):
+def test_a_compaction_asked_for_with_the_last_answer_waits_for_the_end() -> None:
     turn = [begun(), answered(HELLO), CompactAsked()]
     assert reason(step_after(turn)) == "finished"
     assert step_after(turn, ended()) == Compact("asked", "")
@@ -775,9 +734,7 @@ def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -
         [begun(), CallStarted(call="child:c1", purpose="child")],
     ],
 )
-def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(
-    events: list[Any],
-) -> None:
+def test_waiting_turns_have_nothing_to_settle(events: list[Any]) -> None:
     assert not fold(events).is_abandoned
 
 
@@ -788,9 +745,7 @@ def test_a_cancel_comes_before_everything(events: list[Any]) -> None:
     assert step_after(events, CancelAsked()) == Settle("cancel")
 
 
-def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> (
-    None
-):
+def test_a_cancel_at_the_end_of_a_turn_is_answered_before_deliveries() -> None:
     late = [
         begun(),
         answered(HELLO),

@@ -62,9 +62,7 @@ def test_no_event_in_any_order_is_refused_and_the_same_events_give_the_same_loop
 
 
 @given(st.lists(events, max_size=6), st.lists(events, max_size=6))
-def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(
-    before: list[Event], after: list[Event]
-) -> None:
+def test_a_fold_can_be_stored_anywhere(before: list[Event], after: list[Event]) -> None:
     half = fold(before)
     stored = msgspec.json.decode(msgspec.json.encode(half), type=Loop)
     assert stored == half
@@ -162,18 +160,14 @@ def test_a_failure_is_known_until_the_next_call() -> None:
     assert fold(begun(), failed("BadKey"), CallStarted(call="c2")).failed == ""
 
 
-def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> (
-    None
-):
+def test_cut_calls_are_counted_in_a_row_and_broken_answers_ignored() -> None:
     cut = [begun(), answered(call("t1"), stop="length"), result("t1")]
     assert fold(cut).cuts == 1
     assert fold(cut, dropped(text("Hel"), call="c2")).cuts == 1
     assert fold(cut, answered(call("t2"), call="c2")).cuts == 0
 
 
-def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> (
-    None
-):
+def test_what_follows_an_answer_is_owed_one_and_resets_the_outcome() -> None:
     finished = fold(begun(), answered(text("Hello.")))
     assert finished.owes_answer is False
     assert finished.outcome == "finished"

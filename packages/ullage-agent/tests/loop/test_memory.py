@@ -41,9 +41,7 @@ found = st.lists(st.one_of([words(kind) for kind in EVENT_TYPES]), max_size=8)
 
 
 @given(found, found)
-def test_a_memory_can_be_stored_anywhere_and_gone_on_with(
-    before: list[Event], after: list[Event]
-) -> None:
+def test_a_memory_can_be_stored_anywhere(before: list[Event], after: list[Event]) -> None:
     half = remembered(before)
     stored = msgspec.json.decode(msgspec.json.encode(half), type=LoopMemory)
     assert remembered(after, onto=stored) == remembered(before, after)

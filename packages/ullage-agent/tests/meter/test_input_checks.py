@@ -181,9 +181,7 @@ def test_a_usage_that_contradicts_itself_gives_a_note() -> None:
     ],
     ids=["negative", "unknown", "sum"],
 )
-def test_a_usage_that_says_nothing_usable_gives_a_note(
-    usage: dict[str, Any], note: str
-) -> None:
+def test_an_unusable_usage_gives_a_note(usage: dict[str, Any], note: str) -> None:
     meter = Meter("anthropic:nobody-knows-this")
     call = meter.before(BODY).call
     reading = meter.after(call, usage)

@@ -72,9 +72,7 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
     assert ran == [HIDDEN]
 
 
-async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(
-    tmp_path: Path,
-) -> None:
+async def test_a_granted_prefix_allows_such_commands_alone(tmp_path: Path) -> None:
     ran: list[str] = []
     with running(
         shells("git status --short", "git status", "git status; touch x", "git log")

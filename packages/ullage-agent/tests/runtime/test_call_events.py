@@ -43,9 +43,7 @@ def test_a_limit_reached_before_any_output_is_an_overflow_that_a_compaction_may_
 
 
 @pytest.mark.parametrize("stop", ["length", "context_full"])
-def test_a_limit_reached_in_hidden_reasoning_is_an_answer_that_was_cut(
-    stop: Stop,
-) -> None:
+def test_a_limit_reached_in_hidden_reasoning_is_a_cut_answer(stop: Stop) -> None:
     usage = Usage(input=10, output=64)
     (only,) = ended("c1", answer(stop, usage))
     assert isinstance(only, CallEnded)
@@ -57,9 +55,7 @@ def test_a_limit_reached_in_hidden_reasoning_is_an_answer_that_was_cut(
     assert isinstance(step, EndTurn) and step.reason == "length"
 
 
-async def test_reasoning_that_is_not_shown_and_takes_all_of_the_output_ends_the_turn(
-    tmp_path: Path,
-) -> None:
+async def test_reasoning_that_takes_all_output_ends_the_turn(tmp_path: Path) -> None:
     reasoning = "The hall, the yard and the cellar are to be looked at in turn. " * 40
     with running(script({"reasoning": reasoning, "text": "They are fine."})) as server:
         agent = agent_for(tmp_path / "s.db", max_output=64, server=server)

@@ -176,9 +176,7 @@ async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_c
     await store.close()
 
 
-async def test_a_wrong_argument_is_refused_before_anything_is_stored(
-    tmp_path: Path,
-) -> None:
+async def test_a_wrong_argument_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
     with running(two_steps()) as server:
         async with agent_of(tmp_path / "s.db", server).session("s") as session:
             await session.wait()
@@ -218,9 +216,7 @@ BYTES = TextPart(id="p", text=cast(Any, b"bytes"))
 @pytest.mark.parametrize(
     "parts", [(5,), ({"text": "a dict"},), (BYTES,)], ids=["number", "dict", "bytes"]
 )
-async def test_the_store_writes_nothing_that_it_could_not_read_again(
-    parts: Any, tmp_path: Path
-) -> None:
+async def test_the_store_writes_nothing_unreadable(parts: Any, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s", [SettingsChanged(settings={})])
     message = Message(id="m", role="user", parts=parts)

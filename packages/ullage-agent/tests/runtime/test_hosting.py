@@ -166,9 +166,7 @@ async def test_a_cancel_at_rest_is_answered_through_a_host_that_drives_nothing(
 
 
 @pytest.mark.program
-async def test_a_drained_host_ends_the_model_call_and_leaves_the_rest_to_another(
-    tmp_path: Path,
-) -> None:
+async def test_a_drained_host_ends_the_call_and_leaves_the_rest(tmp_path: Path) -> None:
     script = read(
         {
             "answers": [
@@ -213,9 +211,7 @@ async def test_a_drained_host_ends_the_model_call_and_leaves_the_rest_to_another
             assert [call.outcome for call in calls] == ["finished"] * len(calls)
 
 
-async def test_a_tool_call_s_own_session_is_looked_at_and_not_driven(
-    provider: str, tmp_path: Path
-) -> None:
+async def test_a_tool_call_s_session_is_not_driven(provider: str, tmp_path: Path) -> None:
     """Who called it decides what becomes of it."""
     assert is_child("parent/call-1") and not is_child("parent")
     async with hosting(provider, tmp_path / "s.db") as host:
@@ -270,9 +266,7 @@ async def sweeping(
     await store.close()
 
 
-async def test_a_sweep_wakes_what_has_no_driver_and_leaves_alone_what_failed(
-    tmp_path: Path,
-) -> None:
+async def test_a_sweep_wakes_what_has_no_driver_and_skips_failed(tmp_path: Path) -> None:
     async with sweeping(tmp_path, AT_ONCE + 1) as (host, store, wakes):
         now = 0.0
         host.clock = lambda: now

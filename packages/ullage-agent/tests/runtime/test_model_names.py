@@ -114,9 +114,7 @@ async def test_an_endpoint_of_the_users_file_is_used_with_its_own_key(home: Path
     assert not any("x-api-key" in asked.headers for asked in server.asked)
 
 
-async def test_a_missing_key_of_an_endpoint_is_named_before_anything_is_stored(
-    home: Path,
-) -> None:
+async def test_an_endpoint_s_missing_key_is_named_before_storing(home: Path) -> None:
     environment = config(home, LAB.format(url="https://lab.example/v1"))
     agent = Agent("lab:m", environment=environment, store=home / "s.db")
     with pytest.raises(Exception, match="lab needs a key: set LAB_API_KEY"):

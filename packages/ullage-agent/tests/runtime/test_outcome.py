@@ -26,9 +26,7 @@ def test_the_last_words_are_those_of_the_last_answer() -> None:
     assert found == "two"
 
 
-def test_a_turn_without_an_answer_has_no_last_words_whatever_was_answered_before() -> (
-    None
-):
+def test_a_turn_without_answer_has_no_last_words_whatever_came_before() -> None:
     assert (
         last_words([said("user", "q"), said("assistant", "one"), said("user", "again")])
         == ""
@@ -37,11 +35,7 @@ def test_a_turn_without_an_answer_has_no_last_words_whatever_was_answered_before
 
 def test_a_note_of_the_program_behind_an_answer_hides_nothing_of_it() -> None:
     found = last_words(
-        [
-            said("user", "q"),
-            said("assistant", "one"),
-            said("user", "note", "injected"),
-        ]
+        [said("user", "q"), said("assistant", "one"), said("user", "note", "injected")]
     )
     assert found == "one"
 

@@ -95,9 +95,7 @@ def test_entries_of_tables_are_looked_up_one_by_one() -> None:
     assert settings.mcp["a"].enabled and not settings.mcp["b"].enabled
 
 
-def test_a_change_in_a_running_session_wins_over_the_argument_and_is_the_session_s() -> (
-    None
-):
+def test_a_change_in_a_session_wins_over_the_argument_and_is_the_session_s() -> None:
     arguments = {"model": "m", "trigger": 0.5, "models": {"m": {"trigger": 0.4}}}
     before = resolve(arguments, {"keep": 0.2}, [], {})
     assert (before.settings.trigger, before.settings.keep) == (0.4, 0.2)

@@ -56,9 +56,7 @@ def together(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_many_threads_use_one_agent_at_once(
-    stream: bool, tmp_path: Path, server: Server
-) -> None:
+def test_many_threads_use_one_agent(stream: bool, tmp_path: Path, server: Server) -> None:
     agent = agent_at(tmp_path, server, stream=stream)
 
     def work(number: int) -> list[str]:
@@ -114,18 +112,14 @@ def test_an_async_tool_is_told_what_to_write_instead(tmp_path: Path) -> None:
     assert len(problems) == 1
 
 
-async def test_it_works_inside_a_running_event_loop_as_in_a_notebook(
-    tmp_path: Path, server: Server
-) -> None:
+async def test_it_works_inside_a_running_loop(tmp_path: Path, server: Server) -> None:
     agent = agent_at(tmp_path, server)
     assert "one" in agent.run_sync("one").text
     assert "two" in (await agent.ask("two")).text
     assert "three" in agent.run_sync("three").text
 
 
-async def test_threads_and_an_event_loop_use_one_agent_at_once(
-    tmp_path: Path, server: Server
-) -> None:
+async def test_threads_and_a_loop_use_one_agent(tmp_path: Path, server: Server) -> None:
     agent = agent_at(tmp_path, server)
     async with agent.session("mine") as session:
         await session.ask("first")
@@ -250,9 +244,7 @@ print(pool.submit(agent().run_sync, "one").result().reason)
     assert ran(body, server, tmp_path) == ["finished"]
 
 
-def test_a_call_of_a_finalizer_at_the_end_of_the_process_is_refused(
-    tmp_path: Path, server: Server
-) -> None:
+def test_a_finalizer_s_call_at_the_end_is_refused(tmp_path: Path, server: Server) -> None:
     body = """
 class Last:
     def __del__(self, agent=agent()):
@@ -350,9 +342,7 @@ print(a.run_sync("in the parent").reason, flush=True)
     assert lines == ["True", "True", "0", "finished", "finished"]
 
 
-def test_an_interrupt_cancels_the_call_in_the_loop_and_what_it_runs(
-    tmp_path: Path,
-) -> None:
+def test_an_interrupt_cancels_the_call_and_what_it_runs(tmp_path: Path) -> None:
     asks = {
         "when": {"contains": "wait", "after": "user"},
         "calls": [{"name": "slow", "arguments": {}}],
@@ -379,9 +369,7 @@ print(a.run_sync("other").reason)
     assert not SHARED.is_current
 
 
-def test_a_compactor_may_be_called_by_an_async_tool_of_such_an_agent(
-    tmp_path: Path,
-) -> None:
+def test_a_compactor_may_be_called_by_an_async_tool_of_an_agent(tmp_path: Path) -> None:
     asks = {
         "when": {"contains": "fit", "after": "user"},
         "calls": [{"name": "fits", "arguments": {}}],

@@ -90,9 +90,7 @@ async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
         assert found == [event for event in before if isinstance(event, Queued)]
 
 
-async def test_an_unknown_tool_leaves_no_session(
-    provider: Server, tmp_path: Path
-) -> None:
+async def test_unknown_tools_leave_no_session(provider: Server, tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"), tools=["bash", "red"])
     with pytest.raises(SettingError, match="bash"):
         await agent.ask("Hello.")
@@ -102,9 +100,7 @@ async def test_an_unknown_tool_leaves_no_session(
 # -- failures --
 
 
-async def test_wait_and_ask_raise_what_the_turn_failed_with_by_the_same_rule(
-    tmp_path: Path,
-) -> None:
+async def test_wait_and_ask_raise_a_failure_by_the_same_rule(tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", "http://127.0.0.1:1", tries=1)
     async with agent.session("s") as session:
         with pytest.raises(Unreachable):
@@ -189,9 +185,7 @@ async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one
         assert (await session.wait()).reason == "finished"
 
 
-async def test_an_exception_in_the_block_is_the_one_that_leaves_it(
-    provider: Server, tmp_path: Path
-) -> None:
+async def test_an_error_in_the_block_leaves_it(provider: Server, tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
     with pytest.raises(ZeroDivisionError):
         async with agent.session("s") as session:

@@ -10,9 +10,7 @@ def agent(place: Path) -> Agent:
     return haiku(place / "s.db", trigger=0.5, window=100_000)
 
 
-async def test_what_is_set_in_a_session_counts_at_once_whatever_the_argument_said(
-    tmp_path: Path,
-) -> None:
+async def test_what_is_set_in_a_session_counts_over_the_argument(tmp_path: Path) -> None:
     async with agent(tmp_path).session("one") as session:
         assert (await session.context()).model == "claude-haiku-4-5"
         await session.set(trigger=0.7, model="openai:gpt-5")
@@ -22,9 +20,7 @@ async def test_what_is_set_in_a_session_counts_at_once_whatever_the_argument_sai
         assert reading.model == "gpt-5"
 
 
-async def test_an_argument_counts_again_when_the_session_is_opened_with_it_anew(
-    tmp_path: Path,
-) -> None:
+async def test_an_argument_counts_again_when_a_session_reopens(tmp_path: Path) -> None:
     async with agent(tmp_path).session("one") as session:
         await session.set(trigger=0.7)
         await session.wait()

@@ -67,9 +67,7 @@ async def look(what: str) -> str:
     return f"{what}: a secret"
 
 
-async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(
-    tmp_path: Path,
-) -> None:
+async def test_a_turn_of_a_session_is_a_trace_without_content(tmp_path: Path) -> None:
     script = read(
         {
             "answers": [
@@ -233,9 +231,7 @@ def test_without_the_package_it_says_what_to_install() -> None:
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def test_a_turn_and_the_rest_of_it_elsewhere_belong_to_the_request_that_began_it() -> (
-    None
-):
+def test_a_turn_continued_elsewhere_belongs_to_the_request_that_began_it() -> None:
     first, second = Recorder(), Recorder()
     began = TurnStarted(session="s", turn="t", trace=TRACE)
     first.told(began, CallStarted(session="s", call="a", fingerprint=MADE))

@@ -88,9 +88,7 @@ async def test_a_failed_turn_raises_its_error_from_the_loop(tmp_path: Path) -> N
         assert stream.result.reason == "failed"
 
 
-async def test_a_message_that_can_not_be_sent_raises_and_there_is_no_result(
-    tmp_path: Path,
-) -> None:
+async def test_a_message_that_can_t_be_sent_raises_at_once(tmp_path: Path) -> None:
     with running(script({"text": STORY})) as server:
         stream = agent_of(server, tmp_path).stream(3)  # type: ignore[arg-type]
         with pytest.raises(WrongType, match="Nothing was stored"):
@@ -121,9 +119,7 @@ async def test_leaving_the_block_around_a_stream_cancels_the_turn_and_keeps_what
             assert len(stream.result.text) < len(STORY)
 
 
-async def test_a_cancelled_reader_of_a_session_leaves_the_turn_running(
-    tmp_path: Path,
-) -> None:
+async def test_a_cancelled_reader_leaves_the_turn_running(tmp_path: Path) -> None:
     with running(script(**ENDLESS)) as server:
         async with agent_of(server, tmp_path).session() as session:
             stream = session.stream("Tell me a story.")
@@ -142,9 +138,7 @@ async def read_all(stream: Any) -> str:
 
 
 @pytest.mark.parametrize("how", ["break", "aclose", "cancel"])
-async def test_leaving_a_stream_of_an_agent_cancels_the_turn(
-    how: str, tmp_path: Path
-) -> None:
+async def test_leaving_a_stream_cancels_the_turn(how: str, tmp_path: Path) -> None:
     with running(script(**ENDLESS)) as server:
         agent = agent_of(server, tmp_path)
         stream = agent.stream("Tell me a story.", session="cellar")
@@ -175,9 +169,7 @@ async def until_closed(agent: Agent) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_message_to_a_turn_that_runs_streams_the_answers_that_have_seen_it(
-    tmp_path: Path,
-) -> None:
+async def test_a_message_to_a_running_turn_streams_later_answers(tmp_path: Path) -> None:
     scenario = script(
         {"text": "Second.", "when": {"contains": "and then"}},
         {"text": STORY},

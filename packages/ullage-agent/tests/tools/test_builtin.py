@@ -46,9 +46,7 @@ def test_only_what_writes_by_a_thread_may_take_effect_after_a_cancel() -> None:
     }
 
 
-def test_tools_in_a_sandbox_need_approval_only_where_that_is_wanted(
-    tmp_path: Path,
-) -> None:
+def test_sandboxed_tools_need_approval_only_where_wanted(tmp_path: Path) -> None:
     # The working directory may hold the code that the tests run, and commands there always need approval.
     assert not any(tool.needs_approval for tool in builtin_tools(root=tmp_path))
     assert all(tool.needs_approval for tool in builtin_tools(root=tmp_path, approve=True))

@@ -66,9 +66,7 @@ def test_an_edit_shows_what_goes_and_what_comes() -> None:
         ("\ue000", "\\ue000"), ("\u0378", "\\u0378"), ("\u3000", "\\u3000"),
     ],
 )  # fmt: skip
-def test_a_character_that_cannot_be_seen_is_spelled_and_marked(
-    hidden: str, escape: str
-) -> None:
+def test_a_hidden_character_is_spelled_and_marked(hidden: str, escape: str) -> None:
     arguments = json.dumps({"command": f"a{hidden}b", hidden: 1})
     assert f"command: a{escape}b" in shown("shell", arguments)
     assert escapes("shell", arguments) >= {escape}
@@ -83,9 +81,7 @@ def test_text_that_looks_like_an_escape_is_told_from_one() -> None:
     assert "can't be seen" not in shown("shell", arguments)
 
 
-def test_tabs_that_indent_are_kept_readable_and_others_and_spaces_at_the_end_are_spelled() -> (
-    None
-):
+def test_indenting_tabs_stay_and_others_and_end_spaces_are_spelled() -> None:
     text = shown("write", json.dumps({"path": "a", "content": "\tx\ty  \n"}))
     assert text.split("\n")[3:5] == ["  +     x\\ty\\x20\\x20", "  + "]
 
@@ -152,9 +148,7 @@ def test_lists_and_objects_are_shown_as_json_over_several_lines() -> None:
 
 @given(ANY_TEXT, ANY_TEXT)
 @example("shell", "a\u2028b")
-def test_nothing_that_is_shown_moves_a_cursor_or_is_invisible(
-    name: str, command: str
-) -> None:
+def test_nothing_shown_moves_a_cursor_or_is_invisible(name: str, command: str) -> None:
     for line in call_lines(name, json.dumps({"command": command, name: command})):
         for piece in line:
             assert not any(map(is_hidden, piece.text))

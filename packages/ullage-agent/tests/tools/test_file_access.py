@@ -27,9 +27,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(
-    home: Path,
-) -> None:
+def test_of_a_home_only_toolchains_and_the_workspace_are_seen(home: Path) -> None:
     reach = file_access_of(home / "project", home=home)
     assert (
         sees(reach, home / ".cargo/bin/cargo")

@@ -93,9 +93,7 @@ def test_an_edit_replaces_exactly_what_was_given(root: Path) -> None:
     assert (root / "f.txt").read_text().splitlines()[2] == "third"
 
 
-def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(
-    root: Path,
-) -> None:
+def test_text_that_stands_twice_is_not_touched_without_being_asked(root: Path) -> None:
     before = (root / "f.txt").read_bytes()
     with pytest.raises(ToolError, match=r"occurs 2 times in f\.txt, on lines 1, 10"):
         edit(root, "f.txt", "line 1", "x", False)
@@ -184,9 +182,7 @@ def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None
     assert found == LISTED_LEVELS
 
 
-def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(
-    tmp_path: Path,
-) -> None:
+def test_names_with_line_breaks_and_escapes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "a\nb  5 bytes\x1b[31m").touch()
     (tmp_path / "to").symlink_to("x\ny")
     found = list_directory(tmp_path, ".", 1).text
@@ -272,9 +268,7 @@ def test_files_that_are_only_named_like_it_are_written(path: str, root: Path) ->
     assert "1\t" in read(root, ".git/config", 1, 10).text
 
 
-def test_a_file_gets_its_content_at_once_and_keeps_its_permissions(
-    tmp_path: Path,
-) -> None:
+def test_a_file_gets_its_content_at_once_and_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"old")
     (tmp_path / "f").chmod(0o751)
     with open(tmp_path / "f", "rb") as reader:
@@ -297,9 +291,7 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["f"]
 
 
-def test_a_link_that_appears_in_its_place_is_replaced_and_not_followed(
-    tmp_path: Path,
-) -> None:
+def test_a_link_that_appears_in_its_place_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
     with walk_to(tmp_path / "root", "f") as place:

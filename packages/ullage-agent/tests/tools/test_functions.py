@@ -78,9 +78,7 @@ def _wrapped(*args: Any, **keywords: Any) -> Any:
         (_wrapped, "_greet"),
     ],
 )
-async def test_methods_objects_partials_and_wrappers_work(
-    function: Any, name: str
-) -> None:
+async def test_methods_partials_and_wrappers_work(function: Any, name: str) -> None:
     made = tool(function)
     assert made.name == name
     assert await made.run({"word": "you"}, FakeToolContext()) == Output("hello you")

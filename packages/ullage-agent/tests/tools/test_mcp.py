@@ -81,9 +81,7 @@ async def test_an_older_server_is_spoken_to_as_well() -> None:
         assert [tool.name for tool in await changed.get()] == ["t__change", "t__more"]
 
 
-async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_started_again() -> (
-    None
-):
+async def test_a_server_that_dies_in_a_call_is_started_again_outcome_unknown() -> None:
     async with on_stdio() as server:
         ran = await call(server, "die")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
@@ -238,9 +236,7 @@ async def test_a_server_that_can_not_be_used_says_why() -> None:
     assert "ConnectError" in given
 
 
-async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(
-    tmp_path: Path,
-) -> None:
+async def test_a_sandboxed_server_reads_nothing_of_the_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id").write_text("canary")

@@ -66,9 +66,7 @@ def test_names_have_only_letters_that_every_provider_takes() -> None:
     st.lists(st.text(min_size=1, max_size=100), max_size=12, unique=True),
     st.text(min_size=1, max_size=80),
 )
-def test_names_are_legal_unique_and_the_same_each_time(
-    names: list[str], server: str
-) -> None:
+def test_names_are_legal_unique_and_stable(names: list[str], server: str) -> None:
     tools = listed(*names)
     made = [each.declaration.name for each in offered(tools, server).tools]
     assert len(set(made)) == len(names)

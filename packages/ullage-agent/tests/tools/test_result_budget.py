@@ -187,9 +187,7 @@ async def test_the_reader_asks_how_much_there_is_room_for() -> None:
     "arguments",
     [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 5}],
 )
-async def test_arguments_that_make_no_sense_are_refused(
-    arguments: dict[str, object],
-) -> None:
+async def test_senseless_arguments_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(BadArguments):
         await read_result().run(arguments, FakeToolContext())
 

@@ -215,9 +215,7 @@ async def test_a_second_cancel_waits_no_longer() -> None:
 
 
 @given(st.lists(st.binary(max_size=60), min_size=25, max_size=25))
-async def test_any_bytes_pass_from_a_tool_into_the_ledger_as_valid_text(
-    pieces: list[bytes],
-) -> None:
+async def test_any_bytes_pass_from_a_tool_into_the_ledger(pieces: list[bytes]) -> None:
     """With HYPOTHESIS_PROFILE=thorough these are 50,000 byte strings."""
     for data in pieces:
         as_text = data.decode("utf-8", "surrogateescape")
@@ -250,9 +248,7 @@ def circle() -> list[Any]:
 
 
 @pytest.mark.parametrize("make", [circle, lambda: "x" * 140_000_000])
-async def test_a_result_without_measure_is_bounded_and_says_so(
-    make: Callable[[], Any],
-) -> None:
+async def test_a_result_without_measure_is_bounded(make: Callable[[], Any]) -> None:
     @tool
     def hostile() -> Any:
         """Give back what does harm."""

@@ -99,9 +99,7 @@ def test_a_number_in_quotes_is_a_number_where_no_text_is_asked_for() -> None:
         ({"city": "a", "session": {}}, "there is no argument 'session'"),
     ],
 )  # fmt: skip
-def test_a_wrong_argument_is_named_with_the_reason(
-    given: dict[str, Any], said: str
-) -> None:
+def test_wrong_arguments_are_named_with_why(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadArguments, match="Nothing was done") as raised:
         SIGNATURE.convert(given)
     assert said in str(raised.value)

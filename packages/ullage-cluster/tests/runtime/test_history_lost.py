@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.promises.stage import CLAUDE, agent_for, script
+from tests.store.fixtures import new_database, new_place, place
 from tests.store.losing import lose
 from ullage_agent.runtime.session import Session
 from ullage_simulators import running
+
+__all__ = ["new_database", "new_place", "place"]
 
 LOOKS = 8
 
@@ -32,9 +35,7 @@ async def lost(place: str) -> AsyncIterator[tuple[Session, int]]:
             yield session, before
 
 
-async def test_all_who_look_at_once_get_the_same_folds_of_what_remains(
-    place: str,
-) -> None:
+async def test_all_who_look_at_once_get_the_same_folds_of_the_rest(place: str) -> None:
     async with lost(place) as (session, last):
         found = await asyncio.gather(*(session._look() for _ in range(LOOKS)))
         assert {work.ledger.loop.seq for work in found} == {last}

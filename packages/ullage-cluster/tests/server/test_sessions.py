@@ -69,9 +69,7 @@ def test_an_unknown_setting_is_named_with_the_nearest_one(api: Api) -> None:
     assert api.get("/v1/sessions/wrong").status_code == 404
 
 
-def test_a_list_has_the_one_changed_last_first_and_goes_on_behind_itself(
-    provider: str, tmp_path: Path
-) -> None:
+def test_a_list_is_newest_first_and_goes_on(provider: str, tmp_path: Path) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         for number in range(5):
             server.api.until(server.api.session(f"s{number}"))
@@ -160,9 +158,7 @@ def test_lines_that_can_t_be_used_are_named(api: Api) -> None:
 @pytest.mark.parametrize(
     "named", ["a\nb", "\x1b[31mred", "a/b", "../../b", "..", "import", "", " ", "x" * 129]
 )
-def test_an_import_whose_file_names_an_id_that_is_never_driven_needs_another(
-    api: Api, named: str
-) -> None:
+def test_an_import_with_an_id_never_driven_needs_another(api: Api, named: str) -> None:
     header = {"format": "ullage-session", "version": 1, "session": named}
     content = json.dumps(header).encode() + b"\n"
     answer = api.post("/v1/sessions/import", content=content)
@@ -180,9 +176,7 @@ def test_an_import_of_a_taken_id_is_refused(api: Api) -> None:
     assert api.post("/v1/sessions/import", content=content).status_code == 409
 
 
-def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(
-    local: Local,
-) -> None:
+def test_a_session_with_a_slash_is_reached_by_escaped_name(local: Local) -> None:
     api = local.api
     session = api.session("parent")
     api.until(session)
@@ -226,9 +220,7 @@ def test_who_asks_for_no_session_is_told_a_path_and_no_command(api: Api) -> None
     assert "GET /v1/sessions" in told["next"]
 
 
-def test_an_import_that_the_database_can_t_hold_says_so_without_its_address(
-    provider: str,
-) -> None:
+def test_an_import_that_the_database_can_t_hold_is_told(provider: str) -> None:
     with database() as url, serving(provider, url) as server:
         server.api.session("s")
         whole = server.api.get("/v1/sessions/s/export").content

@@ -32,9 +32,7 @@ def file_of(store: NamedTokens, name: str = "ci") -> Path:
     return Path(store.shown, KIND, f"{name}.json")
 
 
-def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(
-    store: NamedTokens,
-) -> None:
+def test_a_token_is_stored_as_its_hash_for_the_user_alone(store: NamedTokens) -> None:
     token = store.add("ci", ("read",), expires=None, now=NOW)
     text = file_of(store).read_text()
     assert token not in text and token.removeprefix("ullage_") not in text
@@ -45,9 +43,7 @@ def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(
     assert store.add("other", ("read",), expires=None, now=NOW) != token
 
 
-def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(
-    store: NamedTokens,
-) -> None:
+def test_names_are_given_once_and_unknown_ones_not_revoked(store: NamedTokens) -> None:
     store.add("ci", ("read",), expires=None, now=NOW)
     with pytest.raises(SettingError, match="already"):
         store.add("ci", ("admin",), expires=None, now=NOW)
@@ -117,9 +113,7 @@ def test_a_token_that_is_over_is_told_from_a_wrong_one(store: NamedTokens) -> No
     assert tokens.bearer("") is None
 
 
-def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revoked(
-    store: NamedTokens,
-) -> None:
+def test_tokens_stay_required_when_the_last_one_is_revoked(store: NamedTokens) -> None:
     tokens = Tokens("", store)
     assert not tokens.are_required()
     store.add("ci", ("read",), expires=None, now=NOW)
@@ -249,9 +243,7 @@ def test_revoking_needs_no_restart_and_ends_what_is_followed(
         assert api.get("/v1/sessions").status_code == 401
 
 
-def test_wrong_tokens_from_one_address_have_to_wait(
-    provider: str, tmp_path: Path
-) -> None:
+def test_wrong_tokens_of_one_address_have_to_wait(provider: str, tmp_path: Path) -> None:
     kept = NamedTokens(FileRecords(tmp_path))
     good = kept.add("good", ("read",), expires=None, now=NOW)
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:

@@ -87,9 +87,7 @@ def row_names(reading: Reading) -> set[str]:
 # -- one call --
 
 
-async def test_a_call_is_stored_as_a_session_that_is_read_like_any_other(
-    store: SqliteStore,
-) -> None:
+async def test_a_call_is_stored_as_a_session_like_any_other(store: SqliteStore) -> None:
     meter = metering(store)
     found = stored(await meter.take(request("r-1", body_of(user("Is the lamp lit?")))))
     assert found == []
@@ -163,9 +161,7 @@ async def test_a_conversation_is_one_session_and_its_later_calls_start_from_the_
 # -- lanes --
 
 
-async def test_a_subagent_is_a_session_of_its_own_and_spend_of_the_conversation(
-    store: SqliteStore,
-) -> None:
+async def test_a_subagent_is_a_session_and_its_origin_s_spend(store: SqliteStore) -> None:
     meter = metering(store)
     await one_call(meter, "r-1", body_of(user("Ask the keeper.")), "I will.", 640)
     child = {"x-lane": "child-1"}
@@ -199,9 +195,7 @@ async def test_a_call_beside_the_conversation_is_spend_and_changes_no_window(
     assert reading_of(store, "s-1").used == before
 
 
-async def test_a_compaction_by_the_client_is_one_in_the_ledger(
-    store: SqliteStore,
-) -> None:
+async def test_a_compaction_by_a_client_is_one_in_the_ledger(store: SqliteStore) -> None:
     meter = metering(store)
     asked = user("Tell me all about lamps.")
     await one_call(meter, "r-1", body_of(asked), "Lamps. " * 400, 640)
@@ -220,9 +214,7 @@ async def test_a_compaction_by_the_client_is_one_in_the_ledger(
 # -- calls that fail --
 
 
-async def test_a_failed_call_is_recorded_and_changes_no_window(
-    store: SqliteStore,
-) -> None:
+async def test_a_failed_call_is_recorded_without_any_effect(store: SqliteStore) -> None:
     meter = metering(store)
     body = body_of(user("Is the lamp lit?"))
     await one_call(meter, "r-1", body, "It is.", 640)
@@ -249,9 +241,7 @@ async def test_a_failed_call_is_recorded_and_changes_no_window(
     assert len(prompts) == 5 - 1  # a repeated body adds nothing
 
 
-async def test_the_count_and_the_limit_that_an_overflow_names_are_kept(
-    store: SqliteStore,
-) -> None:
+async def test_the_count_and_limit_of_an_overflow_are_kept(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     said = (
@@ -282,9 +272,7 @@ async def test_what_came_of_an_answer_that_broke_off_is_kept(
     assert [part.text for part in said.of_type(TextPart)] == ["It burns."]
 
 
-async def test_a_call_that_the_upstream_never_answered_has_failed(
-    store: SqliteStore,
-) -> None:
+async def test_a_call_that_was_never_answered_has_failed(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     frame = answer("r-1", b"", status=0, outcome="failed", note="connection refused")
@@ -296,9 +284,7 @@ async def test_a_call_that_the_upstream_never_answered_has_failed(
 # -- what can't be read --
 
 
-async def test_a_request_that_cant_be_read_is_said_once_and_acknowledged(
-    store: SqliteStore,
-) -> None:
+async def test_an_unreadable_request_is_said_once_and_stored(store: SqliteStore) -> None:
     said: list[str] = []
     meter = metering(store, say=said.append)
     for call in ("r-1", "r-2"):
@@ -311,17 +297,13 @@ async def test_a_request_that_cant_be_read_is_said_once_and_acknowledged(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, b"\xff\xfe"])
-async def test_a_body_that_is_no_request_passes_by(
-    store: SqliteStore, body: bytes
-) -> None:
+async def test_what_is_no_request_passes_by(store: SqliteStore, body: bytes) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body))
     assert stored(await meter.take(answer("r-1", b"?"))) == ["r-1"]
 
 
-async def test_an_answer_that_cant_be_read_has_a_note_in_the_ledger(
-    store: SqliteStore,
-) -> None:
+async def test_an_answer_that_cant_be_read_has_a_note(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     frame = answer("r-1", b"\x0b\x02", headers={"content-encoding": "br"})
@@ -359,9 +341,7 @@ async def test_another_process_goes_on_where_one_has_ended(store: SqliteStore) -
     assert lanes.restored == [("s-1", "s-1", "claude-code 2.1.330", ("mark-1",))]
 
 
-async def test_two_processes_that_meter_one_session_lose_no_call(
-    store: SqliteStore,
-) -> None:
+async def test_two_processes_of_a_session_lose_no_call(store: SqliteStore) -> None:
     one, other = metering(store), metering(store)
     first, second = user("Is the lamp lit?"), user("And now?")
     await one_call(one, "a-1", body_of(first), "It is.", 640)
@@ -375,9 +355,7 @@ async def test_two_processes_that_meter_one_session_lose_no_call(
     assert [end.call for end in ends] == ["a-1", "b-1", "a-2"]
 
 
-async def test_a_compaction_that_another_process_saw_asked_for_is_one_compaction(
-    store: SqliteStore,
-) -> None:
+async def test_a_compaction_asked_for_elsewhere_is_one(store: SqliteStore) -> None:
     headers = {
         "user-agent": "claude-cli/2.1.330 (external, cli)",
         "x-claude-code-session-id": "7fd42238-3ea2-474f-8adc-f6ba67f32425",
@@ -420,9 +398,7 @@ async def test_without_a_store_calls_are_metered_and_nothing_is_kept() -> None:
     assert shown[0].reading.basis.last_input == 600
 
 
-async def test_a_store_that_cant_be_written_is_said_once_and_used_again_when_it_can(
-    store: SqliteStore,
-) -> None:
+async def test_a_store_that_fails_is_said_once_and_used_again(store: SqliteStore) -> None:
     said: list[str] = []
     meter = metering(store, say=said.append)
     await one_call(meter, "r-1", body_of(user("Hello")), "Hi", 600)
@@ -451,9 +427,7 @@ async def test_calls_that_the_relay_dropped_are_said(store: SqliteStore) -> None
     assert "not metered" in said[0]
 
 
-async def test_a_session_from_long_ago_is_taken_up_with_its_subagents(
-    store: SqliteStore,
-) -> None:
+async def test_a_session_from_long_ago_returns_with_subagents(store: SqliteStore) -> None:
     earlier = metering(store)
     await one_call(earlier, "r-1", body_of(user("Ask the keeper.")), "I will.", 640)
     for number in (1, 2):

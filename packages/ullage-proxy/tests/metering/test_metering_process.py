@@ -219,9 +219,7 @@ def test_without_a_store_no_file_is_written(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.db"))
 
 
-def test_a_database_that_cant_be_written_is_said_and_the_calls_are_not_acknowledged(
-    tmp_path: Path,
-) -> None:
+def test_an_unwritable_database_acknowledges_no_call(tmp_path: Path) -> None:
     (tmp_path / "proxy.db").mkdir()
     relay = Relay(tmp_path)
     relay.start()

@@ -66,9 +66,7 @@ class Noting:
         HEAD + b"X: " + b"a" * HEAD_AT_MOST,
     ],
 )
-async def test_a_request_that_hides_another_reaches_no_upstream(
-    request_bytes: bytes,
-) -> None:
+async def test_a_request_that_hides_another_is_refused(request_bytes: bytes) -> None:
     noting = Noting(b"\r\n\r\n")
     async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(request_bytes)
@@ -82,9 +80,7 @@ async def test_a_request_that_hides_another_reaches_no_upstream(
     "body",
     [b"5\r\nabcdefgh\r\n", b"zz\r\n", b"5\nabcde\r\n", b"0\r\nbad trailer\r\n\r\n"],
 )
-async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
-    body: bytes,
-) -> None:
+async def test_a_damaged_chunk_of_a_request_ends_it_upstream_too(body: bytes) -> None:
     noting = Noting(PREFIX)
     async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(CHUNKED + body + PREFIX)
@@ -93,9 +89,7 @@ async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
         assert b"admin" not in noting.data
 
 
-async def test_a_request_in_chunks_goes_on_in_chunks_and_metering_gets_its_content(
-    tmp_path: Path,
-) -> None:
+async def test_a_request_in_chunks_goes_on_so_and_is_metered(tmp_path: Path) -> None:
     frames = Frames(tmp_path / "frames.jsonl")
     body = b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n"
     noting = Noting(b"0\r\nX-Trailer: 1\r\n\r\n")
@@ -158,9 +152,7 @@ async def test_an_answer_before_the_request_is_complete_reaches_the_client() -> 
         assert raw == answer(b"too large", status="413 Too Large")
 
 
-async def test_an_upstream_that_leaves_within_a_request_is_told_to_the_client_at_once() -> (
-    None
-):
+async def test_an_upstream_that_leaves_within_a_request_is_told_at_once() -> None:
     async def leaves(reader: Reader, writer: Writer) -> None:
         await reader.readuntil(b"\r\n\r\n")
 
@@ -219,9 +211,7 @@ async def test_an_upstream_that_reads_slowly_holds_the_client_back() -> None:
         writer.close()
 
 
-async def test_a_connection_that_was_used_and_is_closed_without_an_answer_is_closed_without_one() -> (
-    None
-):
+async def test_a_used_connection_closed_without_an_answer_is_closed_without_one() -> None:
     async def twice(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(answer(b"fine"))
@@ -240,9 +230,7 @@ async def test_a_connection_that_was_used_and_is_closed_without_an_answer_is_clo
         (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", b"not HTTP/1.1"),
     ],
 )
-async def test_an_upstream_without_an_answer_is_a_502_that_says_so(
-    raw: bytes, problem: bytes
-) -> None:
+async def test_an_upstream_without_answer_is_a_502(raw: bytes, problem: bytes) -> None:
     async def odd(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(raw)
@@ -266,9 +254,7 @@ async def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
         assert await running.ask(GET + GET) == answer(b"fine")
 
 
-async def test_another_upstream_on_the_same_connection_gets_a_connection_of_its_own() -> (
-    None
-):
+async def test_another_upstream_on_a_connection_gets_a_connection_of_its_own() -> None:
     async def one(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(answer(b"one"))
@@ -357,9 +343,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("refused", REFUSED)
-async def test_a_refusal_closes_the_connection_and_requests_behind_it_get_no_answer(
-    refused: bytes,
-) -> None:
+async def test_a_refusal_closes_the_connection_for_all_behind_it(refused: bytes) -> None:
     async with relay("a=http://127.0.0.1:9") as running:
         raw = await running.ask(refused * 20_000)
         assert raw.startswith(b"HTTP/1.1 4")

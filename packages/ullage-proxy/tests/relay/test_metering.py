@@ -97,9 +97,7 @@ async def test_metering_that_is_killed_in_the_middle_of_streams_is_unnoticed_and
         assert (await running.health())["not_metered"] == 0
 
 
-async def test_a_process_that_dies_of_a_call_is_followed_by_one_that_gets_the_call_again(
-    frames: Frames,
-) -> None:
+async def test_a_call_that_kills_a_process_is_given_to_the_next(frames: Frames) -> None:
     async with metered(frames, fine, die_at="answer") as running:
         found = await running.ask(post("/a/v1/messages", b"1", "Connection: close"))
         assert found == answer(b"fine")
@@ -107,9 +105,7 @@ async def test_a_process_that_dies_of_a_call_is_followed_by_one_that_gets_the_ca
         assert answers[0] == answers[1]
 
 
-async def test_metering_that_is_stopped_delays_nothing_and_loses_nothing(
-    frames: Frames,
-) -> None:
+async def test_metering_that_is_stopped_delays_and_loses_nothing(frames: Frames) -> None:
     async with metered(frames, fine) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -123,9 +119,7 @@ async def test_metering_that_is_stopped_delays_nothing_and_loses_nothing(
         writer.close()
 
 
-async def test_calls_beyond_what_may_wait_are_counted_and_metering_is_told(
-    frames: Frames,
-) -> None:
+async def test_calls_beyond_what_may_wait_are_counted_and_told(frames: Frames) -> None:
     async with metered(frames, fine, digests=True) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -152,9 +146,7 @@ async def test_calls_beyond_what_may_wait_are_counted_and_metering_is_told(
         [sys.executable, "-c", "print('no frame at all, but words')"],
     ],
 )
-async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_so(
-    command: list[str],
-) -> None:
+async def test_traffic_goes_on_when_metering_can_not_start(command: list[str]) -> None:
     async with upstream(fine) as base, relay(f"a={base}", metering=command) as running:
         reader, writer = await running.connect()
         for _ in range(5):
@@ -192,9 +184,7 @@ async def test_what_was_tapped_is_stored_before_the_relay_ends(frames: Frames) -
     assert frames.all()[-1]["kind"] == "end"
 
 
-async def test_all_that_waits_is_given_to_metering_before_its_input_ends(
-    frames: Frames,
-) -> None:
+async def test_all_that_waits_is_metered_before_its_input_ends(frames: Frames) -> None:
     async with metered(frames, fine) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -211,9 +201,7 @@ async def test_all_that_waits_is_given_to_metering_before_its_input_ends(
     assert len(frames.of("answer")) == 8
 
 
-async def test_the_relay_says_so_when_calls_were_not_stored_before_it_ends(
-    frames: Frames,
-) -> None:
+async def test_the_relay_says_what_was_not_stored(frames: Frames) -> None:
     async with metered(frames, fine, silent=True) as running:
         assert await running.ask(post("/a/v1/messages", b"1", "Connection: close"))
         running.process.terminate()
@@ -222,9 +210,7 @@ async def test_the_relay_says_so_when_calls_were_not_stored_before_it_ends(
     assert b"1 call was not stored" in said
 
 
-async def test_what_metering_reads_late_is_whole_at_the_end_and_no_traceback_is_shown(
-    frames: Frames,
-) -> None:
+async def test_what_metering_reads_late_is_whole_at_the_end(frames: Frames) -> None:
     body = b"x" * 3_000_000
     async with metered(frames, fine, digests=True) as running:
         process = running.process

@@ -50,9 +50,7 @@ def hangup(handler: signal.Handlers) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_a_signal_lets_the_running_answer_end_and_takes_no_other(
-    number: signal.Signals,
-) -> None:
+async def test_a_signal_lets_the_running_answer_end_alone(number: signal.Signals) -> None:
     may_go_on = asyncio.Event()
 
     async def slow(reader: Reader, writer: Writer) -> None:
@@ -106,9 +104,7 @@ async def test_a_second_signal_ends_at_once() -> None:
         idle_writer.close()
 
 
-async def test_the_relay_ends_with_its_stdin_and_not_with_the_terminals_interrupt() -> (
-    None
-):
+async def test_the_relay_ends_with_its_stdin_and_not_with_an_interrupt() -> None:
     async def fine(reader: Reader, writer: Writer) -> None:
         while True:
             await read_message(reader)

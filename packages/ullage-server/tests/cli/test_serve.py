@@ -13,12 +13,7 @@ from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.installation import extra_command
 from ullage.store.records import FileRecords
-from ullage_server.cli.serve import (
-    LaunchToken,
-    agent_of,
-    launch_token,
-    should_show_live,
-)
+from ullage_server.cli.serve import LaunchToken, agent_of, launch_token, should_show_live
 from ullage_server.tokens import NamedTokens
 from ullage_simulators import running
 from ullage_simulators.scenario import read
@@ -49,9 +44,7 @@ def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["serve --port 0", "admin worker --store s.db"])
-def test_a_setting_that_names_no_tool_is_an_error_of_the_start(
-    words: str, tmp_path: Path
-) -> None:
+def test_a_setting_without_its_tool_is_a_start_error(words: str, tmp_path: Path) -> None:
     model = ["--model", "anthropic:claude-haiku-4-5", "--tools", "read"]
     done = subprocess.run(
         [sys.executable, "-m", "ullage", *words.split(), *model],

@@ -102,9 +102,7 @@ def test_a_simulated_server_does_not_see_the_users_sessions(
 
 
 @pytest.mark.program
-def test_what_simulators_teach_stays_away_from_the_users_models(
-    tmp_path: Path, data: Path
-) -> None:
+def test_simulators_teach_nothing_of_the_users_models(tmp_path: Path, data: Path) -> None:
     simulate = ("--simulate", "--model", "anthropic:claude-haiku-4-5")
     done = ullage(tmp_path, "chat", *simulate, said="one\ntwo\nthree\nfour\n")
     assert done.returncode == 0, done.stderr
@@ -140,9 +138,7 @@ def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["list", "read", "search", "write", "edit", "shell"])
 @pytest.mark.program
-def test_a_tool_that_is_named_is_called_with_arguments_that_work(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_named_tool_is_called_with_good_arguments(tmp_path: Path, name: str) -> None:
     done = ullage(
         tmp_path,
         "chat",
@@ -210,16 +206,12 @@ def test_serve_plays_a_scenario(tmp_path: Path) -> None:
         server.end()
 
 
-def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(
-    tmp_path: Path,
-) -> None:
+def test_a_scenario_without_simulator_is_an_error_for_serve(tmp_path: Path) -> None:
     done = ullage(tmp_path, "serve", "--port", "0", "--scenario", "x.toml")
     assert (done.returncode, "--simulate" in done.stderr) == (2, True)
 
 
-async def test_the_simulated_model_answers_under_the_providers_own_names(
-    data: Path,
-) -> None:
+async def test_the_simulated_model_answers_under_providers_names(data: Path) -> None:
     with simulated(pause_s=0) as simulator:
         agent = Agent(environment=simulator.environment, config=False)
         assert agent.settings.model == MODEL

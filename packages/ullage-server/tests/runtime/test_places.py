@@ -99,9 +99,7 @@ async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_wher
         await elsewhere.close()
 
 
-async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_call_s_session_is_at_its_parent_s_place(tmp_path: Path) -> None:
     def look() -> str:
         """Look into the hall."""
         return "It is empty."

@@ -311,9 +311,7 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
             assert (await session.ask("Once more, please.")).reason == "finished"
 
 
-async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(
-    tmp_path: Path,
-) -> None:
+async def test_an_approval_question_that_raises_counts_as_yes(tmp_path: Path) -> None:
     with running(two_steps()) as server:
         shaky = with_shaky_schema(tmp_path / "s.db", Counter(0), server)
         async with closing(shaky) as agent, agent.session("s") as session:

@@ -6,9 +6,7 @@ from tests.server.served import script, serving
 from ullage_simulators import running
 
 
-def test_work_that_was_left_is_gone_on_with_without_being_asked_for(
-    tmp_path: Path,
-) -> None:
+def test_work_that_was_left_is_resumed_without_being_asked_for(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     with running(script({"text": "Word after word. " * 40}, delay_s=0.02)) as simulator:
         with serving(simulator.url("anthropic"), store) as first:

@@ -64,9 +64,7 @@ def test_another_host_needs_a_token(tmp_path: Path) -> None:
         pass
 
 
-def test_a_server_that_can_t_start_raises_instead_of_giving_an_address(
-    tmp_path: Path,
-) -> None:
+def test_a_server_that_can_t_start_raises_and_gives_no_url(tmp_path: Path) -> None:
     (tmp_path / "s.db").write_text(
         "no database at all, but long enough to be read as one " * 10
     )

@@ -50,9 +50,7 @@ def test_a_message_is_acknowledged_with_its_place_and_answered(api: Api) -> None
     assert second["role"] == "assistant"
 
 
-def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many(
-    api: Api,
-) -> None:
+def test_an_idempotency_key_is_one_message_from_however_many(api: Api) -> None:
     session = api.session("keys")
 
     def send(_: int) -> dict[str, object]:
@@ -119,9 +117,7 @@ def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
         ([], 400),
     ],
 )
-def test_what_can_t_be_said_is_refused_and_nothing_is_stored(
-    api: Api, body: object, status: int
-) -> None:
+def test_what_can_t_be_said_stores_nothing(api: Api, body: object, status: int) -> None:
     session = str(api.post("/v1/sessions", json={}).json()["id"])
     answer = api.post(f"/v1/sessions/{session}/messages", json=body)
     assert answer.status_code == status
@@ -147,9 +143,7 @@ def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
     assert api.get(f"/v1/sessions/{session}/kept/nothing").status_code == 404
 
 
-def test_a_file_has_its_name_and_what_the_model_does_not_take_is_refused(
-    api: Api,
-) -> None:
+def test_a_file_has_its_name_and_one_the_model_can_t_take_is_refused(api: Api) -> None:
     session = api.session("named")
     notes = {"name": "notes.txt", "data": base64.b64encode(b"Cask 4 leaks.").decode()}
     api.say(session, "Read this.", files=[notes])

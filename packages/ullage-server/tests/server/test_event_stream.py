@@ -82,9 +82,7 @@ def take(api: Api, session: str, last: str, count: int) -> list[Frame]:
 
 
 @pytest.mark.sweep
-def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
-    busy: Local,
-) -> None:
+def test_a_hundred_reconnects_leave_no_gap_and_no_duplicate(busy: Local) -> None:
     """The frames of all connections together are those of a single one that nothing interrupted."""
     api, rng = busy.api, random.Random(7)
     session = api.session("reconnects")
@@ -177,9 +175,7 @@ def test_an_event_that_people_are_told_of_comes_with_its_sentence(api: Api) -> N
         before = frame
 
 
-def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(
-    api: Api,
-) -> None:
+def test_without_a_place_it_begins_with_what_comes_next_and_where(api: Api) -> None:
     session = api.session("now")
     newest = api.until(session, "idle")["seq"]
     with api.stream("GET", f"/v1/sessions/{session}/events") as answer:
@@ -302,9 +298,7 @@ class LargeStore:
             self.closed.set()
 
 
-async def test_a_client_that_reads_nothing_holds_no_events_of_the_store(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "SLOW_S", 0.01)
     store = LargeStore(5)
     start = StreamPosition(0)

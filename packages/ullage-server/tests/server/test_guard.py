@@ -30,9 +30,7 @@ def guarded(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     "path",
     ["/v1/sessions", "/v1/sessions/x", "/v1/nothing", "/metrics", "/nothing", "/v1"],
 )
-def test_without_the_token_nothing_is_told_not_even_what_there_is(
-    guarded: Local, path: str
-) -> None:
+def test_without_the_token_nothing_is_told_at_all(guarded: Local, path: str) -> None:
     for headers in (
         {},
         {"Authorization": "Bearer wrong"},
@@ -83,9 +81,7 @@ def _raw(host: str, port: int, path: str) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-def test_names_and_pages_that_are_not_ours_are_refused_and_our_own_are_not(
-    local: Local,
-) -> None:
+def test_foreign_names_and_pages_are_refused_and_our_own_taken(local: Local) -> None:
     """``test_admission`` has which are."""
     for host, status in (("evil.example", 403), ("LOCALHOST:99", 200)):
         headers = {"Host": host}

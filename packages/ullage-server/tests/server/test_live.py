@@ -62,9 +62,7 @@ def test_the_list_names_no_path(live: Local, session: GrowingSession) -> None:
     assert session.cwd not in answer
 
 
-def test_its_view_is_the_reading_of_its_log_with_the_advice(
-    live: Local, session: GrowingSession
-) -> None:
+def test_its_view_is_its_log_s_reading(live: Local, session: GrowingSession) -> None:
     view = live.api.get(f"/v1/live/{only(live)['id']}").json()
     imported = read(session.path)
     meter = log_meter(imported)
@@ -76,9 +74,7 @@ def test_its_view_is_the_reading_of_its_log_with_the_advice(
     assert len(view["steps"]) == view["log"]["calls"] == 1
 
 
-def test_only_a_log_that_has_lines_counts_them(
-    home: Path, session: GrowingSession
-) -> None:
+def test_only_a_log_with_lines_counts_them(home: Path, session: GrowingSession) -> None:
     metered(home, "proxied")
     sessions = live_in(home)
     lines: dict[bool, int | None] = {}
@@ -87,9 +83,7 @@ def test_only_a_log_that_has_lines_counts_them(
     assert lines == {True: None, False: 2}
 
 
-def test_what_was_not_written_to_is_answered_with_304_and_no_body(
-    live: Local, session: GrowingSession
-) -> None:
+def test_an_unchanged_log_is_304_and_empty(live: Local, session: GrowingSession) -> None:
     for path in ("/v1/live", f"/v1/live/{only(live)['id']}"):
         first = live.api.get(path)
         tag = first.headers["etag"]
@@ -113,9 +107,7 @@ class SlowClock:
         return self.now
 
 
-def test_a_view_that_took_long_is_not_computed_again_at_once(
-    home: Path, session: GrowingSession
-) -> None:
+def test_a_slow_view_is_not_computed_at_once(home: Path, session: GrowingSession) -> None:
     clock = SlowClock()
     sessions = live_in(home, rest=REST)
     sessions._clock = clock
@@ -139,9 +131,7 @@ def test_only_what_a_log_grew_by_is_read(home: Path, session: GrowingSession) ->
     assert before < log._offset == session.path.stat().st_size
 
 
-def test_a_session_that_no_longer_runs_stays_on_show(
-    home: Path, session: GrowingSession
-) -> None:
+def test_an_ended_session_stays_on_show(home: Path, session: GrowingSession) -> None:
     sessions = live_in(home)
     name = sessions.list().sessions[0].id
     number, view = sessions.view(name)
@@ -186,9 +176,7 @@ def test_hostile_names_are_cut(home: Path) -> None:
     assert len(line.project) <= 200
 
 
-def test_the_log_of_a_view_that_vanished_is_an_input_error(
-    home: Path, session: GrowingSession
-) -> None:
+def test_a_vanished_log_is_an_input_error(home: Path, session: GrowingSession) -> None:
     sessions = live_in(home)
     name = sessions.list().sessions[0].id
     session.path.unlink()
@@ -199,9 +187,7 @@ def test_the_log_of_a_view_that_vanished_is_an_input_error(
 # -- who sees them --
 
 
-def test_a_server_that_shows_nothing_says_how_to_change_that(
-    provider: str, tmp_path: Path
-) -> None:
+def test_a_server_that_shows_nothing_says_how(provider: str, tmp_path: Path) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         answer = server.api.get("/v1/live")
         assert answer.status_code == 404

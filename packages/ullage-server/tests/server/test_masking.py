@@ -184,9 +184,7 @@ def test_a_known_secret_is_never_in_what_is_masked(
         ("ullage_sessions_open 3", "ullage_sessions_open 3"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked_wherever_it_stands(
-    text: str, shown: str
-) -> None:
+def test_what_looks_like_a_secret_is_masked_anywhere(text: str, shown: str) -> None:
     assert Secrets().masked(text) == shown
 
 

@@ -82,9 +82,7 @@ def test_a_cancel_while_tools_run_says_so(cellar: Local) -> None:
     assert cellar.api.until(session)["ended"] == "cancelled"
 
 
-def test_a_call_that_needs_approval_waits_and_runs_once_it_is_given(
-    cellar: Local,
-) -> None:
+def test_a_call_that_needs_approval_runs_once_it_is_given(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("approved")
     api.say(session, "press the grapes")
     state = api.until(session, "waiting")
@@ -128,9 +126,7 @@ def test_an_answer_counts_for_the_call_that_was_shown_alone(cellar: Local) -> No
     assert api.get(f"/v1/sessions/{session}/approvals").json() == {"approvals": []}
 
 
-def test_settings_change_in_a_running_session_and_the_reading_shows_it(
-    cellar: Local,
-) -> None:
+def test_settings_change_while_running_and_the_reading_shows_it(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("settings")
     changed = api.patch(
         f"/v1/sessions/{session}/settings", json={"trigger": 0.5, "window": "100k"}
@@ -158,9 +154,7 @@ def _reading_with(api: Api, session: str, window: int) -> dict[str, object]:
 @pytest.mark.parametrize(
     "body", [{"triger": 1}, {"trigger": -1}, {"self": 1}, {"root": 3}]
 )
-def test_a_setting_that_can_t_be_changes_nothing(
-    cellar: Local, body: dict[str, object]
-) -> None:
+def test_a_wrong_setting_changes_nothing(cellar: Local, body: dict[str, object]) -> None:
     session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
     before = cellar.api.until(session)["seq"]
     answer = cellar.api.patch(

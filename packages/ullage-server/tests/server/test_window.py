@@ -171,9 +171,7 @@ class Seen:
 
 
 @pytest.mark.sweep
-def test_api_status_event_and_decision_carry_the_same_snapshot_and_value_at_every_moment(
-    tmp_path: Path,
-) -> None:
+def test_api_status_event_and_decision_carry_the_same_snapshot(tmp_path: Path) -> None:
     """Asked at random moments of a busy session: whoever names the same snapshot names the same numbers."""
     seen = Seen()
     with running(script(*ANSWERS, delay_s=0.001)) as simulator:
@@ -259,9 +257,7 @@ def test_it_is_read_as_a_file_is(api: Api, path: Path) -> None:
     assert looked["log"]["skipped_lines"] == imported.skipped_lines
 
 
-def test_a_log_is_shown_with_what_was_learnt_and_teaches_nothing(
-    provider: str, tmp_path: Path
-) -> None:
+def test_a_log_is_shown_by_what_was_learnt(provider: str, tmp_path: Path) -> None:
     taught = Meter()
     for event in read(claude_code(tmp_path, 1, "Which price?", 21_000)).events:
         taught.apply(event)
@@ -304,9 +300,7 @@ def test_the_window_may_be_said(api: Api) -> None:
         b"\x1f\x8b123",
     ],
 )
-def test_what_is_no_log_is_refused_with_what_each_format_missed(
-    api: Api, content: bytes
-) -> None:
+def test_what_is_no_log_is_refused_by_each_format(api: Api, content: bytes) -> None:
     answer = api.post("/v1/look", content=content)
     assert answer.status_code == 422
     assert answer.json()["detail"]

@@ -111,9 +111,7 @@ def test_another_call_under_the_same_id_is_another_question() -> None:
     assert not approving.take([question(command=LONG + "; rm -rf .")])
 
 
-def test_several_questions_are_counted_and_always_is_offered_where_there_is_something_to_offer() -> (
-    None
-):
+def test_questions_are_counted_and_always_is_offered_where_it_can_be() -> None:
     assert "Allow (1 of 2)?" in words(asking(question(), question(call_id="u")))
     text = words(asking(question(command="git status --short", offer=("git", "status"))))
     assert 'a always "git status …" in this session' in text

@@ -17,9 +17,7 @@ def test_times_are_said_roughly(seconds: float, said: str) -> None:
     assert ago(seconds) == said
 
 
-async def test_sessions_and_messages_can_be_chosen_by_what_they_say(
-    tmp_path: Path,
-) -> None:
+async def test_sessions_and_messages_are_chosen_by_what_they_say(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("first [bold]thing")
         await talk.session.ask("second")

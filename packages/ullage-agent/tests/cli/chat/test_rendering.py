@@ -68,9 +68,7 @@ def test_whatever_is_said_fills_lines_of_the_width_and_holds_no_control(
 
 
 @given(st.text(alphabet="ab \n漢", max_size=200), st.integers(4, 40))
-def test_a_text_broken_into_lines_loses_nothing_but_where_it_is_broken(
-    text: str, width: int
-) -> None:
+def test_a_text_broken_into_lines_loses_only_line_ends(text: str, width: int) -> None:
     assert "".join(lines(plain_rows(text, width, ""))) == text.replace("\n", "")
 
 

@@ -50,9 +50,7 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
 SIMULATOR = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
 
 
-def test_what_changes_things_asks_first_unless_somebody_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_changes_ask_first_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = parser().parse_args(["chat"])
     plain = agent_of(asked).settings
     assert plain.tools == ("read", "list", "search")
@@ -98,9 +96,7 @@ def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_se
     assert agent_of(none, SIMULATOR).settings.tools == ()
 
 
-def test_the_command_that_resumes_a_session_names_what_the_session_does_not_keep(
-    tmp_path: Path,
-) -> None:
+def test_the_resume_command_names_what_the_session_lacks(tmp_path: Path) -> None:
     place = tmp_path / "a b"
     words = [
         "chat",
@@ -137,9 +133,7 @@ def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:
     assert "--simulate" in str(no_model("No model."))
 
 
-async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_none(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_is_found_by_id_or_end_or_begun(tmp_path: Path) -> None:
     async with talking(tmp_path, session="20261121-5f2a9c1e") as talk:
         agent = talk.host.agent
         assert await found(agent, "20261121-5f2a9c1e") == ("20261121-5f2a9c1e", True)
@@ -148,9 +142,7 @@ async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_
         assert await found(agent, "") == ("", False)
 
 
-async def test_continue_takes_the_newest_and_what_is_said_changes_it(
-    tmp_path: Path,
-) -> None:
+async def test_continue_takes_the_newest_and_options_change_it(tmp_path: Path) -> None:
     async with talking(tmp_path, session="old") as talk:
         newer = await talk.host.begin("newer", {"model": "anthropic:claude-haiku-4-5"})
         await newer.ask("hello")

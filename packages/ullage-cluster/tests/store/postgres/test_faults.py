@@ -90,9 +90,7 @@ async def test_a_crash_of_the_server_loses_nothing_durable_and_writes_nothing_tw
     await store.close()
 
 
-async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again(
-    database_url: str,
-) -> None:
+async def test_connections_ended_amid_writes_are_made_again(database_url: str) -> None:
     store = PostgresStore(database_url)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=600)
@@ -115,9 +113,7 @@ async def test_connections_that_are_ended_in_the_middle_of_writes_are_made_again
     await store.close()
 
 
-async def test_a_statement_that_the_server_gets_to_late_is_not_written_a_second_time(
-    database_url: str,
-) -> None:
+async def test_a_late_statement_is_not_written_a_second_time(database_url: str) -> None:
     store = PostgresStore(database_url)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=600)
@@ -191,9 +187,7 @@ class _LosingAnswers:
 
 
 @pytest.mark.parametrize("losses", [1, 3])
-async def test_writes_whose_commit_got_no_answer_are_looked_up(
-    database_url: str, losses: int
-) -> None:
+async def test_unanswered_commits_are_looked_up(database_url: str, losses: int) -> None:
     store = PostgresStore(database_url)
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=600)
@@ -237,9 +231,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_program_that_is_killed_keeps_what_was_acknowledged(
-    database_url: str,
-) -> None:
+async def test_a_program_that_is_killed_keeps_acknowledged(database_url: str) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", KILLED, database_url], stdout=subprocess.PIPE, text=True
     )

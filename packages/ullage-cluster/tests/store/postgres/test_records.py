@@ -50,9 +50,7 @@ async def test_a_change_of_another_machine_is_seen_without_asking_the_database(
     assert other.recent("tokens").bodies == {}
 
 
-async def test_records_that_could_not_be_looked_at_for_long_are_not_used(
-    database_url: str,
-) -> None:
+async def test_records_not_looked_at_for_long_are_not_used(database_url: str) -> None:
     store = PostgresStore(database_url)
     records = store._base.records
     records.recent("tokens")
@@ -97,9 +95,7 @@ async def test_records_are_read_once_a_database_is_there_that_was_not() -> None:
         server.drop_database("comes_later")
 
 
-async def test_a_record_that_is_too_large_is_refused(
-    machines: tuple[Records, Records],
-) -> None:
+async def test_a_too_large_record_is_refused(machines: tuple[Records, Records]) -> None:
     with pytest.raises(CommandRefused, match="at most"):
         machines[0].change("k", "k", lambda _: bytes(LARGEST_RECORD + 1))
 

@@ -43,9 +43,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         yield server
 
 
-def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(
-    local: Local, open_page: Open
-) -> None:
+def test_an_answer_appears_and_the_gauge_grows(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("growing"))
     before = screen.used
     screen.say("Tell me of the cask.")
@@ -63,9 +61,7 @@ def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(
     screen.is_at_rest()
 
 
-def test_the_number_on_the_page_is_the_number_of_the_api(
-    local: Local, open_page: Open
-) -> None:
+def test_the_number_on_the_page_is_the_api_s(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("one-number"))
     for count, said in enumerate(("Hello.", "Again.", "And once more."), 1):
         screen.say(said)
@@ -89,9 +85,7 @@ def test_the_number_on_the_page_is_the_number_of_the_api(
         assert given == [row["tokens"] for row in reading["rows"]]
 
 
-def test_a_cancel_in_the_middle_keeps_what_was_shown(
-    local: Local, open_page: Open
-) -> None:
+def test_a_cancel_in_the_middle_keeps_the_text(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("cancelled"))
     screen.say("Tell me at length.")
     draft = screen.find("article.draft .prose")
@@ -111,9 +105,7 @@ def test_a_cancel_in_the_middle_keeps_what_was_shown(
 
 
 @pytest.mark.sweep
-def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(
-    local: Local, open_page: Open
-) -> None:
+def test_an_answer_is_drawn_as_markdown(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("drawn"))
     screen.say("A table, please.")
     expect(screen.answers().locator("table td").first).to_have_text("7")
@@ -128,9 +120,7 @@ def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(
 
 
 @pytest.mark.sweep
-def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(
-    local: Local, open_page: Open
-) -> None:
+def test_a_whole_answer_is_said_to_a_screen_reader(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("heard"))
     screen.say("Hello.")
     expect(screen.find("#said")).to_have_text(
@@ -153,9 +143,7 @@ def test_a_message_without_a_session_begins_one(local: Local, open_page: Open) -
     )
 
 
-def test_the_list_has_the_title_of_a_new_session_while_its_turn_runs(
-    local: Local, open_page: Open
-) -> None:
+def test_the_list_has_a_new_title_in_its_turn(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("titled-at-once"))
     screen.page.route(
         re.compile(r"/v1/sessions(\?.*)?$"), lambda route: route.abort()
@@ -166,9 +154,7 @@ def test_the_list_has_the_title_of_a_new_session_while_its_turn_runs(
     )
 
 
-def test_without_a_session_only_what_can_be_done_is_offered(
-    tmp_path: Path, open_page: Open
-) -> None:
+def test_without_a_session_little_is_offered(tmp_path: Path, open_page: Open) -> None:
     with (
         running(script(*ANSWERS)) as provider,
         serving(provider.url("anthropic"), tmp_path / "s.db") as server,

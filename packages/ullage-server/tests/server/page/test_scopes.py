@@ -97,18 +97,14 @@ def test_with_a_token_that_may_read_what_it_may_not_is_disabled_and_says_why(
     assert set(screen.refused) == {401}
 
 
-def test_a_token_that_may_approve_can_answer_and_nothing_else(
-    named: Named, open_page: Open
-) -> None:
+def test_a_token_that_approves_can_answer_alone(named: Named, open_page: Open) -> None:
     screen = entered(open_page, named, "approve")
     expect(screen.find("#access")).to_have_text("Token “approve”: read only")
     expect(screen.find("#send")).to_be_disabled()
     expect(screen.find(".approval button").first).to_be_enabled()
 
 
-def test_a_token_that_may_do_everything_sees_nothing_of_it(
-    named: Named, open_page: Open
-) -> None:
+def test_a_token_for_everything_sees_no_limit(named: Named, open_page: Open) -> None:
     screen = entered(open_page, named, "admin")
     expect(screen.find("#access")).to_be_hidden()
     expect(screen.find("#send")).to_be_enabled()
