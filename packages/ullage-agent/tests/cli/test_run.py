@@ -165,15 +165,6 @@ def test_the_line_at_the_end_is_all_that_is_needed_to_go_on(
     assert reading["window"]["tokens"] == 100_000
 
 
-def test_a_session_keeps_the_model_that_it_began_with(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    run(server, environment, tmp_path, "What is a cask?", "--session", "s")
-    at_home = {**environment, "ANTHROPIC_BASE_URL": server.url("anthropic")}
-    ended = perform(tmp_path, at_home, "run", "And now?", "--session", "s")
-    assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n"), ended.stderr
-
-
 def test_events_that_are_damaged_are_named(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:

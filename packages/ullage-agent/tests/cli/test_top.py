@@ -114,14 +114,6 @@ def test_what_a_program_writes_shows_and_q_leaves(terminal: Terminal, log: Path)
     assert terminal.ended() == 0
 
 
-def test_s_sorts_by_fullness_then_by_cost_then_by_activity(terminal: Terminal) -> None:
-    for said in ("by fullness", "by cost"):
-        terminal.type("s")
-        terminal.wait_for(said)
-    terminal.type("q")
-    assert terminal.ended() == 0
-
-
 def test_new_sessions_appear_and_gone_ones_go(terminal: Terminal, log: Path) -> None:
     write_log(log.with_name("two.jsonl"), calls=2)
     terminal.wait_for("2 sessions")

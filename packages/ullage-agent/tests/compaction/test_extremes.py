@@ -172,23 +172,6 @@ async def test_summary_calls_that_fail_end_below_in_a_way_without_a_model(
         assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "requests"),
-    [("cut", SUMMARY_TRIES), ("malformed-json", 1), ("content-type", SUMMARY_TRIES)],
-)
-async def test_summary_calls_that_break_off_end_below_in_a_way_without_a_model(
-    kind: str, requests: int, tmp_path: Path
-) -> None:
-    """An answer that has begun, as one with malformed JSON in it has, is not asked for again."""
-    extreme = Extreme(lambda: turns(150))
-    faults = [
-        {"kind": kind, "request": number + 1, "at": 100} for number in range(requests)
-    ]
-    with running(script(RESPONSES, faults=faults)) as server:
-        result = await after(tmp_path, server, RESPONSES, extreme)
-        assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
-
-
 @pytest.mark.parametrize("kind", ["no-usage", "zero-usage"])
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
 async def test_without_usage_twenty_turns_stay_inside(

@@ -81,26 +81,6 @@ async def test_what_left_was_in_a_summary_request_or_a_digest_or_is_listed_as_dr
     assert found <= ({"digest"} if summary else {"summary", "pieces"})
 
 
-async def test_compacting_at_rest_begins_no_turn_and_in_a_turn_it_is_followed_by_one_call(
-    tmp_path: Path,
-) -> None:
-    async with scene(tmp_path, ANTHROPIC, window=WINDOW) as (server, session):
-        for number in range(12):
-            await session.ask(f"No. {number:03}: {words(350, number)}")
-        before = len(generated(server))
-        await session.compact("Keep the numbers.")
-        await session.wait()
-        after = generated(server)[before:]
-        assert [is_summary_call(one) for one in after] == [True]
-        assert "Keep the numbers." in heard(after[0])
-        for number in range(12, 40):
-            before = len(generated(server))
-            await session.ask(f"No. {number:03}: {words(350, number)}")
-            arrived = [is_summary_call(one) for one in generated(server)[before:]]
-            assert arrived in ([False], [True, False])
-        assert len(of_kind(await session.history(), CompactionCommitted)) >= 2
-
-
 async def test_pruning_alone_averts_a_compaction_if_it_helps(tmp_path: Path) -> None:
     """Twelve large results of which nothing is needed any more: no model call, and the numbers are in the event."""
     messages: list[Message] = []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage.events import CallEnded, CallStarted, MessageAdded, Pruned, SessionStarted
+from ullage.events import CallEnded, CallStarted, MessageAdded, SessionStarted
 from ullage.messages import Message, Part, ReasoningPart, TextPart
 from ullage.usage import Usage
 from ullage_simulators import read, running
@@ -80,26 +80,6 @@ def test_the_sums_of_context_come_out_as_shown() -> None:
     assert system.tokens + declared.tokens + messages.tokens == shown.used.tokens
     assert (round(system.tokens, -3), round(declared.tokens, -3)) == (4_000, 8_000)
     assert round(messages.tokens, -3) == 40_000 and messages.source == "by_difference"
-
-
-@pytest.mark.parametrize("reported", [122_400, 3_000])
-def test_the_rows_sum_to_the_total_and_are_never_negative(reported: int) -> None:
-    body = {
-        "model": "claude-opus-4-6",
-        "max_tokens": 1000,
-        "system": SYSTEM,
-        "tools": tools("Looks up. " * 20),
-        "messages": [user("word " * 60_000)],
-    }
-    meter = ullage.Meter("claude-opus-4-6", window=200_000)
-    before = meter.before(body)
-    usage = {"input_tokens": reported, "output_tokens": 1}
-    shown = meter.after(before.call, usage, [{"type": "text", "text": "Yes."}])
-    assert sum(row.tokens for row in shown.rows) == shown.used.tokens
-    assert all(row.tokens >= 0 for row in shown.rows)
-    assert shown.free is not None and shown.reserve is not None
-    assert shown.used.tokens + shown.reserve + shown.free == 200_000
-    assert bool(shown.notes) == (reported == 3_000)  # less than the parts' estimates
 
 
 # -- MEW: one stored total --
@@ -193,14 +173,6 @@ def test_the_formulas_of_the_seeds_give_their_numbers(
     meter = ullage.Meter("vllm:any", window=100_000, estimator=estimator)
     before = meter.before({"model": "any", "messages": [user(text)]})
     assert low <= before.used.tokens <= high
-
-
-def test_the_words_for_compaction_are_theirs() -> None:
-    assert Pruned(parts=()).notice == "[Old tool result content cleared]"
-    for name in ("hybrid", "llm", "prune", "noop"):
-        agent = ullage.Agent("anthropic:claude-haiku-4-5", strategy=name, config=False)
-        assert agent.settings.strategy == (name,)
-    assert (agent.settings.keep, agent.settings.trigger) == (0.08, 0.8)
 
 
 # -- Dexto: counts, the loop, the queue and cancel --

@@ -229,20 +229,6 @@ async def test_a_count_that_never_changes_shortens_a_message_once(tmp_path: Path
     assert len(begun) == 1
 
 
-async def test_a_report_above_the_window_ends_no_session(tmp_path: Path) -> None:
-    """No provider has read more than its window holds, however often it says so."""
-    false, system = 9_600, "The amphora of the second room has a crack. " * 340
-    usage = {"prompt_tokens": false, "completion_tokens": 3}
-    reported = b"data: %b\n\n" % json.dumps({"choices": [], "usage": usage}).encode()
-    pieces = [reported if b"usage" in piece else piece for piece in chat("Hello.")]
-    async with serving(Reply(pieces)) as server:
-        answering(server, problem(404))
-        agent = local(server, tmp_path, window=8_000, system=system)
-        async with agent.session("s") as session:
-            for _ in range(4):
-                assert (await session.ask("Hello.")).text == "Hello."
-
-
 async def test_a_slow_count_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,16 +61,6 @@ async def sessions_in(store: Path) -> list[str]:
 # -- a key that is missing, tools that are unknown --
 
 
-async def test_a_missing_key_is_named_before_anything_is_stored(tmp_path: Path) -> None:
-    agent = agent_of(tmp_path / "s.db")
-    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
-        await agent.ask("Hello.")
-    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
-        async with agent.session("cellar") as session:
-            await session.send("Hello.")
-    assert await sessions_in(tmp_path / "s.db") == []
-
-
 async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
     provider: Server, tmp_path: Path
 ) -> None:
@@ -275,24 +265,3 @@ async def test_a_file_whose_name_is_no_unicode_is_sent(
 
 
 # -- a copy --
-
-
-async def test_a_fork_has_the_events_up_to_where_it_is_made_and_goes_its_own_way(
-    tmp_path: Path, provider: Server
-) -> None:
-    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
-    async with agent.session("origin") as origin:
-        await origin.ask("Which casks leak?")
-        first = len(await origin.messages())
-        through = (await origin.history())[-1].seq
-        await origin.ask("And which are dry?")
-        half, whole = await origin.fork(through=through), await origin.fork("copy")
-        assert whole.session == "copy"
-        async with agent.session(half.session) as session:
-            assert len(await session.messages()) == first
-            await session.ask("Never mind.")
-            assert len(await session.messages()) == first + 2
-        async with agent.session("copy") as session:
-            assert await session.messages() == await origin.messages()
-        with pytest.raises(CommandRefused):
-            await origin.fork("copy")

@@ -70,14 +70,6 @@ async def test_an_answer_that_does_not_stream_is_given_whole(tmp_path: Path) -> 
         assert "".join([text async for text in agent.stream("Tell me.")]) == STORY
 
 
-async def test_a_stream_of_an_agent_needs_no_session(tmp_path: Path) -> None:
-    with running(script({"text": STORY})) as server:
-        agent = agent_of(server, tmp_path)
-        stream = agent.stream("Tell me a story.", session="cellar")
-        assert "".join([text async for text in stream]) == stream.result.text == STORY
-        assert [row.id for row in await agent.sessions()] == ["cellar"]
-
-
 async def test_a_failed_turn_raises_its_error_from_the_loop(tmp_path: Path) -> None:
     faults = [{"kind": "status", "status": 400, "request": 0}]
     with running(script({"text": STORY}, faults=faults)) as server:

@@ -52,11 +52,6 @@ async def test_a_failure_at_the_sandbox_is_explained(tmp_path: Path) -> None:
     assert "in the sandbox files are read-only" in output.text
 
 
-async def test_commands_are_confined_unless_the_sandbox_is_off(tmp_path: Path) -> None:
-    assert Sandbox().confines(tmp_path)
-    assert not Sandbox(mode="off").confines(tmp_path)
-
-
 async def test_a_bubblewrap_that_fails_is_said_to_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

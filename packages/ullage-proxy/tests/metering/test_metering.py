@@ -106,15 +106,6 @@ async def test_a_call_is_stored_as_a_session_like_any_other(store: SqliteStore) 
     assert {"System prompt", "Messages", "MCP harbour (1)", "Read"} <= row_names(reading)
 
 
-async def test_the_events_carry_the_times_of_the_call(store: SqliteStore) -> None:
-    meter = metering(store)
-    await meter.take(request("r-1", body_of(user("Hello")), at=2_000.0))
-    await meter.take(answer("r-1", answer_body("Hi", 600), at=2_005.0))
-    events = await store.read("s-1")
-    assert {event.at for event in of_kind(events, CallStarted)} == {2_000.0}
-    assert {event.at for event in of_kind(events, CallEnded)} == {2_005.0}
-
-
 async def test_a_stream_is_read_as_a_whole_answer_is(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"), stream=True)))

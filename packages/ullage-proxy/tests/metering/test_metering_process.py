@@ -27,7 +27,6 @@ from tests.tiers import first_of
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import read
 from ullage.meter.meter import Meter
-from ullage.store.sqlite.store import SqliteStore
 from ullage_proxy.relay.frames import FrameReader, TapFrame, encoded
 
 SESSION = "2f764e64-de0c-454d-ab43-8044e4d3deeb"
@@ -259,14 +258,3 @@ def test_input_that_is_no_frames_ends_the_process(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert b"damaged" in done.stderr
-
-
-async def test_another_process_can_read_the_store_meanwhile(tmp_path: Path) -> None:
-    relay = Relay(tmp_path)
-    relay.start()
-    relay.send(conversation()[:2])
-    relay.read_until_stored("r-1")
-    store = SqliteStore(tmp_path / "proxy.db")
-    assert [row.id for row in await store.sessions()] == [SESSION]
-    await store.close()
-    relay.end()

@@ -17,7 +17,6 @@ from tests.relay.relays import (
 )
 from ullage_proxy.relay.heads import HEAD_AT_MOST
 
-SECRET = "secret-of-the-tests"
 GET = b"GET /a/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HEAD = b"POST /a/v1/messages HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -317,21 +316,6 @@ async def test_what_is_not_for_an_upstream_is_answered_and_not_sent_on(
         assert raw.startswith(b"HTTP/1.1 " + status)
         assert b"ullage proxy: " in raw
         writer.close()
-
-
-async def test_with_a_token_the_health_too_needs_it() -> None:
-    async with relay(
-        "a=http://127.0.0.1:9", environment={"ULLAGE_PROXY_TOKEN": SECRET}
-    ) as running:
-        without = await running.ask(
-            b"GET /ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        assert without.startswith(b"HTTP/1.1 401 ")
-        assert b"secret" not in without
-        known = await running.ask(
-            b"GET /t/secret-of-the-tests/ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        assert known.startswith(b"HTTP/1.1 200 ")
 
 
 REFUSED = [

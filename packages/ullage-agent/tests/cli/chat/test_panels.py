@@ -78,14 +78,6 @@ def test_the_whole_gauge_says_used_interval_window_point_growth_and_source() -> 
     assert "│" in line
 
 
-def test_eighty_columns_keep_the_number_the_growth_and_the_source() -> None:
-    line = plain(gauge_line(QUARTER_FULL, -1_204, 78, UNICODE))
-    assert cells(line) <= 78
-    assert (
-        "52,100 ± 140 of 200,000 (26 %)" in line and "-1,204" in line and "est." in line
-    )
-
-
 @given(
     st.integers(1, 240),
     st.one_of(st.none(), st.integers(-99_999, 99_999)),

@@ -146,15 +146,6 @@ def test_reasoning_is_one_line_until_it_is_unfolded() -> None:
     assert "not shown by the provider" in found
 
 
-def test_reasoning_under_way_shows_its_end() -> None:
-    (_, line) = lines(
-        rows_of(
-            ReasoningEntry(text="begin " * 100 + "the end", part="p", is_open=True), 60
-        )
-    )
-    assert line.startswith("∴ thinking") and line.endswith("the end")
-
-
 @pytest.mark.parametrize(
     ("entry", "word"),
     [
@@ -204,17 +195,6 @@ def test_details_are_the_change_that_a_call_would_make() -> None:
         plain(line)
         for line in details_of(ToolCallEntry(name="a", arguments="{torn", call_id="c"))
     ] == ["{torn"]
-
-
-def test_an_interrupted_answer_and_a_summary_say_what_they_are() -> None:
-    found = lines(
-        rows_of(AnswerEntry(text="I lo", part="p", interrupted="cancelled"), 40)
-    )[-1]
-    assert "(interrupted: cancelled)" in found
-    summary = lines(
-        rows_of(MessageEntry(text="a\n" * 30, message="m", origin="summary"), 40)
-    )
-    assert summary[1].startswith("= ") and len(summary) < 10
 
 
 def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded() -> None:

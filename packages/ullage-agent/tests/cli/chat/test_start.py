@@ -155,13 +155,3 @@ async def test_continue_takes_the_newest_and_options_change_it(tmp_path: Path) -
         )
         assert begun.id == "mine"
         assert (await begun._look()).ledger.loop.settings["model"] == SIMULATOR.model
-
-
-async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:
-    async with talking(tmp_path, session="gone") as talk:
-        await talk.host.forget("gone")
-        await talk.store.delete("gone")
-        with pytest.raises(SessionNotFound, match="begins one"):
-            await opened(
-                talk.host, parser().parse_args(["chat", "--continue"]), SIMULATOR
-            )

@@ -246,18 +246,6 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
         await shown.until(lambda: "copied from test" in shown.notices)
 
 
-async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:
-    async with showing(tmp_path) as shown:
-        await shown.say("hello")
-        await shown.until(shown.has_answer)
-        await shown.until(lambda: "ready" in shown.text("foot"))
-        await shown.say("/rewind")
-        await shown.until(lambda: isinstance(shown.app.screen, Overlay))
-        await shown.pilot.press("enter")
-        await shown.until(lambda: shown.app.prompt.text == "hello")
-        assert await shown.talk.session.messages() == ()
-
-
 async def test_ctrl_c_clears_the_input_and_leaves_when_repeated(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         shown.app.prompt.put("half a thought")

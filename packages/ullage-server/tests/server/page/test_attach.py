@@ -180,15 +180,6 @@ def test_files_without_their_code_are_named(local: Local, open_page: Open) -> No
     assert local.api.messages("codeless") == []
 
 
-def test_code_that_fails_is_no_unreachable_server(local: Local, open_page: Open) -> None:
-    screen, code = ask_before_the_code(local, open_page, "broken", RED)
-    broken = "export class Attachments { add() { throw new Error('no memory'); } }"
-    code().fulfill(body=broken, content_type="text/javascript")
-    problem = "cellar.png was not attached: no memory"
-    expect(screen.find("#send-problem")).to_contain_text(problem)
-    expect(screen.find("#say")).to_have_value("What is this?")
-
-
 def test_what_was_on_its_way_is_in_the_box_again(local: Local, open_page: Open) -> None:
     screen, code = ask_before_the_code(local, open_page, "left", RED)
     code()

@@ -180,24 +180,6 @@ def test_a_returned_message_can_be_written_again(local: Local, open_page: Open) 
     expect(screen.find("#say")).to_have_value("Never delivered.")
 
 
-def test_a_call_waits_for_who_sees_its_arguments(local: Local, open_page: Open) -> None:
-    screen = open_page(local.url, local.api.session("approved"))
-    screen.say("Please draw.")
-    box = screen.find(".approval")
-    expect(box).to_be_visible()
-    expect(screen.find("#activity")).to_have_text("waits")
-    expect(screen.find(".fold.tool .arguments")).to_contain_text("litres: 2")
-    expect(box.get_by_role("region", name="All of the call: draw")).to_have_text(
-        "draw\nlitres: 2"
-    )
-    screen.page.reload()
-    box.get_by_role("button", name="Allow", exact=True).click()
-    expect(box).to_be_hidden()
-    expect(screen.answers().last).to_contain_text("Done.")
-    screen.find(".fold.tool summary").first.click()
-    expect(screen.find(".fold-body").first).to_contain_text("2 litres were drawn")
-
-
 def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("denied"))
     screen.say("Please draw.")

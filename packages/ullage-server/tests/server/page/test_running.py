@@ -99,14 +99,6 @@ def test_leaving_it_ends_the_following(machine: Machine, open_page: Open) -> Non
     assert not [url for url in asked if "/v1/live/" in url]
 
 
-def test_closing_it_goes_to_the_newest_session(machine: Machine, open_page: Open) -> None:
-    machine.local.api.session("own")
-    screen, _ = followed(machine, open_page)
-    screen.find("#looked").get_by_role("button", name="Close").click()
-    screen.is_live()
-    expect(screen.find("#subtitle")).to_contain_text("own")
-
-
 def test_names_that_are_markup_stay_text(machine: Machine, open_page: Open) -> None:
     session = GrowingSession(machine.home, "11111111-aaaa", project="x")
     session.cwd = f"/{HOSTILE.replace('/', '')}"

@@ -104,15 +104,6 @@ def test_a_token_that_approves_can_answer_alone(named: Named, open_page: Open) -
     expect(screen.find(".approval button").first).to_be_enabled()
 
 
-def test_a_token_for_everything_sees_no_limit(named: Named, open_page: Open) -> None:
-    screen = entered(open_page, named, "admin")
-    expect(screen.find("#access")).to_be_hidden()
-    expect(screen.find("#send")).to_be_enabled()
-    expect(screen.find(".approval button").first).to_be_enabled()
-    screen.find("#menu summary").click()
-    expect(screen.find("#delete")).to_be_enabled()
-
-
 def test_another_token_gives_the_controls_back(named: Named, open_page: Open) -> None:
     short = named.store.add("short", ("read",), expires=None, now=0)
     screen = open_page(f"{named.server.url}/#/s/there")

@@ -160,19 +160,6 @@ def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> Non
     assert reading["used"]["tokens"] > small
 
 
-def test_marks_are_there_again_after_reload(local: Local, open_page: Open) -> None:
-    screen = open_page(local.url, local.api.session("again"))
-    fill(screen, local, "again", 1)
-    screen.find("#compact").click()
-    expect(screen.marks("Compacting: requested")).to_be_attached()
-    local.api.until("again")
-    expect(screen.find(".mark")).not_to_have_count(1)
-    before = screen.find(".mark-text").all_inner_texts()
-    screen.page.reload()
-    screen.is_live()
-    expect(screen.find(".mark-text")).to_have_text(before)
-
-
 def test_the_calls_are_listed_with_actuals(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("charted"))
     fill(screen, local, "charted", 2)
