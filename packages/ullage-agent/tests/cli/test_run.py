@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -339,29 +338,6 @@ def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
         run(server, environment, tmp_path, "What is a cask?", "--session", "s").returncode
         == 0
     )
-
-
-@pytest.mark.sweep
-def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    first = subprocess.Popen(
-        command(server, "a long story", "--session", "s", "--events"),
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert first.stdout is not None
-    while '"type":"draft"' not in first.stdout.readline():
-        time.sleep(0)
-    ended = run(server, environment, tmp_path, "What is a cask?", "--session", "s")
-    out, _ = first.communicate(timeout=60)
-    assert ended.returncode == 0
-    assert ended.stdout == "A cask is a barrel.\n"
-    assert first.returncode == 0
-    assert '"how":"delivered"' in out
 
 
 @pytest.mark.parametrize(

@@ -263,15 +263,6 @@ def test_an_approval_authorises_exactly_one_name_with_exactly_these_arguments(
     assert (one.state == "approved") is (shown == run)
 
 
-@given(st.text(), st.text(), st.integers(0, 5))
-def test_no_byte_can_move_from_the_arguments_into_the_name_unseen(
-    name: str, arguments: str, size: int
-) -> None:
-    moved = (name + arguments[:size], arguments[size:])
-    is_same = moved == (name, arguments)
-    assert (digest_of(*moved) == digest_of(name, arguments)) is is_same
-
-
 def test_grants_are_kept_until_they_are_revoked() -> None:
     given = [
         said.GrantGiven(grant=name, tool="shell", prefix=("git", name))

@@ -15,8 +15,6 @@ from ullage.errors import CommandRefused, SessionNotFound, SettingError, StoreUn
 from ullage.events import (
     CallEnded,
     CallStarted,
-    Cancelled,
-    Event,
     Queued,
     ReadingTaken,
     ToolStarted,
@@ -88,21 +86,6 @@ async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(
             assert (await session.context()).window.tokens == 50_000 + number
 
 
-async def test_who_leaves_a_host_leaves_work_that_the_next_one_finds(
-    provider: str, tmp_path: Path
-) -> None:
-    store = tmp_path / "s.db"
-    async with hosting(provider, store) as host:
-        busy, resting = await host.begin("busy"), await host.begin("resting")
-        await resting.wait()
-        await busy.send("hello")
-        async for event in busy.events(after=0):
-            if not isinstance(event, Event):
-                break
-    async with hosting(provider, store) as host:
-        assert (await (await host.wake("busy")).wait()).reason == "finished"
-
-
 async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when_needed(
     provider: str, tmp_path: Path
 ) -> None:
@@ -140,29 +123,6 @@ async def test_a_host_that_attends_resumes_what_others_left_and_looking_resumes_
                 if isinstance(event, TurnEnded):
                     break
         assert len(await (await host.look("s")).messages()) == 2
-
-
-async def test_a_cancel_at_rest_is_answered_through_a_host_that_drives_nothing(
-    provider: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "s.db"
-    calls = Embedded(serves=False)
-    agent = haiku(path, base_url=provider, yields=True)
-    async with (
-        Host(agent, dispatch=calls, drives=0) as showing,
-        hosting(provider, path, attends=True),
-    ):
-        session = await showing.begin("s")
-        await session.send("Go.")
-        async for event in session.events(after=0):
-            if isinstance(event, TurnEnded):
-                break
-        while (await showing.store.about("s")).held_by:
-            await asyncio.sleep(0.01)
-        answer = await session.cancel()
-        assert (answer.cancelled, answer.persisted) == (True, None)
-        events = await showing.store.read("s")
-        assert any(isinstance(event, Cancelled) for event in events)
 
 
 @pytest.mark.program

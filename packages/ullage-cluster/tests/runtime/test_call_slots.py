@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ from tests.agents import haiku
 from tests.store.fixtures import new_database, new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
-from ullage.models.rate_limits import PROMISED_S, Bucket, RateState
+from ullage.models.rate_limits import Bucket, RateState
 from ullage.store.store import Revise, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
@@ -141,12 +139,6 @@ async def waiting_calls(slots: CallSlots, **limits: float) -> list[SharedSlot]:
     return calls
 
 
-async def test_killed_processes_keep_no_more_than_was_promised(store: Store) -> None:
-    killed = await waiting_calls(CallSlots(store), requests=60.0)
-    assert len(killed) == 100
-    assert await wait_of(slot_of(CallSlots(store), requests=60.0)) < PROMISED_S + 3
-
-
 async def test_cancelled_calls_give_places_back_to_other_processes(store: Store) -> None:
     here = CallSlots(store)
     calls = await waiting_calls(here, requests=60.0)
@@ -237,38 +229,9 @@ async def test_calls_refused_at_once_are_not_resent_at_once(store: Store) -> Non
     assert 4 < min(waits) <= 5 and max(waits) > min(waits) + 1.5
 
 
-TAKES = """
-import asyncio, sys
-from tests.runtime.test_call_slots import slot_of
-from ullage_agent.runtime.call_slots import CallSlots
-from ullage.store.places import store_at
-
-async def take():
-    store = store_at(sys.argv[1])
-    slots = CallSlots(store)
-    await asyncio.gather(*(slot_of(slots, requests=60.0).wait() for _ in range(8)))
-    await store.close()
-
-asyncio.run(take())
-"""
-
-
 async def requests_of(store: Store) -> Bucket:
     (text,) = (await store.shared(RATE)).values()
     return msgspec.json.decode(text, type=RateState).buckets["requests"]
-
-
-async def test_processes_of_a_store_take_from_one_limit(place: str, store: Store) -> None:
-    await slot_of(CallSlots(store), requests=60.0).refused(0.0)
-    before = await requests_of(store)
-    command = [sys.executable, "-c", TAKES, place]
-    root = Path(__file__).parents[4]
-    processes = [subprocess.Popen(command, cwd=root) for _ in range(3)]
-    codes = [await asyncio.to_thread(each.wait) for each in processes]
-    assert codes == [0, 0, 0]
-    after = await requests_of(store)
-    refilled = (after.at - before.at) * 0.95
-    assert abs(after.level - (before.level + refilled - 3 * 8)) < 0.001
 
 
 async def test_tokens_of_answers_count_and_those_of_caches_don_t(store: Store) -> None:

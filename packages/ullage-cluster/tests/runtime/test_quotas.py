@@ -69,25 +69,6 @@ def of(store: Store, tenant: str = "acme") -> Quotas:
     return Quotas(TenantStore(store, tenant))
 
 
-async def test_sessions_are_counted_once_each_also_by_many_at_once(store: Store) -> None:
-    await set_quota(store, sessions=5)
-
-    async def begin(number: int) -> bool:
-        try:
-            async with new_session(TenantStore(store, "acme"), f"acme:{number}"):
-                return True
-        except QuotaReached:
-            return False
-
-    begun = await asyncio.gather(*(begin(number) for number in range(12)))
-    assert sum(begun) == 5
-    assert (await all_quotas(store))["acme"].used.sessions == 5
-    async with new_session(TenantStore(store, "other"), "other:s"):
-        pass
-    async with new_session(TenantStore(store, "acme"), "acme:1/call"):
-        pass
-
-
 async def test_a_session_that_could_not_be_begun_does_not_count(store: Store) -> None:
     await set_quota(store, sessions=1)
     for _ in range(3):

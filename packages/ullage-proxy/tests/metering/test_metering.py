@@ -35,7 +35,6 @@ from ullage.events import (
 )
 from ullage.importers import read
 from ullage.messages import TextPart
-from ullage.meter.lanes import Lanes
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.sqlite.store import SqliteStore
@@ -344,37 +343,6 @@ async def test_two_processes_of_a_session_lose_no_call(store: SqliteStore) -> No
     await one_call(one, "a-2", longest, "Yes.", 668)
     ends = of_kind(await store.read("s-1"), CallEnded)
     assert [end.call for end in ends] == ["a-1", "b-1", "a-2"]
-
-
-async def test_a_compaction_asked_for_elsewhere_is_one(store: SqliteStore) -> None:
-    headers = {
-        "user-agent": "claude-cli/2.1.330 (external, cli)",
-        "x-claude-code-session-id": "7fd42238-3ea2-474f-8adc-f6ba67f32425",
-    }
-    other, one = metering(store, lanes=Lanes()), metering(store, lanes=Lanes())
-    first = user("Is the lamp lit?")
-    ask = user("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
-    summary = user("This session is being continued. The lamp is lit.")
-    begun = body_of(first)
-    summing = body_of(first, assistant("It is."), ask)
-    compacted = body_of(summary)
-    longer = body_of(summary, assistant("Trim the wick."), user("Done."))
-    said = (
-        (one, begun, "It is."),
-        (one, summing, "It was."),
-        (other, compacted, "Trim the wick."),
-        (other, longer, "Good."),
-    )
-    for number, (meter, body, text) in enumerate(said):
-        call = f"r-{number}"
-        await meter.take(request(call, body, headers=headers))
-        await meter.take(answer(call, answer_body(text, 640)))
-    events = await store.read(headers["x-claude-code-session-id"])
-    kinds = [type(event) for event in events]
-    assert kinds.count(CompactionCommitted) == 1
-    starts = of_kind(events, CallStarted)
-    third = next(at for at, event in enumerate(events) if event is starts[2])
-    assert CompactionCommitted in kinds[:third]
 
 
 # -- without a store, or with one that fails --

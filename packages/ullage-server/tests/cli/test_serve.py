@@ -18,8 +18,6 @@ from ullage_server.tokens import NamedTokens
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
-SECRET = "a-secret-of-the-tests"
-
 
 def test_another_address_without_a_token_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -85,20 +83,6 @@ def test_no_token_says_what_it_means(tmp_path: Path) -> None:
     with process("http://127.0.0.1:9", tmp_path / "s.db") as server, server.api() as api:
         assert api.get("/v1/sessions").status_code == 200
     assert "--no-token every user and program of this machine" in server.opened
-
-
-def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
-    with (
-        process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN=SECRET) as server,
-        server.api() as api,
-    ):
-        assert api.get("/v1/sessions").status_code == 401
-        found = api.get(
-            "/v1/sessions", headers={"Authorization": f"Bearer {SECRET}"}
-        ).status_code
-        assert found == 200
-        code, said, errors = server.end()
-        assert (code, SECRET in said + errors) == (0, False)
 
 
 @pytest.mark.program

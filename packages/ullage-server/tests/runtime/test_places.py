@@ -62,25 +62,6 @@ async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
         assert "`ullage admin worker`, without the option --place," in found
 
 
-async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
-    provider: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "s.db"
-    here, there = Embedded(place="here"), Embedded(place="there")
-    async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
-        own = await first.begin("own")
-        assert (await own.ask("Hello.")).text == "Yes."
-        before = await first.store.about("own")
-        other = await first.begin("other", place="there")
-        await other.send("Hello.")
-        async with Host(
-            haiku(path, base_url=provider), dispatch=there, attends=True
-        ) as second:
-            assert (await other.wait()).text == "Yes."
-            assert (await second.store.about("other")).drivers == 1
-            assert await second.store.about("own") == before
-
-
 async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_where_it_was(
     provider: str, tmp_path: Path
 ) -> None:

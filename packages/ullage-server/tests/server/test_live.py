@@ -120,17 +120,6 @@ def test_a_slow_view_is_not_computed_at_once(home: Path, session: GrowingSession
     assert sessions.view(name)[1].log.calls == 2
 
 
-def test_only_what_a_log_grew_by_is_read(home: Path, session: GrowingSession) -> None:
-    sessions = live_in(home)
-    name = sessions.list().sessions[0].id
-    sessions.view(name)
-    log = sessions._views[name]._log
-    before = log._offset
-    session.turn("More.")
-    sessions.view(name)
-    assert before < log._offset == session.path.stat().st_size
-
-
 def test_an_ended_session_stays_on_show(home: Path, session: GrowingSession) -> None:
     sessions = live_in(home)
     name = sessions.list().sessions[0].id
