@@ -33,24 +33,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_commands_share_the_options_of_the_endpoint(command: tuple[str, ...]) -> None:
-    said = (
-        "--base-url",
-        "http://h/v1",
-        "--wire",
-        "chat",
-        "--window",
-        "20k",
-        "--max-output",
-        "1k",
-        "--system",
-        "Be.",
-    )
-    assert options(*command, *said).system == "Be."
-    assert endpoint_settings(options(*command, *said)) == {
+    endpoint = "--base-url http://h/v1 --wire chat --window 20k --max-output 1k"
+    more = "--system Be. --strategy clear,summary --count never"
+    said = options(*command, *f"{endpoint} {more}".split())
+    assert said.system == "Be."
+    assert endpoint_settings(said) == {
         "base_url": "http://h/v1",
         "wire": "chat",
         "window": 20_000,
         "max_output": 1_000,
+        "strategy": "clear,summary",
+        "count": "never",
     }
     assert endpoint_settings(options(*command)) == {}
 
@@ -78,20 +71,11 @@ def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
 
 
 def test_run_s_agent_is_what_the_command_line_says(place: Path) -> None:
-    words = (
-        "--model",
-        "anthropic:claude-haiku-4-5",
-        "--tools",
-        "read,shell",
-        "--window",
-        "20k",
-        "--max-steps",
-        "7",
-    )
-    settings = agent_of(
-        options("run", "hello", *words, "--root", str(place), "--system", "Be.")
-    ).settings
-    assert settings.model == words[1]
+    words = f"--model anthropic:m --tools read,shell --window 20k --max-steps 7 --root {place}"
+    more = "--system Be. --strategy clear,summary --count never"
+    settings = agent_of(options("run", "hello", *f"{words} {more}".split())).settings
+    assert (settings.strategy, settings.count) == (("clear", "summary"), "never")
+    assert settings.model == "anthropic:m"
     assert settings.tools == ("read", "shell")
     assert settings.window == 20_000
     assert (settings.max_steps, settings.root, settings.system) == (7, place, "Be.")

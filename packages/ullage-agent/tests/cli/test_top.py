@@ -46,13 +46,6 @@ def test_a_pipe_gets_one_table(log: Path, capsys: pytest.CaptureFixture[str]) ->
     assert line.split()[:2] == ["pi", "app"]
 
 
-def test_without_a_session_it_says_so_and_how_to_see_older_ones(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["top"]) == 0
-    assert "--all" in capsys.readouterr().out
-
-
 def test_older_sessions_are_shown_when_they_are_asked_for(
     log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

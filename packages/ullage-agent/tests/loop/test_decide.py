@@ -429,7 +429,7 @@ UNDER_WAY: dict[str, list[Any]] = {
     "a summary": [said.CallStarted(call="s1", purpose="summary")],
     "a rung of a compaction": rolled_back("summary"),
 }
-AT_PEACE = ([], [queued("one")], TURN, WAITING, PAUSED, FAILED)
+AT_PEACE: tuple[list[Any], ...] = ([], [queued("one")], TURN, WAITING, PAUSED, FAILED)
 STOPPED = [CANCEL, said.Cancelled()]
 
 SETTLED: dict[str, Row] = {
