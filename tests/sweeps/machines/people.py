@@ -101,7 +101,7 @@ class Person:
         if frame.event == "reset":
             self.resets += 1
             self.seen = [Seen(frame.data["seq"], "reset", frame.id)]
-        elif frame.event not in ("draft", "status"):
+        elif frame.is_of_ledger:
             self.seen.append(Seen(frame.data["seq"], frame.event, frame.id))
         elif frame.id and self.seen:
             self.seen[-1] = self.seen[-1]._replace(id=frame.id)

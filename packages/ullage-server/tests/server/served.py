@@ -108,6 +108,11 @@ class Frame(NamedTuple):
     id: str
     data: Any
 
+    @property
+    def is_of_ledger(self) -> bool:
+        """Not a piece of an answer, nor what is sent before an event (``reset`` has an event's place too)."""
+        return self.event not in ("draft", "status", "line")
+
 
 def frames_of(lines: Iterable[str]) -> Iterator[Frame]:
     """The frames of a stream, comments and frames without data left out."""

@@ -243,7 +243,13 @@ async def test_a_session_that_the_proxy_has_metered_is_listed_with_its_program(
 async def test_a_session_and_its_subagent_are_named_by_their_ids(home: Path) -> None:
     path = await metered(home)
     child = f"{ID}.child-1"
-    for name, session in ((ID, ID), (ID[-8:], ID), (child, child), (child[-16:], child)):
+    for name, session in (
+        (ID, ID),
+        (ID[-8:], ID),
+        (ID[:8], ID),
+        (child, child),
+        (child[-16:], child),
+    ):
         place = place_of(name)
         assert (place.path, place.session) == (path, session)
 

@@ -22,6 +22,7 @@ from ullage.cli.session import Metered, metered, read_session
 from ullage.cli.sessions import (
     SHORTEST_ID,
     line_of,
+    meant_by,
     no_session,
     places_here,
 )
@@ -147,7 +148,7 @@ def measured_body(
 
 
 def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
-    """The session whose id ends so; without one the newest, of this directory if it has any. Raises ``InputError``."""
+    """The session that is meant; without one the newest, of this directory if it has any. Raises ``InputError``."""
     if len(session) > LONGEST_ID:
         raise InputError(
             f"The session's id has {len(session):,} characters; the most is {LONGEST_ID}. `list_sessions` has the ids."
@@ -159,9 +160,9 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
         return next(places_here(places), places[0])
     if len(session) < SHORTEST_ID:
         raise InputError(
-            f"The id {quoted(session)} is too short: give at least {SHORTEST_ID} characters of its end."
+            f"The id {quoted(session)} is too short: give at least {SHORTEST_ID} characters of its beginning or end."
         )
-    found = [place for place in places if place.id.endswith(session)]
+    found = meant_by(session, places)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -169,7 +170,7 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
             f"There is no session {quoted(session)}. `list_sessions` has the ids; files are not opened by their path."
         )
     raise InputError(
-        f"{counted(len(found), 'session')} have ids that end in {quoted(session)}. Give more of the id."
+        f"{counted(len(found), 'session')} have ids that begin or end with {quoted(session)}. Give more of the id."
     )
 
 

@@ -23,7 +23,7 @@ from ullage.installation import extra_command, part
 
 INSTRUCTIONS: Final = (
     "How full the context window of a coding agent's or Ullage's session is, what fills it, and what can be left out. "
-    "Sessions are named by the end of their id; without one, the newest of this directory is meant."
+    "Sessions are named by the beginning or end of their id; without one, the newest of this directory is meant."
 )
 
 

@@ -92,13 +92,13 @@ def _quick_meter(imported: ImportedSession) -> Meter:
 
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
-    """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
+    """The session in the file of that name, or else the one that is meant by it. Raises ``InputError``."""
     place = place_of(name, session)
     return read_session(place.path, place.session)
 
 
 def place_of(name: str, session: str = "") -> FoundSession:
-    """The log of that name, or of the session whose id ends so; ``session`` is one of several in a file.
+    """The log of that name, or of the session that is meant by it; ``session`` is one of several in a file.
 
     Raises ``UnreadableInput``.
     """
@@ -106,10 +106,7 @@ def place_of(name: str, session: str = "") -> FoundSession:
     if os.path.exists(path):
         return FoundSession("", path, 0.0, session)
     listed, mark, child = name.partition(PROXY_CHILD)
-    matching: list[FoundSession] = []
-    if len(listed) >= SHORTEST_ID:
-        places = find_sessions().once.places
-        matching = [place for place in places if place.id.endswith(listed)]
+    matching = meant_by(listed, find_sessions().once.places)
     if not matching and name.startswith(POSTGRES):
         raise UnreadableInput(
             f"{shown_place(name)} is a database, and this command reads files. Export a session from a server "
@@ -117,7 +114,7 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them."
+            f"{name} does not exist, and no session's id begins or ends so. `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = ", ".join(str(place.path) for place in matching[:5])
@@ -126,6 +123,16 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     found = matching[0]
     return found._replace(session=found.session + mark + child) if child else found
+
+
+def meant_by(name: str, places: Sequence[FoundSession]) -> list[FoundSession]:
+    """The sessions whose id is the name, or else begins or ends so."""
+    if len(name) < SHORTEST_ID:
+        return []
+    exact = [place for place in places if place.id == name]
+    return exact or [
+        place for place in places if place.id.startswith(name) or place.id.endswith(name)
+    ]
 
 
 def short_id(place: FoundSession) -> str:
