@@ -567,9 +567,20 @@ def test_calls_that_are_not_run_are_told_why() -> None:
         assert short(over) == "EndTurn loop"
 
 
+def test_models_follow_each_other_in_their_order_and_then_the_turn_waits() -> None:
+    rules = LoopRules(fallback=("one", "two"))
+    story: list[Any] = [TURN, failed("Overloaded")]
+    for model in rules.fallback:
+        step = step_after(story, rules=rules)
+        assert step == steps.FallBack(model, "It failed.")
+        story += [said.FellBack(turn="t", model=model), failed("Overloaded")]
+    assert short(step_after(story, rules=rules)) == "Pause failed"
+
+
 @pytest.mark.parametrize("also", [(), (queued("steer"),)], ids=["alone", "steered"])
 def test_an_answer_by_a_tool_at_the_limit_of_steps_is_a_finished_turn(also: Any) -> None:
     given = {**LAST, "answers": frozenset({"t2"})}
+    assert short(step_after(TWO, answers=given["answers"])) == "RunTools t2"
     assert short(step_after(TWO, **given)) == "CloseCalls t1"
     assert short(step_after(TWO, result("t1"), **given)) == "RunTools t2"
     end = said.ToolEnded(call_id="t2", is_answer=True)
