@@ -1,12 +1,11 @@
 import argparse
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from ullage.cli.parser import parser
-from ullage.meter.counting import CountMode
 from ullage_agent.cli.agent_options import (
     agent_with_instructions,
     endpoint_settings,
@@ -33,34 +32,23 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(
-    command: tuple[str, ...],
-) -> None:
-    said = (
-        "--base-url",
-        "http://h/v1",
-        "--wire",
-        "chat",
-        "--window",
-        "20k",
-        "--max-output",
-        "1k",
-        "--system",
-        "Be.",
-    )
-    assert options(*command, *said).system == "Be."
-    assert endpoint_settings(options(*command, *said)) == {
+def test_commands_share_the_options_of_the_endpoint(command: tuple[str, ...]) -> None:
+    endpoint = "--base-url http://h/v1 --wire chat --window 20k --max-output 1k"
+    more = "--system Be. --strategy clear,summary --count never"
+    said = options(*command, *f"{endpoint} {more}".split())
+    assert said.system == "Be."
+    assert endpoint_settings(said) == {
         "base_url": "http://h/v1",
         "wire": "chat",
         "window": 20_000,
         "max_output": 1_000,
+        "strategy": "clear,summary",
+        "count": "never",
     }
     assert endpoint_settings(options(*command)) == {}
 
 
-def test_none_names_no_tools_and_nothing_said_leaves_them_to_files_and_environment() -> (
-    None
-):
+def test_none_names_no_tools_and_silence_leaves_them_to_the_environment() -> None:
     given: dict[str, Any] = {"environment": {"ULLAGE_TOOLS": "list"}, "config": False}
     for said, names in (("read,shell", ("read", "shell")), ("none", ()), ("", ("list",))):
         agent = agent_with_instructions(
@@ -74,10 +62,8 @@ def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
         "anthropic:claude-haiku-4-5", environment={}, config=False, window=9_000
     )
     assert usual.settings.instructions == ("AGENTS.md",)
-    assert (usual.settings.model, usual.settings.window) == (
-        "anthropic:claude-haiku-4-5",
-        9_000,
-    )
+    assert usual.settings.model == "anthropic:claude-haiku-4-5"
+    assert usual.settings.window == 9_000
     other = agent_with_instructions(
         environment={"ULLAGE_INSTRUCTIONS": "HOUSE.md"}, config=False
     )
@@ -85,24 +71,13 @@ def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
 
 
 def test_run_s_agent_is_what_the_command_line_says(place: Path) -> None:
-    words = (
-        "--model",
-        "anthropic:claude-haiku-4-5",
-        "--tools",
-        "read,shell",
-        "--window",
-        "20k",
-        "--max-steps",
-        "7",
-    )
-    settings = agent_of(
-        options("run", "hello", *words, "--root", str(place), "--system", "Be.")
-    ).settings
-    assert (settings.model, settings.tools, settings.window) == (
-        words[1],
-        ("read", "shell"),
-        20_000,
-    )
+    words = f"--model anthropic:m --tools read,shell --window 20k --max-steps 7 --root {place}"
+    more = "--system Be. --strategy clear,summary --count never"
+    settings = agent_of(options("run", "hello", *f"{words} {more}".split())).settings
+    assert (settings.strategy, settings.count) == (("clear", "summary"), "never")
+    assert settings.model == "anthropic:m"
+    assert settings.tools == ("read", "shell")
+    assert settings.window == 20_000
     assert (settings.max_steps, settings.root, settings.system) == (7, place, "Be.")
 
 
@@ -134,32 +109,3 @@ def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
         f"Warning: Commands of shell are not confined, so each one needs approval: {place} holds the home directory, "
         "with files that start programs and hold keys; choose another --root, such as the directory of one project."
     ) + (" --yes gives it without asking." if yes else "")
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_each_command_that_runs_an_agent_takes_a_strategy(
-    command: tuple[str, ...],
-) -> None:
-    chosen = options(*command, "--strategy", "clear,summary")
-    assert endpoint_settings(chosen)["strategy"] == "clear,summary"
-    assert "strategy" not in endpoint_settings(options(*command))
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_each_command_that_runs_an_agent_says_when_to_count(
-    command: tuple[str, ...],
-) -> None:
-    for mode in get_args(CountMode):
-        chosen = options(*command, "--count", mode)
-        assert endpoint_settings(chosen)["count"] == mode
-    assert "count" not in endpoint_settings(options(*command))
-
-
-def test_run_s_agent_counts_as_chosen(place: Path) -> None:
-    agent = agent_of(options("run", "hello", "--count", "never"))
-    assert agent.settings.count == "never"
-
-
-def test_run_s_agent_has_the_chosen_strategies(place: Path) -> None:
-    agent = agent_of(options("run", "hello", "--strategy", "clear,summary"))
-    assert agent.settings.strategy == ("clear", "summary")

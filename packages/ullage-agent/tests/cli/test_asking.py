@@ -28,9 +28,7 @@ from ullage_agent.tools.call_text import as_text, call_lines
         ("a b", None),
     ],
 )
-def test_a_line_is_an_answer_or_it_is_asked_for_again(
-    typed: str, reply: Reply | None
-) -> None:
+def test_a_line_is_an_answer_or_asked_for_again(typed: str, reply: Reply | None) -> None:
     assert reply_of(typed, can_always=True) == reply
 
 
@@ -39,9 +37,7 @@ def test_always_is_no_answer_where_nothing_is_offered(typed: str) -> None:
     assert reply_of(typed, can_always=False) is None
 
 
-async def test_without_a_terminal_nobody_is_asked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+async def test_without_terminal_none_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     question = Question(call_id="t", name="shell", digest="d", lines=(), offer=None)
     assert await ask_person(question) == Reply(False, by_nobody=True)
     assert "nobody can be asked: shell" in capsys.readouterr().err
@@ -54,9 +50,7 @@ def drawn(command: str, width: int, encoding: str = "utf-8") -> list[str]:
     return ["".join(span.text for span in line) for line in lines]
 
 
-def test_a_long_line_goes_on_behind_an_indent_so_that_it_can_pass_for_no_argument() -> (
-    None
-):
+def test_a_long_line_goes_on_indented_and_passes_for_no_argument() -> None:
     assert drawn("x" * 20 + " path: b", 20) == [
         "shell",
         "command: xxxxxxxxxxx",
@@ -81,9 +75,7 @@ def test_what_a_terminal_cannot_show_is_spelled() -> None:
 
 
 @given(st.text(), st.integers(20, 90))
-def test_nothing_is_cut_and_nothing_is_wider_than_the_screen(
-    command: str, width: int
-) -> None:
+def test_nothing_is_cut_or_wider_than_the_screen(command: str, width: int) -> None:
     lines = call_lines("shell", json.dumps({"command": command}))
     shown = drawn_call(lines, width)
     assert all(cells(plain(line)) <= width for line in shown)

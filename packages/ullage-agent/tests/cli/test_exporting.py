@@ -20,9 +20,7 @@ def test_only_a_named_collector_gets_spans() -> None:
         assert span_hooks(nothing) == []
 
 
-def test_spans_have_arrived_when_the_program_ends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_spans_arrive_before_the_program_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector:
         environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)

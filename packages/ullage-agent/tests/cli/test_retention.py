@@ -57,10 +57,8 @@ def test_old_sessions_are_listed_archived_and_brought_back(
     prune = ["admin", "store", "prune", str(place), "--unchanged", "1d"]
     assert main([*prune, "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert (
-        said.splitlines()[-1]
-        == "2 sessions would go, 0 would be left. Nothing was changed."
-    )
+    found = said.splitlines()[-1]
+    assert found == "2 sessions would go, 0 would be left. Nothing was changed."
     assert len(ids(place)) == 3
 
     archive = tmp_path / "archive"

@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -114,10 +113,8 @@ def test_a_pipe_gets_the_answer_alone_and_everything_else_goes_to_standard_error
 def test_the_request_can_come_from_standard_input(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    assert (
-        run(server, environment, tmp_path, "-", said="What is a cask?").stdout
-        == "A cask is a barrel.\n"
-    )
+    found = run(server, environment, tmp_path, "-", said="What is a cask?").stdout
+    assert found == "A cask is a barrel.\n"
 
 
 def test_json_is_one_object_with_the_reading(
@@ -127,12 +124,10 @@ def test_json_is_one_object_with_the_reading(
         server, environment, tmp_path, "What is a cask?", "--json", "--session", "s"
     )
     whole = json.loads(ended.stdout)
-    assert (whole["session"], whole["text"], whole["reason"], whole["error"]) == (
-        "s",
-        "A cask is a barrel.",
-        "finished",
-        None,
-    )
+    assert whole["session"] == "s"
+    assert whole["text"] == "A cask is a barrel."
+    assert whole["reason"] == "finished"
+    assert whole["error"] is None
     assert whole["reading"]["window"]["tokens"] == 200_000
 
 
@@ -155,16 +150,6 @@ def test_events_are_lines_for_programs_and_the_last_one_is_the_result(
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
 
 
-def test_a_session_is_gone_on_with_in_another_process(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    in_a_process(server, environment, tmp_path, "What is a cask?", "--session", "s")
-    ended = run(server, environment, tmp_path, "And now?", "--session", "s", "--json")
-    assert (
-        json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
-    )
-
-
 def test_the_line_at_the_end_is_all_that_is_needed_to_go_on(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -175,19 +160,8 @@ def test_the_line_at_the_end_is_all_that_is_needed_to_go_on(
     ended = perform(tmp_path, environment, *again)
     assert ended.returncode == 0, ended.stderr
     reading = json.loads(ended.stdout)["reading"]
-    assert (reading["model"], reading["window"]["tokens"]) == (
-        "claude-haiku-4-5",
-        100_000,
-    )
-
-
-def test_a_session_keeps_the_model_that_it_began_with(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    run(server, environment, tmp_path, "What is a cask?", "--session", "s")
-    at_home = {**environment, "ANTHROPIC_BASE_URL": server.url("anthropic")}
-    ended = perform(tmp_path, at_home, "run", "And now?", "--session", "s")
-    assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n"), ended.stderr
+    assert reading["model"] == "claude-haiku-4-5"
+    assert reading["window"]["tokens"] == 100_000
 
 
 def test_events_that_are_damaged_are_named(
@@ -203,10 +177,8 @@ def test_events_that_are_damaged_are_named(
         )
     again = run(server, environment, tmp_path, "--session", first["session"], "and again")
     assert again.returncode == 0 and again.stdout == "A cask is a barrel.\n"
-    assert (
-        "Warning: events of this session can't be read and are left out: 2."
-        in again.stderr
-    )
+    found = again.stderr
+    assert "Warning: events of this session can't be read and are left out: 2." in found
 
 
 def answered(server: Server) -> Exchange:
@@ -220,10 +192,7 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     run(server, environment, tmp_path, "What is a cask?", "--json")
     assert "tools" not in answered(server).body
     run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
-    assert {tool["name"] for tool in answered(server).body["tools"]} >= {
-        "read",
-        "list",
-    }
+    assert {tool["name"] for tool in answered(server).body["tools"]} >= {"read", "list"}
     own = {**environment, "ULLAGE_TOOLS": "search"}
     run(server, own, tmp_path, "What is a cask?")
     assert "search" in {tool["name"] for tool in answered(server).body.get("tools", [])}
@@ -318,9 +287,8 @@ def test_what_is_asked_is_the_whole_call_and_the_reason_of_a_no_is_told_to_the_m
     )
     terminal = Terminal(arguments, environment, tmp_path)
     asked = terminal.until("[n]")
-    assert HIDDEN in asked.replace("\r\n  ", "").replace("\x1b[0m", "").replace(
-        "\r\n", ""
-    )
+    found = asked.replace("\r\n  ", "").replace("\x1b[0m", "").replace("\r\n", "")
+    assert HIDDEN in found
     terminal.type("n Not in this directory.\n")
     assert terminal.end() == 0
     assert not (tmp_path / "PWNED-hidden").exists()
@@ -372,31 +340,6 @@ def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
     )
 
 
-@pytest.mark.sweep
-def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    first = subprocess.Popen(
-        command(server, "a long story", "--session", "s", "--events"),
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert first.stdout is not None
-    while '"type":"draft"' not in first.stdout.readline():
-        time.sleep(0)
-    ended = run(server, environment, tmp_path, "What is a cask?", "--session", "s")
-    out, _ = first.communicate(timeout=60)
-    assert (ended.returncode, ended.stdout, first.returncode) == (
-        0,
-        "A cask is a barrel.\n",
-        0,
-    )
-    assert '"how":"delivered"' in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -445,25 +388,6 @@ def test_a_root_that_is_no_directory_is_an_error_before_anything_is_stored(
     for made in (tmp_path / "none", tmp_path / "file"):
         with pytest.raises(SettingError, match=r"root \(argument\): .* is no directory"):
             Agent("ollama:x", root=made, config=False, environment={})
-
-
-def test_a_grant_that_a_person_gives_is_shown(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    terminal = Terminal(
-        command(server, "write a note", "--tools", "write"), environment, tmp_path
-    )
-    terminal.until("[n]")
-    terminal.type("a\n")
-    assert terminal.end() == 0
-    assert "allowed in this session: every write call" in terminal.seen
-
-
-def test_an_unknown_tool_is_named(
-    server: Server, environment: dict[str, str], tmp_path: Path
-) -> None:
-    ended = run(server, environment, tmp_path, "hello", "--tools", "hammer")
-    assert ended.returncode == 2 and ended.stdout == "" and "hammer" in ended.stderr
 
 
 def test_an_unknown_model_and_no_network_say_so_and_end_with_2(

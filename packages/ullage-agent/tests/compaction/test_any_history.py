@@ -142,15 +142,11 @@ def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:
 
 
 @pytest.mark.parametrize("seed", [574, 1265, 1865, 3125, 3163, 3399, 3699])
-def test_a_request_of_many_images_behind_a_doubtful_reading_is_cut_until_it_fits(
-    seed: int,
-) -> None:
+def test_a_request_of_many_images_is_cut_until_it_fits(seed: int) -> None:
     assert case(seed).how == "accepted"
 
 
-def test_from_any_history_the_next_request_is_accepted_or_what_must_stay_does_not_fit() -> (
-    None
-):
+def test_from_any_history_the_next_request_fits_or_what_must_stay_does_not() -> None:
     endings = Counter[str]()
     problems: list[str] = []
     most = 0

@@ -11,7 +11,6 @@ from tests.compaction.stage import (
     generated,
     is_summary_call,
     of_kind,
-    refused,
     scene,
     script,
     turns,
@@ -19,35 +18,11 @@ from tests.compaction.stage import (
 from tests.compaction.test_own_strategies import Own
 from ullage.context.choice import NOOP
 from ullage.errors import CommandRefused, ContextUnfixable, SettingError
-from ullage.events import (
-    CompactionCommitted,
-    CompactionStarted,
-    Pruned,
-)
+from ullage.events import CompactionCommitted, CompactionStarted, Pruned
 
 WINDOW = 48_000
 OVER_POINT = 85
 OVER_WINDOW = 120
-
-
-@pytest.mark.parametrize("count", [25, 35])
-async def test_prune_keeps_every_message_and_asks_no_model(
-    count: int, tmp_path: Path
-) -> None:
-    async with scene(
-        tmp_path,
-        ANTHROPIC,
-        turns(count, size=1_000),
-        window=WINDOW,
-        strategy="prune",
-        protect_tokens=2_000,
-    ) as (server, session):
-        result = await session.ask("And cask 7?")
-        events = await session.history()
-        assert len(await session.messages()) == 4 * count + 2
-    assert result.reason == "finished"
-    assert of_kind(events, Pruned) and not of_kind(events, CompactionCommitted)
-    assert not any(map(is_summary_call, generated(server))) and not refused(server)
 
 
 async def test_a_refused_summary_with_nothing_behind_it_ends_the_turn_with_that_reason(

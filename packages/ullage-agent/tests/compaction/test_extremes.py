@@ -172,23 +172,6 @@ async def test_summary_calls_that_fail_end_below_in_a_way_without_a_model(
         assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "requests"),
-    [("cut", SUMMARY_TRIES), ("malformed-json", 1), ("content-type", SUMMARY_TRIES)],
-)
-async def test_summary_calls_that_break_off_end_below_in_a_way_without_a_model(
-    kind: str, requests: int, tmp_path: Path
-) -> None:
-    """An answer that has begun, as one with malformed JSON in it has, is not asked for again."""
-    extreme = Extreme(lambda: turns(150))
-    faults = [
-        {"kind": kind, "request": number + 1, "at": 100} for number in range(requests)
-    ]
-    with running(script(RESPONSES, faults=faults)) as server:
-        result = await after(tmp_path, server, RESPONSES, extreme)
-        assert_usable(server, result, extreme, calls=SUMMARY_TRIES * MOST_CALLS)
-
-
 @pytest.mark.parametrize("kind", ["no-usage", "zero-usage"])
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
 async def test_without_usage_twenty_turns_stay_inside(
@@ -274,9 +257,7 @@ async def test_500_images_are_brought_down_to_what_the_provider_takes(
         assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
 
 
-async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(
-    tmp_path: Path,
-) -> None:
+async def test_500_images_in_one_request_are_cut_to_what_fits(tmp_path: Path) -> None:
     async with scene(tmp_path, ANTHROPIC, window=200_000, tries=1) as (server, session):
         await session.send(ASK, *[png(200)] * 500)
         result = await session.wait(check=False)
@@ -362,9 +343,7 @@ async def test_a_body_over_the_byte_limit_gets_below_it(
         )
 
 
-async def test_images_over_the_byte_limit_leave_before_any_text_does(
-    tmp_path: Path,
-) -> None:
+async def test_images_over_the_byte_limit_leave_before_text(tmp_path: Path) -> None:
     store = tmp_path / "sessions.db"
     await pictured(store, 40, 1, 1_000)
     with running(
@@ -380,9 +359,7 @@ async def test_images_over_the_byte_limit_leave_before_any_text_does(
 
 
 @pytest.mark.parametrize("dialect", some(FIVE, 2), ids=lambda dialect: dialect.name)
-async def test_a_switch_from_a_million_to_32k_goes_on(
-    dialect: Dialect, tmp_path: Path
-) -> None:
+async def test_a_switch_from_1m_to_32k_goes_on(dialect: Dialect, tmp_path: Path) -> None:
     tiny = dialect.model(32_000, 2_000, "tiny")
     store = tmp_path / "sessions.db"
     with running(script(dialect, window=1_000_000, models=[tiny])) as server:
@@ -393,9 +370,8 @@ async def test_a_switch_from_a_million_to_32k_goes_on(
             store=store, environment=KEYS, config=False, models=models, tries=1, **given
         )
         async with agent.session(SESSION) as session:
-            assert (
-                await session.ask("How many casks are there?")
-            ).reading.used.tokens > 100_000
+            found = (await session.ask("How many casks are there?")).reading.used.tokens
+            assert found > 100_000
             await session.set(model=dialect.settings(server, "tiny")["model"])
             before = len(generated(server))
             await session.send(ASK)
@@ -443,9 +419,7 @@ async def test_it_is_unfixable_only_where_what_must_stay_does_not_fit_and_the_er
         assert not generated(server), "no call is made that can't help"
 
 
-async def test_a_system_prompt_that_does_not_fit_is_unfixable_and_named(
-    tmp_path: Path,
-) -> None:
+async def test_a_system_prompt_that_is_too_large_is_unfixable(tmp_path: Path) -> None:
     with running(script(ANTHROPIC)) as server:
         result = await after(
             tmp_path, server, ANTHROPIC, Extreme(lambda: turns(2)), system=words(20_000)

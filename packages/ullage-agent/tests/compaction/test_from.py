@@ -270,9 +270,7 @@ async def test_pinned_messages_stay_behind_the_summary_and_the_provider_s_own_is
         assert "Keep the numbers." in heard(asked)
 
 
-async def test_two_summaries_a_rewind_between_them_an_export_and_a_new_process(
-    tmp_path: Path,
-) -> None:
+async def test_two_summaries_with_a_rewind_export_and_new_process(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     before = turns(40, size=300)
     await imported(store, before)

@@ -161,11 +161,7 @@ async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_
             runs = Runs(forks, server, kind.wire, tmp_path)
             await runs.whole(
                 runs.order(
-                    "warm",
-                    "first",
-                    life="warm converse",
-                    said=NEWEST,
-                    **kind.settings,
+                    "warm", "first", life="warm converse", said=NEWEST, **kind.settings
                 )
             )
             whole = order(runs, kind, "whole", "first", Kill())

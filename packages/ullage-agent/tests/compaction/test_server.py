@@ -29,12 +29,7 @@ from tests.compaction.stage import (
     turns,
 )
 from tests.context.sessions import words
-from ullage.events import (
-    CallStarted,
-    CompactionCommitted,
-    CompactionRolledBack,
-    Event,
-)
+from ullage.events import CallStarted, CompactionCommitted, CompactionRolledBack, Event
 from ullage.messages import Message, ProviderItem
 from ullage_agent.runtime.agent import Agent
 from ullage_simulators import Server, running

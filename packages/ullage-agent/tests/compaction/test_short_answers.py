@@ -56,9 +56,7 @@ async def test_a_model_with_short_answers_writes_the_summary_on_its_own_request(
     assert is_accepted(last) and len(earlier) <= 1
 
 
-async def test_a_summary_is_bounded_where_the_longest_answer_is_unknown(
-    tmp_path: Path,
-) -> None:
+async def test_a_summary_is_bounded_without_a_known_limit(tmp_path: Path) -> None:
     """A model that repeats itself would otherwise fill the whole window, for nothing."""
     looping = {"text": "the gauge reads full, " * 4_000}
     scenario = script(LLAMACPP, window=16_000, max_output=16_000, summary=looping)

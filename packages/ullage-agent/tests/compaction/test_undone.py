@@ -137,9 +137,7 @@ async def test_uncompact_from_a_checkpoint_restores_the_exact_bytes_one_compacti
     )
 
 
-async def test_a_prune_undone_from_a_checkpoint_gives_the_results_back_to_the_byte(
-    tmp_path: Path,
-) -> None:
+async def test_an_undone_prune_gives_the_results_back_to_the_byte(tmp_path: Path) -> None:
     """The same is said twice: where there is no room and old results are cleared for it, and where there is."""
     bodies: list[str] = []
     for name, window in (("cleared", 110_000), ("whole", 1_000_000)):

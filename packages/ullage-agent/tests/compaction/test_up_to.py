@@ -19,7 +19,6 @@ from tests.compaction.stage import (
     script,
     turns,
 )
-from ullage.errors import CommandRefused
 from ullage.events import CompactionCommitted
 from ullage_simulators import running
 
@@ -57,12 +56,3 @@ async def test_exactly_what_stands_before_the_message_leaves_and_comes_back(
             assert list(await session.messages())[: len(before)] == before
         assert not refused(server)
         assert len(generated(server)) >= 2
-
-
-async def test_a_message_that_is_not_in_view_is_refused(tmp_path: Path) -> None:
-    store = tmp_path / "s.db"
-    await imported(store, turns(3))
-    with running(script(ANTHROPIC)) as server:
-        async with conversing(agent_on(server, store, ANTHROPIC)) as session:
-            with pytest.raises(CommandRefused, match="no message 'gone' in view"):
-                await session.compact(up_to="gone")

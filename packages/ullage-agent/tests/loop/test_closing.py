@@ -101,17 +101,13 @@ def test_a_result_is_named_after_its_call_so_that_closing_twice_gives_the_same()
     (one,) = fold(begun(), answered(call("t1"))).open
     message = result_of(one, "Not run.")
     part = next(message.of_type(ToolResultPart))
-    assert (message.id, message.role, part.id) == (
-        "t1.part.result.message",
-        "tool",
-        "t1.part.result",
-    )
-    assert (part.call_id, part.name, part.text, part.is_error) == (
-        "t1",
-        "read",
-        "Not run.",
-        True,
-    )
+    assert message.id == "t1.part.result.message"
+    assert message.role == "tool"
+    assert part.id == "t1.part.result"
+    assert part.call_id == "t1"
+    assert part.name == "read"
+    assert part.text == "Not run."
+    assert part.is_error is True
     assert not next(
         result_of(one, "Fine.", is_error=False).of_type(ToolResultPart)
     ).is_error
@@ -122,22 +118,12 @@ def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None
         replace(each, note="Ask Ann.")
         for each in fold(begun(), answered(call("t1"))).open
     )
-    assert (
-        results(closed([one], "denied", "No."))["t1"] == "No. The reason given: Ask Ann."
-    )
+    found = results(closed([one], "denied", "No."))["t1"]
+    assert found == "No. The reason given: Ask Ann."
     assert results(closed([one], "unknown", "Who knows."))["t1"] == "Who knows."
 
 
 # -- crashes --
-
-
-def test_nothing_under_way_leaves_nothing_to_close() -> None:
-    assert (
-        crashed()
-        == crashed(begun())
-        == crashed(begun(), answered(call("t1")), ran())
-        == []
-    )
 
 
 def test_an_answer_that_a_crash_cut_is_kept_and_the_model_is_told() -> None:
@@ -147,12 +133,10 @@ def test_an_answer_that_a_crash_cut_is_kept_and_the_model_is_told() -> None:
     )
     answer, note = messages(rest)
     assert (answer.interrupted, answer.parts) == ("crash", (text("Hel"),))
-    assert (note.id, note.role, note.origin, note.parts) == (
-        "note",
-        "user",
-        "injected",
-        (text(CUT_BY_CRASH, "note.text"),),
-    )
+    assert note.id == "note"
+    assert note.role == "user"
+    assert note.origin == "injected"
+    assert note.parts == (text(CUT_BY_CRASH, "note.text"),)
 
 
 @pytest.mark.parametrize("partial", [None, said()])
@@ -165,11 +149,6 @@ def test_the_calls_of_a_cut_answer_are_closed_and_tell_the_model_enough() -> Non
     events = crashed(CALLING, partial=said(text("Hm."), call("t1"), call("t2")))
     assert results(events) == {"t1": NOT_RUN_YET, "t2": NOT_RUN_YET}
     assert [message.role for message in messages(events)] == ["assistant", "tool", "tool"]
-
-
-def test_after_a_crash_the_turn_goes_on() -> None:
-    loop = fold(CALLING, crashed(CALLING, partial=said(text("Hel"))))
-    assert (loop.turn, loop.is_abandoned, loop.owes_answer) == ("turn-1", False, True)
 
 
 def test_a_tool_that_a_crash_cut_is_never_run_again_unless_that_does_no_harm() -> None:
@@ -203,10 +182,8 @@ def test_a_cancel_ends_the_turn_and_says_what_was_kept() -> None:
         TurnEnded(turn="turn-1", reason="cancelled", steps=1),
     ]
     answer, note = messages(events)
-    assert (answer.interrupted, note.parts) == (
-        "cancelled",
-        (text(CUT_BY_USER, "note.text"),),
-    )
+    assert answer.interrupted == "cancelled"
+    assert note.parts == (text(CUT_BY_USER, "note.text"),)
 
 
 def test_what_runs_is_stopped_what_waits_is_not_started_and_what_is_done_stays() -> None:
@@ -219,16 +196,6 @@ def test_what_runs_is_stopped_what_waits_is_not_started_and_what_is_done_stays()
     events = cancelled(turn)
     assert results(events) == {"t2": STOPPED, "t3": NOT_STARTED}
     assert outcomes(events) == {"t2": "cancelled", "t3": "not_started"}
-
-
-def test_a_call_that_waits_for_a_person_is_not_started() -> None:
-    assert outcomes(
-        cancelled(begun(), answered(call("t1")), ApprovalAsked(call_id="t1"))
-    ) == {"t1": "not_started"}
-
-
-def test_the_calls_of_an_answer_that_a_cancel_cut_are_closed() -> None:
-    assert results(cancelled(CALLING, partial=said(call("t1")))) == {"t1": NOT_STARTED}
 
 
 def test_messages_that_wait_are_handed_back_or_kept() -> None:
@@ -244,9 +211,8 @@ def test_messages_that_wait_are_handed_back_or_kept() -> None:
 def test_what_was_sent_after_the_cancel_is_not_handed_back_by_it() -> None:
     loop = fold(begun(), queued("before"), CancelAsked(), queued("after"))
     events = after_cancel(UnfinishedWork(loop, None, "note"), None, returns_queue=True)
-    assert [event.message_id for event in events if isinstance(event, QueueLeft)] == [
-        "before"
-    ]
+    found = [event.message_id for event in events if isinstance(event, QueueLeft)]
+    assert found == ["before"]
     assert handed_back(loop) == [QueueLeft(message_id="before", how="returned")]
 
 
@@ -310,13 +276,11 @@ def test_what_is_closed_once_needs_no_closing_again(events: list[Any]) -> None:
     assert not loop.is_abandoned
     assert after_crash(UnfinishedWork(loop, partial, "note")) == []
     loop = fold(events, CancelAsked(), cancelled(events, partial=partial))
-    assert (loop.turn, loop.open, loop.queue, loop.cancel, loop.is_abandoned) == (
-        "",
-        (),
-        (),
-        "",
-        False,
-    )
+    assert loop.turn == ""
+    assert loop.open == ()
+    assert loop.queue == ()
+    assert loop.cancel == ""
+    assert loop.is_abandoned is False
     assert same(
         loop,
         fold(
@@ -324,10 +288,3 @@ def test_what_is_closed_once_needs_no_closing_again(events: list[Any]) -> None:
             onto=loop,
         ),
     )
-
-
-@pytest.mark.parametrize("events", LEFT.values(), ids=LEFT)
-def test_the_same_state_is_closed_by_the_same_events(events: list[Any]) -> None:
-    partial = said(text("Hel"))
-    assert crashed(events, partial=partial) == crashed(events, partial=partial)
-    assert cancelled(events, partial=partial) == cancelled(events, partial=partial)

@@ -1,3 +1,5 @@
+"""What is decided after a story, as rows: the story, what else is known, and the step in short."""
+
 from typing import Any
 
 import pytest
@@ -17,742 +19,498 @@ from tests.loop.stories import (
     started,
     step_after,
     text,
+    user,
 )
+from ullage import events as said
 from ullage.context.choice import NOOP
-from ullage.events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    CallEnded,
-    CallStarted,
-    CancelAsked,
-    Cancelled,
-    CompactAsked,
-    CompactionCommitted,
-    CompactionRolledBack,
-    CompactionStarted,
-    Event,
-    MessageAdded,
-    ModelChanged,
-    Pruned,
-    QueueLeft,
-    Rewound,
-    SettingsChanged,
-    ToolEnded,
-    TurnPaused,
-    TurnResumed,
-    TurnStarted,
-)
-from ullage.messages import Message, Part
-from ullage.turns.approving import (
-    DENIED_BY_A_PERSON,
-    NOBODY_COULD_BE_ASKED,
-    digest_of,
-)
+from ullage.turns.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.turns.closing import closed
 from ullage.usage import Usage
+from ullage_agent.loop import steps
 from ullage_agent.loop.budgets import Budget, BudgetUse
-from ullage_agent.loop.decide import (
-    MOST_CUTS,
-    MOST_RECOVERIES,
-    Headroom,
-    LoopRules,
-    LoopSituation,
-    decide,
-)
-from ullage_agent.loop.steps import (
-    AskApproval,
-    CallModel,
-    CloseCalls,
-    Compact,
-    Deliver,
-    DropAttempt,
-    EndTurn,
-    NextStep,
-    Pause,
-    Rest,
-    RunTools,
-    Settle,
-)
+from ullage_agent.loop.decide import MOST_CUTS, MOST_RECOVERIES, Headroom, LoopRules
+
+Row = tuple[Any, dict[str, Any], str]
 
 HELLO = text("Hello.")
-
-
-def names(step: NextStep) -> list[str]:
-    """The calls that a step names."""
-    assert isinstance(step, RunTools | AskApproval | CloseCalls)
-    return [one.call_id for one in step.calls]
-
-
-def reason(step: NextStep) -> str:
-    assert isinstance(step, EndTurn), step
-    return step.reason
-
-
-# -- at rest --
-
-
-def test_a_session_that_nothing_was_said_to_rests() -> None:
-    assert step_after() == Rest()
-
-
-def test_a_message_that_waits_begins_a_turn() -> None:
-    assert step_after(queued("one")) == Deliver(("one",), begins_turn=True)
-
-
-def test_at_rest_one_message_begins_the_turn_and_steers_come_before_follow_ups() -> None:
-    waiting = [queued("later", "follow_up"), queued("now"), queued("also")]
-    assert step_after(waiting) == Deliver(("now",), begins_turn=True)
-    delivered = [TurnStarted(turn="t"), QueueLeft(message_id="now", how="delivered")]
-    assert step_after(waiting, delivered) == Deliver(("also",), begins_turn=False)
-
-
-def test_a_follow_up_waits_for_the_end_of_the_turn_and_begins_the_next() -> None:
-    turn = [begun(), queued("later", "follow_up")]
-    assert step_after(turn) == CallModel()
-    assert reason(step_after(turn, answered(HELLO))) == "finished"
-    assert step_after(turn, answered(HELLO), ended()) == Deliver(
-        ("later",), begins_turn=True
-    )
-
-
-def test_a_compaction_that_was_asked_for_at_rest_comes_before_what_waits() -> None:
-    assert step_after(queued("one"), CompactAsked(instructions="keep names")) == Compact(
-        "asked", "keep names"
-    )
-
-
-def test_a_compaction_from_a_message_on_waits_for_the_end_of_the_turn() -> None:
-    asked = CompactAsked(from_="m")
-    turn = [begun(), asked]
-    assert step_after(turn) == CallModel()
-    by_itself = [
-        Pruned(parts=("p",)),
-        CompactionStarted(compaction="x", trigger="point"),
-        CompactionCommitted(compaction="x"),
-    ]
-    then = [*turn, *by_itself, answered(HELLO), ended()]
-    assert step_after(then) == Compact("asked", from_="m")
-    over = [
-        CompactionStarted(compaction="y", trigger="asked"),
-        CompactionRolledBack(compaction="y", reason="none"),
-    ]
-    assert step_after(then, over) == Rest()
-
-
-@pytest.mark.parametrize(
-    "over",
-    [
-        [
-            CompactionStarted(compaction="x", trigger="asked"),
-            CompactionRolledBack(compaction="x", reason="none"),
-        ],
-        [
-            CompactionStarted(compaction="x", trigger="asked"),
-            CompactionCommitted(compaction="x"),
-        ],
-        [Pruned(parts=("p",))],
-    ],
-)
-def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(
-    over: list[Event],
-) -> None:
-    assert step_after(CompactAsked(), over) == Rest()
-
-
-def test_a_compaction_at_rest_starts_no_call() -> None:
-    committed = [
-        CompactionStarted(compaction="x", trigger="asked"),
-        CompactionCommitted(compaction="x"),
-    ]
-    assert step_after(begun(), answered(HELLO), ended(), committed) == Rest()
-
-
-def test_what_was_rewound_at_rest_is_not_answered_again() -> None:
-    assert step_after(begun(), answered(HELLO), ended(), Rewound(to="ask")) == Rest()
-
-
-# -- the order of a turn --
-
-
-def test_what_a_person_says_is_answered() -> None:
-    assert step_after(begun()) == CallModel()
-
-
-def test_the_calls_of_an_answer_run_at_the_same_time() -> None:
-    assert names(
-        step_after(begun(), answered(call("t1"), call("t2"), stop="tool_calls"))
-    ) == ["t1", "t2"]
-
-
-@pytest.mark.parametrize("stop", ["stop", "tool_calls", "paused", "other", ""])
-def test_the_content_decides_whether_tools_run_whatever_the_provider_names_the_end(
-    stop: str,
-) -> None:
-    assert names(step_after(begun(), answered(call("t1"), stop=stop))) == ["t1"]
-
-
-@pytest.mark.parametrize("stop", ["stop", "tool_calls", "other", ""])
-def test_an_answer_without_calls_ends_the_turn_whatever_the_provider_names_the_end(
-    stop: str,
-) -> None:
-    assert step_after(begun(), answered(HELLO, stop=stop)) == EndTurn("finished")
-
-
-def test_the_model_is_called_again_once_all_results_are_there() -> None:
-    turn = [begun(), answered(call("t1"), call("t2")), ran("t2")]
-    assert names(step_after(turn)) == ["t1"]
-    assert step_after(turn, ran("t1")) == CallModel()
-
-
-def test_steers_are_delivered_together_behind_all_results_and_before_the_next_call() -> (
-    None
-):
-    turn = [
-        begun(),
-        answered(call("t1"), call("t2")),
-        queued("a"),
-        queued("b"),
-        ran("t1"),
-    ]
-    assert names(step_after(turn)) == ["t2"]
-    assert step_after(turn, ran("t2")) == Deliver(("a", "b"), begins_turn=False)
-
-
-def test_a_steer_that_comes_with_the_last_answer_keeps_the_turn_going() -> None:
-    turn = [begun(), answered(HELLO), queued("more")]
-    assert step_after(turn) == Deliver(("more",), begins_turn=False)
-    delivered = [
-        QueueLeft(message_id="more", how="delivered"),
-        MessageAdded(message=Message(id="more", role="user")),
-    ]
-    assert step_after(turn, delivered) == CallModel()
-
-
-def test_an_empty_answer_ends_the_turn_and_says_so() -> None:
-    assert step_after(begun(), answered()) == EndTurn("finished", "The answer was empty.")
-
-
-def test_an_empty_answer_after_tools_ends_the_turn_too() -> None:
-    assert (
-        reason(step_after(begun(), answered(call()), ran(), answered(call="c2")))
-        == "finished"
-    )
-
-
-def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> (
-    None
-):
-    paused = [begun(), answered(HELLO, stop="paused"), queued("steer")]
-    assert step_after(paused) == CallModel()
-    assert step_after(paused, answered(HELLO, call="c2")) == Deliver(
-        ("steer",), begins_turn=False
-    )
-
-
-def test_a_pause_of_the_provider_without_content_is_an_empty_answer() -> None:
-    assert reason(step_after(begun(), answered(stop="paused"))) == "finished"
-
-
-# -- which calls run together --
-
-THREE = answered(call("t1"), call("t2"), call("t3"))
-
-
-@pytest.mark.parametrize(
-    ("alone", "before", "expected"),
-    [
-        ((), [], ["t1", "t2", "t3"]),
-        (("t1",), [], ["t1"]),
-        (("t2",), [], ["t1"]),
-        (("t2",), [ran("t1")], ["t2"]),
-        (("t2",), [ran("t1"), ran("t2")], ["t3"]),
-        (("t3",), [], ["t1", "t2"]),
-    ],
-)
-def test_a_tool_that_runs_alone_waits_for_those_before_it(
-    alone: tuple[str, ...], before: list[Any], expected: list[str]
-) -> None:
-    assert (
-        names(step_after(begun(), THREE, before, sequential=frozenset(alone))) == expected
-    )
-
-
-def test_an_agent_may_run_all_tools_one_after_the_other() -> None:
-    one_by_one = LoopRules(sequential_tools=True)
-    assert names(step_after(begun(), THREE, rules=one_by_one)) == ["t1"]
-    assert names(step_after(begun(), THREE, ran("t1"), rules=one_by_one)) == ["t2"]
-
-
-def test_in_order_means_that_what_waits_for_a_person_holds_the_calls_behind_it() -> None:
-    asked = [begun(), THREE, ApprovalAsked(call_id="t1")]
-    assert isinstance(step_after(asked, rules=LoopRules(sequential_tools=True)), Pause)
-    assert names(step_after(asked)) == ["t2", "t3"]
-
-
-# -- approvals --
-
-
-def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhile() -> (
-    None
-):
-    turn = [begun(), THREE]
-    need = frozenset({"t2"})
-    assert names(step_after(turn, needs_approval=need)) == ["t2"]
-    assert names(step_after(turn, ApprovalAsked(call_id="t2"))) == ["t1", "t3"]
-    assert step_after(turn, ApprovalAsked(call_id="t2"), ran("t1"), ran("t3")) == Pause(
-        "approval", "Needs a person's approval: read."
-    )
-
-
-DIGEST = digest_of("read", "{}")
-YES = ApprovalGiven(call_id="t1", approved=True, digest=DIGEST)
-ASKED: list[Any] = [
-    begun(),
-    answered(call("t1")),
-    ApprovalAsked(call_id="t1", digest=DIGEST),
-]
-WAITING: list[Any] = [*ASKED, TurnPaused(turn="turn-1", reason="approval")]
-
-
-def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile() -> (
-    None
-):
-    assert step_after(WAITING, queued("steer")) == Rest()
-
-
-def test_an_approved_call_runs_and_needs_no_second_word() -> None:
-    step = step_after(WAITING, YES, needs_approval=frozenset({"t1"}))
-    assert names(step) == ["t1"]
-    assert isinstance(step, RunTools)
-
-
-def test_an_approval_of_another_digest_leaves_the_question_open() -> None:
-    other = ApprovalGiven(
-        call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}')
-    )
-    assert step_after(ASKED, other, needs_approval=frozenset({"t1"})) == Pause(
-        "approval", "Needs a person's approval: read."
-    )
-
-
-def test_an_approval_without_a_digest_is_asked_for_again() -> None:
-    old = [*WAITING, ApprovalGiven(call_id="t1", approved=True)]
-    step = step_after(old, needs_approval=frozenset({"t1"}))
-    assert isinstance(step, AskApproval)
-    assert names(step_after(old)) == ["t1"], "where none is needed any more it runs"
-
-
-def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_person_refused() -> (
-    None
-):
-    turn: list[Any] = [begun(), answered(call("t1"), call("t2"))]
-    asked: list[Any] = [ApprovalAsked(call_id="t1"), ApprovalAsked(call_id="t2")]
-    no = ApprovalGiven(call_id="t1", approved=False, note="Too late.")
-    nobody = ApprovalGiven(call_id="t2", approved=False, by="nobody")
-    first = step_after(turn, asked, no, nobody)
-    assert isinstance(first, CloseCalls)
-    assert (names(first), first.why) == (["t1"], DENIED_BY_A_PERSON)
-    second = step_after(
-        turn, asked, no, nobody, closed(first.calls, first.outcome, first.why)
-    )
-    assert isinstance(second, CloseCalls)
-    assert (names(second), second.why) == (["t2"], NOBODY_COULD_BE_ASKED)
-
-
-def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> (
-    None
-):
-    cut = [WAITING, YES, started(idempotent=True)]
-    settled = [ToolEnded(call_id="t1", outcome="unknown")]
-    assert isinstance(
-        step_after(cut, settled, needs_approval=frozenset({"t1"})), RunTools
-    )
-
-
-def test_a_denied_call_gets_a_result_that_says_so() -> None:
-    step = step_after(
-        WAITING, ApprovalGiven(call_id="t1", approved=False, note="Not there.")
-    )
-    assert isinstance(step, CloseCalls)
-    assert (step.outcome, step.calls[0].note) == ("denied", "Not there.")
-
-
-def test_an_approval_that_was_not_asked_for_changes_nothing() -> None:
-    step = step_after(
-        begun(),
-        answered(call("t1")),
-        ApprovalGiven(call_id="t1", approved=True),
-        needs_approval={"t1"},
-    )
-    assert isinstance(step, AskApproval)
-
-
-def test_resuming_a_turn_that_waits_for_a_person_waits_again() -> None:
-    assert isinstance(step_after(WAITING, TurnResumed(turn="turn-1")), Pause)
-
-
-# -- answers that are not whole --
-
-
-@pytest.mark.parametrize("stop", ["length", "context_full", "refused"])
-def test_calls_of_an_answer_that_did_not_reach_its_end_are_not_run(stop: str) -> None:
-    step = step_after(begun(), answered(call("t1"), stop=stop))
-    assert isinstance(step, CloseCalls)
-    assert (names(step), step.outcome) == (["t1"], "not_started")
-
-
-def test_after_calls_that_were_cut_the_model_may_try_once_more() -> None:
-    cut = [answered(call("t1"), stop="length"), result("t1")]
-    assert step_after(begun(), cut) == CallModel()
-    again = [answered(call("t2"), stop="length", call="c2"), result("t2")]
-    assert reason(step_after(begun(), cut, again)) == "length"
-    assert MOST_CUTS == 2
-
-
-def test_calls_of_a_withheld_answer_end_the_turn_once_they_are_closed() -> None:
-    withheld = [begun(), answered(call("t1"), stop="refused"), result("t1")]
-    assert reason(step_after(withheld)) == "refused"
-    steered = [withheld, queued("m2")]
-    assert step_after(steered) == Deliver(("m2",), begins_turn=False)
-    delivered = [
-        QueueLeft(message_id="m2", how="delivered"),
-        MessageAdded(message=Message(id="m2", role="user")),
-    ]
-    assert step_after(steered, delivered) == CallModel()
-
-
-@pytest.mark.parametrize(
-    ("stop", "expected"),
-    [("length", "length"), ("context_full", "length"), ("refused", "refused")],
-)
-def test_a_text_that_was_cut_or_withheld_ends_the_turn_with_that_reason(
-    stop: str, expected: str
-) -> None:
-    assert reason(step_after(begun(), answered(HELLO, stop=stop))) == expected
-
-
-def test_an_answer_that_broke_off_is_taken_back_and_asked_for_again() -> None:
-    assert step_after(begun(), dropped(HELLO)) == DropAttempt("c1.answer")
-    assert step_after(begun(), dropped(HELLO), Rewound(to="ask")) == CallModel()
-
-
-def test_a_broken_answer_leaves_with_its_calls() -> None:
-    turn = [begun(), dropped(call("t1"))]
-    assert step_after(turn) == DropAttempt("c1.answer")
-    assert step_after(turn, Rewound(to="ask")) == CallModel()
-
-
-def test_an_answer_that_broke_off_before_it_began_is_asked_for_again_at_once() -> None:
-    assert step_after(begun(), dropped()) == CallModel()
-
-
-def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
-    rules = LoopRules(drop_retries=1)
-    twice = [begun(), dropped(HELLO), Rewound(to="ask"), dropped(HELLO, call="c2")]
-    assert reason(step_after(twice, rules=rules)) == "dropped"
-    assert step_after(twice) == DropAttempt("c2.answer")
-
-
-@pytest.mark.parametrize("parts", [(HELLO,), ()])
-def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(
-    parts: tuple[Part, ...],
-) -> None:
-    started, ended, *message = dropped(*parts)
-    assert isinstance(ended, CallEnded)
-    stopped = replace(ended, error="Too long.", error_kind="LimitExceeded")
-    turn = [begun(), [started, stopped, *message]]
-    assert step_after(*turn) == EndTurn("dropped", "Too long.")
-
-
-def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> (
-    None
-):
-    turn, none = [begun(), dropped(call("t1"))], LoopRules(drop_retries=0)
-    assert isinstance(step_after(turn, rules=none), CloseCalls)
-    assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
-
-
-def test_a_turn_after_one_that_ended_by_a_broken_answer_begins_as_any_other() -> None:
-    broken = [begun(), dropped(HELLO), ended("dropped")]
-    assert (
-        step_after(broken, begun("next", "turn-2"), rules=LoopRules(drop_retries=0))
-        == CallModel()
-    )
-    assert step_after(broken, begun("next", "turn-2")) == CallModel()
-
-
-def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> (
-    None
-):
-    turn = [begun(), dropped()]
-    assert reason(step_after(turn, rules=LoopRules(max_steps=1))) == "max_steps"
-    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=1))), Pause)
-
-
-def test_the_answer_at_the_last_step_stays_even_if_it_broke_off() -> None:
-    turn, one = [begun(), dropped(call("t1"))], LoopRules(max_steps=1)
-    assert isinstance(step_after(turn, rules=one), CloseCalls)
-    assert reason(step_after(turn, result("t1"), rules=one)) == "max_steps"
-
-
-# -- limits --
-
-
-def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None:
-    turn, one = [begun(), answered(call("t1"))], LoopRules(max_steps=1)
-    step = step_after(turn, rules=one)
-    assert isinstance(step, CloseCalls)
-    assert (step.outcome, "1 steps" in step.why) == ("not_started", True)
-    assert step_after(turn, result("t1"), rules=one) == EndTurn(
-        "max_steps", "1 steps were made."
-    )
-
-
-@pytest.mark.parametrize("also", [(), (queued("steer"),)], ids=["alone", "steered"])
-def test_an_answer_by_a_tool_at_the_limit_of_steps_is_a_finished_turn(
-    also: tuple[Event, ...],
-) -> None:
-    turn, one = [begun(), answered(call("t1"), call("t2"))], LoopRules(max_steps=1)
-    given = frozenset({"t2"})
-    closed = step_after(turn, rules=one, answers=given)
-    assert isinstance(closed, CloseCalls)
-    assert [each.call_id for each in closed.calls] == ["t1"]
-    step = step_after(turn, result("t1"), rules=one, answers=given)
-    assert isinstance(step, RunTools)
-    assert [each.call_id for each in step.calls] == ["t2"]
-    taken = [started("t2"), ToolEnded(call_id="t2", is_answer=True), result("t2")]
-    assert reason(step_after(turn, result("t1"), taken, also, rules=one)) == "finished"
-
-
-def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
-    assert (
-        reason(
-            step_after(
-                begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1)
-            )
+DONE = answered(HELLO)
+TURN = begun()
+ONE = [TURN, answered(call("t1"))]
+TWO = [TURN, answered(call("t1"), call("t2"))]
+THREE = [TURN, answered(call("t1"), call("t2"), call("t3"))]
+
+
+def short(step: steps.NextStep) -> str:
+    """A step in one line, without its notes."""
+    kind = type(step).__name__
+    match step:
+        case steps.RunTools() | steps.AskApproval() | steps.CloseCalls():
+            return " ".join([kind, *(one.call_id for one in step.calls)])
+        case steps.Deliver():
+            return " ".join([kind, *step.messages, *["begins"] * step.begins_turn])
+        case steps.Compact():
+            return " ".join([kind, *filter(None, step)])
+        case steps.CallModel() | steps.Settle() | steps.DropAttempt():
+            return f"{kind} {step[0]}".removesuffix(" None")
+        case steps.EndTurn() | steps.Pause():
+            return f"{kind} {step.reason}"
+        case _:
+            return kind
+
+
+def delivered(name: str) -> list[said.Event]:
+    left = said.QueueLeft(message_id=name, how="delivered")
+    return [left, said.MessageAdded(message=user(name))]
+
+
+def compacted(trigger: Any = "asked") -> list[said.Event]:
+    begin = said.CompactionStarted(compaction="x", trigger=trigger)
+    return [begin, said.CompactionCommitted(compaction="x")]
+
+
+def rolled_back(rung: str = "") -> list[said.Event]:
+    begin = said.CompactionStarted(compaction="y", trigger="asked")
+    return [begin, said.CompactionRolledBack(compaction="y", reason="none", rung=rung)]
+
+
+PRUNED = said.Pruned(parts=("p",))
+ASKS_COMPACTION = said.CompactAsked(instructions="short")
+ASKS_FROM = said.CompactAsked(from_="m")
+LATER = queued("later", "follow_up")
+CANCEL = said.CancelAsked()
+
+AT_REST: dict[str, Row] = {
+    "nothing was said": ([], {}, "Rest"),
+    "steers come first, one by one": (
+        [LATER, queued("now"), queued("also")],
+        {},
+        "Deliver now begins",
+    ),
+    "the next steer joins": (
+        [LATER, queued("also"), said.TurnStarted(turn="t")],
+        {},
+        "Deliver also",
+    ),
+    "a follow-up waits": ([TURN, LATER], {}, "CallModel"),
+    "to the end": ([TURN, LATER, DONE], {}, "EndTurn finished"),
+    "and begins a turn": ([TURN, LATER, DONE, ended()], {}, "Deliver later begins"),
+    "a compaction precedes": ([queued("m"), ASKS_COMPACTION], {}, "Compact asked short"),
+    "one from a message waits": ([TURN, ASKS_FROM], {}, "CallModel"),
+    "others don't answer it": (
+        [TURN, ASKS_FROM, PRUNED, compacted("point"), DONE, ended()],
+        {},
+        "Compact asked m",
+    ),
+    "its own does": (
+        [TURN, ASKS_FROM, DONE, ended(), rolled_back()],
+        {},
+        "Rest",
+    ),
+    "tried once: rolled back": ([ASKS_COMPACTION, rolled_back()], {}, "Rest"),
+    "tried once: committed": ([ASKS_COMPACTION, compacted()], {}, "Rest"),
+    "tried once: pruned": ([ASKS_COMPACTION, PRUNED], {}, "Rest"),
+    "it starts no call": ([TURN, DONE, ended(), compacted()], {}, "Rest"),
+    "nor does a rewind": ([TURN, DONE, ended(), said.Rewound(to="ask")], {}, "Rest"),
+}
+
+ORDER: dict[str, Row] = {
+    "what is said is answered": (TURN, {}, "CallModel"),
+    "calls run at once": (TWO, {}, "RunTools t1 t2"),
+    "until all results are there": ([TWO, ran("t2")], {}, "RunTools t1"),
+    "then the model": ([TWO, ran("t2"), ran("t1")], {}, "CallModel"),
+    "steers wait for results": (
+        [TWO, queued("a"), queued("b"), ran("t1")],
+        {},
+        "RunTools t2",
+    ),
+    "and go together": (
+        [TWO, queued("a"), queued("b"), ran("t1"), ran("t2")],
+        {},
+        "Deliver a b",
+    ),
+    "a steer with the last answer": ([TURN, DONE, queued("m")], {}, "Deliver m"),
+    "keeps the turn": ([TURN, DONE, queued("m"), delivered("m")], {}, "CallModel"),
+    "empty after tools": ([ONE, ran(), answered(call="c2")], {}, "EndTurn finished"),
+    "a paused answer goes back first": (
+        [TURN, answered(HELLO, stop="paused"), queued("m")],
+        {},
+        "CallModel",
+    ),
+    "then steers": (
+        [TURN, answered(HELLO, stop="paused"), queued("m"), answered(HELLO, call="c2")],
+        {},
+        "Deliver m",
+    ),
+    "a pause without content": ([TURN, answered(stop="paused")], {}, "EndTurn finished"),
+    **{
+        f"calls run at {stop}": ([TURN, answered(call(), stop=stop)], {}, "RunTools t1")
+        for stop in ("stop", "tool_calls", "paused", "other", "")
+    },
+    **{
+        f"a text ends at {stop}": (
+            [TURN, answered(HELLO, stop=stop)],
+            {},
+            f"EndTurn {why}",
         )
-        == "finished"
-    )
+        for stop, why in (
+            ("stop", "finished"),
+            ("tool_calls", "finished"),
+            ("other", "finished"),
+            ("", "finished"),
+            ("length", "length"),
+            ("context_full", "length"),
+            ("refused", "refused"),
+        )
+    },
+    "alone: none": (THREE, {}, "RunTools t1 t2 t3"),
+    "alone: the first": (THREE, {"sequential": {"t1"}}, "RunTools t1"),
+    "alone: the second": (THREE, {"sequential": {"t2"}}, "RunTools t1"),
+    "alone: its turn": ([THREE, ran("t1")], {"sequential": {"t2"}}, "RunTools t2"),
+    "alone: over": (
+        [THREE, ran("t1"), ran("t2")],
+        {"sequential": {"t2"}},
+        "RunTools t3",
+    ),
+    "alone: the third": (THREE, {"sequential": {"t3"}}, "RunTools t1 t2"),
+}
+
+IN_ORDER = LoopRules(sequential_tools=True)
+DIGEST = digest_of("read", "{}")
+NEEDS = {"needs_approval": frozenset({"t1"})}
+ASKED = [ONE, said.ApprovalAsked(call_id="t1", digest=DIGEST)]
+WAITING = [ASKED, said.TurnPaused(turn="turn-1", reason="approval")]
+YES = said.ApprovalGiven(call_id="t1", approved=True, digest=DIGEST)
+OTHER = said.ApprovalGiven(
+    call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}')
+)
+BARE = said.ApprovalGiven(call_id="t1", approved=True)
+ASKS_T1 = said.ApprovalAsked(call_id="t1")
+ASKS_T2 = said.ApprovalAsked(call_id="t2")
+CUT = [WAITING, YES, started(idempotent=True)]
+
+APPROVALS: dict[str, Row] = {
+    "one after the other": (THREE, {"rules": IN_ORDER}, "RunTools t1"),
+    "and the next": ([THREE, ran("t1")], {"rules": IN_ORDER}, "RunTools t2"),
+    "a question holds the others": (
+        [THREE, ASKS_T1],
+        {"rules": IN_ORDER},
+        "Pause approval",
+    ),
+    "where they have an order": ([THREE, ASKS_T1], {}, "RunTools t2 t3"),
+    "asked for": (THREE, {"needs_approval": {"t2"}}, "AskApproval t2"),
+    "others meanwhile": ([THREE, ASKS_T2], {}, "RunTools t1 t3"),
+    "then a pause": ([THREE, ASKS_T2, ran("t1"), ran("t3")], {}, "Pause approval"),
+    "a waiting turn rests": ([WAITING, queued("m")], {}, "Rest"),
+    "a yes": ([WAITING, YES], NEEDS, "RunTools t1"),
+    "of another digest": ([ASKED, OTHER], NEEDS, "Pause approval"),
+    "without a digest": ([WAITING, BARE], NEEDS, "AskApproval t1"),
+    "that needs none any more": ([WAITING, BARE], {}, "RunTools t1"),
+    "that was not asked for": ([ONE, BARE], NEEDS, "AskApproval t1"),
+    "resumed": ([WAITING, said.TurnResumed(turn="turn-1")], {}, "Pause approval"),
+    "cut by a crash, may run twice": (
+        [CUT, said.ToolEnded(call_id="t1", outcome="unknown")],
+        NEEDS,
+        "RunTools t1",
+    ),
+}
+
+NONE = {"rules": LoopRules(drop_retries=0)}
+ONCE = {"rules": LoopRules(drop_retries=1)}
+LAST = {"rules": LoopRules(max_steps=1)}
+BROKEN = [TURN, dropped(HELLO)]
+TWICE = [BROKEN, said.Rewound(to="ask"), dropped(HELLO, call="c2")]
+CUT_ONCE = [TURN, answered(call("t1"), stop="length"), result("t1")]
+CUT_TWICE = [CUT_ONCE, answered(call("t2"), stop="length", call="c2"), result("t2")]
+WITHHELD = [TURN, answered(call("t1"), stop="refused"), result("t1")]
+BROKEN_CALL = [TURN, dropped(call("t1"))]
+NEXT_TURN = [BROKEN, ended("dropped"), begun("next", "turn-2")]
+
+NOT_WHOLE: dict[str, Row] = {
+    **{
+        f"calls at {stop}": ([TURN, answered(call(), stop=stop)], {}, "CloseCalls t1")
+        for stop in ("length", "context_full", "refused")
+    },
+    "cut calls: once more": (CUT_ONCE, {}, "CallModel"),
+    "cut calls: and no more": (CUT_TWICE, {}, "EndTurn length"),
+    "withheld": (WITHHELD, {}, "EndTurn refused"),
+    "withheld, steered": ([WITHHELD, queued("m")], {}, "Deliver m"),
+    "withheld, delivered": ([WITHHELD, queued("m"), delivered("m")], {}, "CallModel"),
+    "broken off": (BROKEN, {}, "DropAttempt c1.answer"),
+    "taken back": ([BROKEN, said.Rewound(to="ask")], {}, "CallModel"),
+    "with its calls": (BROKEN_CALL, {}, "DropAttempt c1.answer"),
+    "and back": ([BROKEN_CALL, said.Rewound(to="ask")], {}, "CallModel"),
+    "before it began": ([TURN, dropped()], {}, "CallModel"),
+    "too often": (TWICE, ONCE, "EndTurn dropped"),
+    "often enough": (TWICE, {}, "DropAttempt c2.answer"),
+    "its calls are closed": (BROKEN_CALL, NONE, "CloseCalls t1"),
+    "before the end": ([BROKEN_CALL, result("t1")], NONE, "EndTurn dropped"),
+    "the next turn": (NEXT_TURN, NONE, "CallModel"),
+    "a retry is a step": ([TURN, dropped()], LAST, "EndTurn max_steps"),
+    "and a call": (
+        [TURN, dropped()],
+        {"rules": LoopRules(budget=Budget(calls=1))},
+        "Pause budget",
+    ),
+    "at the last step": (BROKEN_CALL, LAST, "CloseCalls t1"),
+    "it stays": ([BROKEN_CALL, result("t1")], LAST, "EndTurn max_steps"),
+}
 
 
 def repeated(times: int, arguments: str = "{}") -> list[Any]:
     """The same call so many times, each but the last with its result."""
-    events: list[Any] = []
+    found: list[Any] = []
     for number in range(times):
-        events += [
-            answered(call(f"t{number}", arguments=arguments), call=f"c{number}"),
-            ran(f"t{number}"),
-        ]
-    return [*events[:-1]]
-
-
-def test_the_same_call_with_the_same_arguments_again_and_again_ends_the_turn() -> None:
-    rules = LoopRules(max_repeats=3)
-    assert isinstance(step_after(begun(), repeated(2), rules=rules), RunTools)
-    assert isinstance(step_after(begun(), repeated(3), rules=rules), CloseCalls)
-    assert reason(step_after(begun(), repeated(3), result("t2"), rules=rules)) == "loop"
+        one = call(f"t{number}", arguments=arguments)
+        found += [answered(one, call=f"c{number}"), ran(f"t{number}")]
+    return found[:-1]
 
 
 def cycled(names: str) -> list[Any]:
     """Answers that call these tools one after the other, each but the last with its result."""
-    events: list[Any] = []
+    found: list[Any] = []
     for number, name in enumerate(names):
         id = f"t{number}"
-        events += [answered(call(id, tool=name), call=f"c{number}"), ran(id)]
-    return events[:-1]
+        found += [answered(call(id, tool=name), call=f"c{number}"), ran(id)]
+    return found[:-1]
 
 
-@pytest.mark.parametrize("cycle", ["AB", "ABC", "AAB"])
-def test_two_or_three_calls_one_after_the_other_again_and_again_end_the_turn(
-    cycle: str,
-) -> None:
-    rules, names = LoopRules(max_repeats=3), cycle * 3
-    assert isinstance(step_after(begun(), cycled(names[:-1]), rules=rules), RunTools)
-    closed = step_after(begun(), cycled(names), rules=rules)
-    assert isinstance(closed, CloseCalls)
-    assert closed.why == (
-        f"Not run: the same {len(cycle)} calls were made 3 times one after the other with the same arguments."
-    )
-    last = result(f"t{len(names) - 1}")
-    assert reason(step_after(begun(), cycled(names), last, rules=rules)) == "loop"
-
-
-@pytest.mark.parametrize("names", ["ABACABACABAC", "ABCDABCDABCD", "ABABCABABCABABC"])
-def test_calls_between_which_another_is_made_are_no_loop(names: str) -> None:
-    rules = LoopRules(max_repeats=3)
-    assert isinstance(step_after(begun(), cycled(names), rules=rules), RunTools)
-
-
-def test_other_arguments_are_another_call() -> None:
-    rules = LoopRules(max_repeats=2)
-    other = answered(call("x", arguments='{"page":2}'), call="cx")
-    assert isinstance(
-        step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools
-    )
-
-
-def test_a_turn_after_a_loop_counts_anew() -> None:
-    rules = LoopRules(max_repeats=2)
-    looped = [begun(), repeated(2), result("t1"), ended("loop")]
-    once_more = answered(call("x"), call="cx")
-    assert isinstance(
-        step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools
-    )
-
-
-def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
-    rules = LoopRules(max_repeats=2)
-    broken = [dropped(call("t1")), Rewound(to="ask")]
-    assert isinstance(
-        step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules),
-        RunTools,
-    )
-
-
-BUDGETS = [
-    (Budget(calls=1), {}, "1 of 1 model calls are made."),
-    (Budget(tokens=110), {"used": BudgetUse(tokens=110)}, "110 of 110 tokens are used."),
-    (Budget(usd=0.5), {"used": BudgetUse(usd=0.75)}, "$0.75 of $0.50 are spent."),
-    (Budget(seconds=60), {"elapsed_s": 61.0}, "61 of 60 seconds are over."),
-]
-
-
-@pytest.mark.parametrize(("budget", "more", "note"), BUDGETS)
-def test_a_budget_that_is_used_up_pauses_before_the_next_call(
-    budget: Budget, more: dict[str, Any], note: str
-) -> None:
-    turn = [begun(), answered(call("t1"))]
-    assert isinstance(step_after(turn, rules=LoopRules(budget=budget), **more), RunTools)
-    step = step_after(turn, ran(), rules=LoopRules(budget=budget), **more)
-    assert isinstance(step, Pause) and step.reason == "budget"
-    assert step.note.startswith(note) and "Resume the turn" in step.note
-
-
-@pytest.mark.parametrize(
-    "budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)]
-)
-def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
-    rules = LoopRules(budget=budget)
-    assert (
-        step_after(
-            begun(),
-            answered(call("t1")),
-            ran(),
-            rules=rules,
-            elapsed_s=59.0,
-            used=BudgetUse(tokens=110, usd=0.9),
-        )
-        == CallModel()
-    )
-
-
-def test_children_and_summaries_count_for_the_budget() -> None:
-    of_child = CallEnded(
-        call="child:c1", purpose="child", usage=Usage(input=500, output=5)
-    )
-    turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
-    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=2))), Pause)
-
-
-PAUSED: list[Any] = [
-    begun(),
-    answered(call("t1")),
-    ran(),
-    TurnPaused(turn="turn-1", reason="budget"),
-]
-ONE_CALL = LoopRules(budget=Budget(calls=1))
-
-
-def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> (
-    None
-):
-    assert step_after(PAUSED, rules=ONE_CALL) == Rest()
-    assert step_after(PAUSED, TurnResumed(turn="turn-1"), rules=ONE_CALL) == CallModel()
-
-
-def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
-    assert step_after(PAUSED, queued("steer"), rules=ONE_CALL) == Rest()
-
-
-def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
-    more = SettingsChanged(settings={"budget": {"calls": 2}})
-    assert (
-        step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
-    )
-    assert isinstance(step_after(PAUSED, more, rules=ONE_CALL), Pause)
-    assert (
-        step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL)
-        == Rest()
-    )
-
-
-def test_a_resume_for_another_turn_changes_nothing() -> None:
-    assert step_after(PAUSED, TurnResumed(turn="turn-0")) == Rest()
-
-
-# -- failures --
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["BadKey", "RateLimited", "ServerError", "RequestRejected", "ContentFiltered", ""],
-)
-def test_a_provider_that_fails_pauses_the_turn(kind: str) -> None:
-    assert step_after(begun(), failed(kind)) == Pause("failed", "It failed.")
-
-
-FAILED: list[Any] = [
-    begun(),
+THRICE = {"rules": LoopRules(max_repeats=3)}
+REPEATS = {"rules": LoopRules(max_repeats=2)}
+ELSE = answered(call("x", arguments='{"page":2}'), call="cx")
+LOOPED = [TURN, repeated(2), result("t1"), ended("loop"), begun("go on", "turn-2")]
+DROPPED_CALL = [BROKEN_CALL, said.Rewound(to="ask"), answered(call("t2"), call="c2")]
+ONE_CALL = {"rules": LoopRules(budget=Budget(calls=1))}
+TWO_CALLS = {"rules": LoopRules(budget=Budget(calls=2))}
+CHILD = said.CallEnded(call="child:c1", purpose="child", usage=Usage(input=500))
+PAUSED = [ONE, ran(), said.TurnPaused(turn="turn-1", reason="budget")]
+MORE = said.SettingsChanged(settings={"budget": {"calls": 2}})
+FAILED = [
+    TURN,
     failed("BadKey"),
-    TurnPaused(turn="turn-1", reason="failed"),
+    said.TurnPaused(turn="turn-1", reason="failed"),
 ]
+
+LIMITS: dict[str, Row] = {
+    "text at the last step": ([TURN, DONE, queued("m")], LAST, "EndTurn finished"),
+    "twice the same": ([TURN, repeated(2)], THRICE, "RunTools t1"),
+    "three times": ([TURN, repeated(3)], THRICE, "CloseCalls t2"),
+    "end of a loop": ([TURN, repeated(3), result("t2")], THRICE, "EndTurn loop"),
+    **{
+        f"almost {cycle}": (
+            [TURN, cycled((cycle * 3)[:-1])],
+            THRICE,
+            f"RunTools t{3 * len(cycle) - 2}",
+        )
+        for cycle in ("AB", "ABC", "AAB")
+    },
+    **{
+        f"no loop {names}": ([TURN, cycled(names)], THRICE, f"RunTools t{len(names) - 1}")
+        for names in ("ABACABACABAC", "ABCDABCDABCD", "ABABCABABCABABC")
+    },
+    "other arguments": ([TURN, repeated(1), result("t0"), ELSE], REPEATS, "RunTools x"),
+    "a turn after a loop": (
+        [LOOPED, answered(call("x"), call="cx")],
+        REPEATS,
+        "RunTools x",
+    ),
+    "a broken answer between": (DROPPED_CALL, REPEATS, "RunTools t2"),
+    "a child's call counts": (
+        [ONE, started(), CHILD, result("t1")],
+        TWO_CALLS,
+        "Pause budget",
+    ),
+    "budget left": ([ONE, ran()], TWO_CALLS, "CallModel"),
+    "paused": (PAUSED, ONE_CALL, "Rest"),
+    "and steered": ([PAUSED, queued("m")], ONE_CALL, "Rest"),
+    "resumed": ([PAUSED, said.TurnResumed(turn="turn-1")], ONE_CALL, "CallModel"),
+    "another turn resumed": ([PAUSED, said.TurnResumed(turn="turn-0")], {}, "Rest"),
+    "more budget": ([PAUSED, MORE], TWO_CALLS, "CallModel"),
+    "too little": ([PAUSED, MORE], ONE_CALL, "Pause budget"),
+    "another setting": (
+        [PAUSED, said.SettingsChanged(settings={"max_output": 9})],
+        ONE_CALL,
+        "Rest",
+    ),
+    **{
+        f"failed by {kind}": ([TURN, failed(kind)], {}, "Pause failed")
+        for kind in ("BadKey", "RateLimited", "ServerError", "RequestRejected", "")
+    },
+    "failed beside a steer": (
+        [TURN, queued("m"), failed("ServerError")],
+        {},
+        "Pause failed",
+    ),
+    "resumed after a failure": (
+        [FAILED, said.TurnResumed(turn="turn-1")],
+        {},
+        "CallModel",
+    ),
+    "another model": ([FAILED, said.ModelChanged(model="other")], {}, "CallModel"),
+    "a steer": ([FAILED, queued("m")], {}, "Deliver m"),
+    "a follow-up": ([FAILED, LATER], {}, "CallModel"),
+    "a session's budget": (
+        [FAILED, said.SettingsChanged(settings={"session_budget": {"calls": 9}})],
+        {},
+        "Rest",
+    ),
+    "a compaction": ([FAILED, said.CompactAsked()], {}, "Rest"),
+}
+
+MAY = {"may_compact": True}
+TOO_LARGE = [TURN, failed("Overflow")]
+CURED = compacted("overflow")
+
+
+def roomed(may: bool, **room: Any) -> dict[str, Any]:
+    return {"room": Headroom(**room), "may_compact": may}
+
+
+SIZE: dict[str, Row] = {
+    "refused for size": (TOO_LARGE, MAY, "Compact overflow"),
+    "cured by a compaction": ([TOO_LARGE, CURED], {}, "CallModel"),
+    "cured by a prune": ([TOO_LARGE, PRUNED], {}, "CallModel"),
+    "an answer forgets refusals": (
+        [TOO_LARGE, CURED, answered(call(), call="c2"), ran(), failed("Overflow", "c3")],
+        roomed(True, input_limit=9),
+        "Compact overflow",
+    ),
+    **{
+        f"room {number}": (TURN, situation, step)
+        for number, (situation, step) in enumerate(
+            (
+                (roomed(True, high=79, input_limit=100), "CallModel"),
+                (roomed(True, high=80, is_due=True, input_limit=100), "Compact point"),
+                (roomed(False, high=80, is_due=True, input_limit=100), "CallModel"),
+                (roomed(True, high=100, input_limit=100), "CallModel"),
+                (roomed(True, high=101, input_limit=100), "Compact limit"),
+                (roomed(True, high=101, confirmed=100, input_limit=100), "Compact limit"),
+                (roomed(False, high=101, confirmed=100, input_limit=100), "CallModel"),
+                (roomed(True, high=10**9), "CallModel"),
+                (roomed(True, high=1, is_over_request=True), "Compact limit"),
+                (roomed(False, high=1, is_over_request=True), "CallModel"),
+                (roomed(False, high=70, window=100, max_output=30), "CallModel"),
+                (roomed(False, high=70, window=100, max_output=31), "CallModel 30"),
+                (roomed(False, high=120, window=100, max_output=31), "CallModel 1"),
+                (
+                    roomed(
+                        False,
+                        high=120,
+                        confirmed=70,
+                        window=100,
+                        input_limit=90,
+                        max_output=31,
+                    ),
+                    "CallModel 30",
+                ),
+            )
+        )
+    },
+    "asked for in a turn": ([ONE, ASKS_COMPACTION, queued("m")], {}, "RunTools t1"),
+    "behind steers": ([ONE, ASKS_COMPACTION, queued("m"), ran()], {}, "Deliver m"),
+    "before the next call": (
+        [ONE, ASKS_COMPACTION, queued("m"), ran(), delivered("m")],
+        {},
+        "Compact asked short",
+    ),
+    "once": (
+        [ONE, ASKS_COMPACTION, queued("m"), ran(), delivered("m"), compacted()],
+        {},
+        "CallModel",
+    ),
+    "with the last answer": ([TURN, DONE, ASKS_COMPACTION], {}, "EndTurn finished"),
+    "after the end": ([TURN, DONE, ASKS_COMPACTION, ended()], {}, "Compact asked short"),
+}
+
+UNDER_WAY: dict[str, list[Any]] = {
+    "a call": [TURN, said.CallStarted(call="c1")],
+    "a tool": [ONE, started()],
+    "a compaction": [TURN, said.CompactionStarted(compaction="x", trigger="point")],
+    "a compaction at rest": [said.CompactionStarted(compaction="x", trigger="asked")],
+    "a summary": [said.CallStarted(call="s1", purpose="summary")],
+    "a rung of a compaction": rolled_back("summary"),
+}
+AT_PEACE: tuple[list[Any], ...] = ([], [queued("one")], TURN, WAITING, PAUSED, FAILED)
+STOPPED = [CANCEL, said.Cancelled()]
+
+SETTLED: dict[str, Row] = {
+    **{
+        f"{n} crashed": ([e, queued("m")], {}, "Settle crash")
+        for n, e in UNDER_WAY.items()
+    },
+    **{
+        f"{n} cancelled": ([e, CANCEL], {}, "Settle cancel") for n, e in UNDER_WAY.items()
+    },
+    **{
+        f"{n}, cancel": ([e, CANCEL], {}, "Settle cancel") for n, e in enumerate(AT_PEACE)
+    },
+    "answered at rest": (STOPPED, {}, "Rest"),
+    "what it leaves": (
+        [TURN, LATER, STOPPED, ended("cancelled")],
+        {},
+        "Deliver later begins",
+    ),
+    "as the turn ends": ([TURN, DONE, LATER, CANCEL, ended()], {}, "Settle cancel"),
+}
 
 
 @pytest.mark.parametrize(
-    ("event", "expected"),
-    [
-        (TurnResumed(turn="turn-1"), CallModel()),
-        (ModelChanged(model="other"), CallModel()),
-        (queued("again"), Deliver(("again",), begins_turn=False)),
-        (queued("later", "follow_up"), CallModel()),
-        (SettingsChanged(settings={"session_budget": {"calls": 9}}), Rest()),
-        (CompactAsked(), Rest()),
-    ],
+    "rows",
+    [AT_REST, ORDER, APPROVALS, NOT_WHOLE, LIMITS, SIZE, SETTLED],
+    ids=list("ABCDEFG"),
 )
-def test_what_lets_a_turn_go_on_whose_provider_failed(
-    event: Event, expected: NextStep
-) -> None:
-    assert step_after(FAILED, event) == expected
+def test_a_story_leads_to_its_step(rows: dict[str, Row]) -> None:
+    for name, (story, situation, expected) in rows.items():
+        assert short(step_after(story, **situation)) == expected, name
 
 
-def test_a_steer_that_came_during_the_call_that_failed_waits_with_the_turn() -> None:
-    assert step_after(begun(), queued("steer"), failed("ServerError")) == Pause(
-        "failed", "It failed."
-    )
+@pytest.mark.parametrize("events", [ONE, WAITING, PAUSED, FAILED, [TURN, CHILD]])
+def test_waiting_turns_have_nothing_to_settle(events: list[Any]) -> None:
+    assert not fold(events).is_abandoned
 
 
-# -- size --
+# -- notes --
 
 
-def test_a_refusal_for_size_compacts_and_calls_again() -> None:
-    turn = [begun(), failed("Overflow")]
-    assert step_after(turn, may_compact=True) == Compact("overflow")
-    committed = [
-        CompactionStarted(compaction="x", trigger="overflow"),
-        CompactionCommitted(compaction="x"),
-    ]
-    assert step_after(turn, committed) == CallModel()
-    assert step_after(turn, Pruned(parts=("p",))) == CallModel()
+def ends(step: steps.NextStep) -> steps.EndTurn:
+    assert isinstance(step, steps.EndTurn), step
+    return step
+
+
+def closes(step: steps.NextStep) -> steps.CloseCalls:
+    assert isinstance(step, steps.CloseCalls), step
+    return step
+
+
+def test_notes_say_why_a_turn_ends_or_pauses() -> None:
+    assert ends(step_after(TURN, answered())).note == "The answer was empty."
+    assert step_after(TURN, failed("")) == steps.Pause("failed", "It failed.")
+    asked = step_after(THREE, ASKS_T2, ran("t1"), ran("t3"))
+    assert asked == steps.Pause("approval", "Needs a person's approval: read.")
+    last = ends(step_after(ONE, result("t1"), **LAST))
+    assert last == steps.EndTurn("max_steps", "1 steps were made.")
+    stuck = step_after(TURN, room=Headroom(high=9, input_limit=8), is_stuck="Too much.")
+    assert stuck == steps.EndTurn("too_large", "Too much.")
+    own = ends(step_after(TURN, room=Headroom(high=1_234, input_limit=1_000)))
+    assert own.reason == "too_large" and "1,234" in own.note and "1,000" in own.note
+    assert MOST_CUTS == 2
 
 
 @pytest.mark.parametrize("kind", ["Overflow", "BodyTooLarge"])
-def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
-    kind: str,
-) -> None:
-    assert step_after(
-        begun(), failed(kind), is_stuck="The request alone is 9."
-    ) == EndTurn("too_large", "The request alone is 9.")
-    assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
+def test_a_refusal_for_size_without_cure_ends_the_turn_with_a_reason(kind: str) -> None:
+    stuck = step_after(TURN, failed(kind), is_stuck="The request alone is 9.")
+    assert stuck == steps.EndTurn("too_large", "The request alone is 9.")
+    assert step_after(TURN, failed(kind)) == steps.EndTurn("too_large", "It failed.")
+
+
+def test_without_a_strategy_the_end_says_that_nothing_is_compacted() -> None:
+    """By our own count before the call, and where the provider refuses the request."""
+    rules = LoopRules(has_strategies=False)
+    room = Headroom(high=1_234, input_limit=1_000)
+    own = ends(step_after(TURN, room=room, rules=rules))
+    refused = ends(step_after(TOO_LARGE, rules=rules))
+    for step in (own, refused):
+        assert step.reason == "too_large" and step.note.endswith(NOOP)
+    assert refused.note.startswith("It failed.")
 
 
 @pytest.mark.parametrize(
@@ -767,193 +525,87 @@ def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
 def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known(
     kind: str, limit: int | None, most: int
 ) -> None:
-    room = Headroom(input_limit=limit)
-    once = failed(kind)
-    cured = [
-        CompactionStarted(compaction="x", trigger="overflow"),
-        CompactionCommitted(compaction="x"),
-    ]
-    turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
-    assert step_after(turn, room=room, may_compact=True) == Compact("overflow")
+    known = roomed(True, input_limit=limit)
+    turn = [TURN, *[[failed(kind), CURED]] * (most - 1), failed(kind)]
+    assert step_after(turn, **known) == steps.Compact("overflow")
+    assert ends(step_after(turn, CURED, failed(kind), **known)).reason == "too_large"
+
+
+def test_a_call_without_anybody_to_ask_differs_from_a_refused_one() -> None:
+    no = said.ApprovalGiven(call_id="t1", approved=False, note="Too late.")
+    nobody = said.ApprovalGiven(call_id="t2", approved=False, by="nobody")
+    story = [TWO, ASKS_T1, ASKS_T2, no, nobody]
+    first = closes(step_after(story))
+    assert (short(first), first.why) == ("CloseCalls t1", DENIED_BY_A_PERSON)
+    assert (first.outcome, first.calls[0].note) == ("denied", "Too late.")
+    second = closes(step_after(story, closed(first.calls, first.outcome, first.why)))
+    assert (short(second), second.why) == ("CloseCalls t2", NOBODY_COULD_BE_ASKED)
+
+
+@pytest.mark.parametrize("parts", [(HELLO,), ()])
+def test_an_answer_stopped_at_a_limit_is_not_repeated(parts: Any) -> None:
+    begin, end, *message = dropped(*parts)
+    assert isinstance(end, said.CallEnded)
+    stopped = replace(end, error="Too long.", error_kind="LimitExceeded")
+    found = step_after(TURN, [begin, stopped, *message])
+    assert found == steps.EndTurn("dropped", "Too long.")
+
+
+def test_calls_that_are_not_run_are_told_why() -> None:
+    last = closes(step_after(ONE, **LAST))
+    assert last.outcome == "not_started" and "1 steps" in last.why
     assert (
-        reason(step_after(turn, cured, once, room=room, may_compact=True)) == "too_large"
+        closes(step_after(TURN, answered(call(), stop="length"))).outcome == "not_started"
     )
+    for cycle in ("AB", "ABC", "AAB"):
+        why = closes(step_after(TURN, cycled(cycle * 3), **THRICE)).why
+        assert why == (
+            f"Not run: the same {len(cycle)} calls were made 3 times one after the other with the same arguments."
+        )
+        last_result = result(f"t{3 * len(cycle) - 1}")
+        over = step_after(TURN, cycled(cycle * 3), last_result, **THRICE)
+        assert short(over) == "EndTurn loop"
 
 
-def test_an_answer_in_between_forgets_the_refusals() -> None:
-    cured = [
-        CompactionStarted(compaction="x", trigger="overflow"),
-        CompactionCommitted(compaction="x"),
-    ]
-    turn = [
-        begun(),
-        failed("Overflow"),
-        cured,
-        answered(call("t1"), call="c2"),
-        ran(),
-        failed("Overflow", "c3"),
-    ]
-    assert step_after(turn, room=Headroom(input_limit=9), may_compact=True) == Compact(
-        "overflow"
-    )
+def test_models_follow_each_other_in_their_order_and_then_the_turn_waits() -> None:
+    rules = LoopRules(fallback=("one", "two"))
+    story: list[Any] = [TURN, failed("Overloaded")]
+    for model in rules.fallback:
+        step = step_after(story, rules=rules)
+        assert step == steps.FallBack(model, "It failed.")
+        story += [said.FellBack(turn="t", model=model), failed("Overloaded")]
+    assert short(step_after(story, rules=rules)) == "Pause failed"
 
 
-ROOMS = [
-    (Headroom(high=79, is_due=False, input_limit=100), True, CallModel()),
-    (Headroom(high=80, is_due=True, input_limit=100), True, Compact("point")),
-    (Headroom(high=80, is_due=True, input_limit=100), False, CallModel()),
-    (Headroom(high=100, input_limit=100), True, CallModel()),
-    (Headroom(high=101, input_limit=100), True, Compact("limit")),
-    (Headroom(high=101, confirmed=100, input_limit=100), True, Compact("limit")),
-    (Headroom(high=101, confirmed=100, input_limit=100), False, CallModel()),
-    (Headroom(high=10**9), True, CallModel()),
-    (Headroom(high=1, is_over_request=True), True, Compact("limit")),
-    (Headroom(high=1, is_over_request=True), False, CallModel()),
-    (Headroom(high=70, window=100, max_output=30), False, CallModel()),
-    (Headroom(high=70, window=100, max_output=31), False, CallModel(30)),
-    (Headroom(high=120, window=100, max_output=31), False, CallModel(1)),
-    (
-        Headroom(high=120, confirmed=70, window=100, input_limit=90, max_output=31),
-        False,
-        CallModel(30),
-    ),
-]
-
-
-@pytest.mark.parametrize(("room", "may_compact", "expected"), ROOMS)
-def test_before_each_call_the_reading_is_held_against_the_limits(
-    room: Headroom, may_compact: bool, expected: NextStep
-) -> None:
-    assert step_after(begun(), room=room, may_compact=may_compact) == expected
-
-
-def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> (
-    None
-):
-    room = Headroom(high=1_234, input_limit=1_000)
-    step = step_after(begun(), room=room)
-    assert isinstance(step, EndTurn)
-    assert (step.reason, "1,234" in step.note, "1,000" in step.note) == (
-        "too_large",
-        True,
-        True,
-    )
-    assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn(
-        "too_large", "Too much."
-    )
-
-
-def test_without_a_strategy_the_end_says_that_nothing_is_compacted() -> None:
-    """By our own count before the call, and where the provider refuses the request."""
-    rules = LoopRules(has_strategies=False)
-    room = Headroom(high=1_234, input_limit=1_000)
-    own = step_after(begun(), room=room, rules=rules)
-    refused = step_after(begun(), failed("Overflow"), rules=rules)
-    for step in (own, refused):
-        assert isinstance(step, EndTurn) and step.reason == "too_large"
-        assert step.note.endswith(NOOP)
-    assert isinstance(refused, EndTurn) and refused.note.startswith("It failed.")
-
-
-def test_a_compaction_that_was_asked_for_in_a_turn_comes_before_its_next_call() -> None:
-    asked = [
-        begun(),
-        answered(call("t1")),
-        CompactAsked(instructions="short"),
-        queued("steer"),
-    ]
-    assert isinstance(step_after(asked), RunTools)
-    assert isinstance(step_after(asked, ran()), Deliver)
-    delivered = [ran(), QueueLeft(message_id="steer", how="delivered")]
-    assert step_after(asked, delivered) == Compact("asked", "short")
-    over = [
-        CompactionStarted(compaction="x", trigger="asked"),
-        CompactionCommitted(compaction="x"),
-    ]
-    assert step_after(asked, delivered, over) == CallModel()
-
-
-def test_a_compaction_that_was_asked_for_with_the_last_answer_waits_for_the_end_of_the_turn() -> (
-    None
-):
-    turn = [begun(), answered(HELLO), CompactAsked()]
-    assert reason(step_after(turn)) == "finished"
-    assert step_after(turn, ended()) == Compact("asked", "")
-
-
-# -- cancels and crashes --
-
-UNDER_WAY: dict[str, list[Any]] = {
-    "a call": [begun(), CallStarted(call="c1")],
-    "a tool": [begun(), answered(call("t1")), started()],
-    "a compaction": [begun(), CompactionStarted(compaction="x", trigger="point")],
-    "a compaction at rest": [CompactionStarted(compaction="x", trigger="asked")],
-    "a summary": [CallStarted(call="s1", purpose="summary")],
-    "a rung of a compaction": [
-        CompactionStarted(compaction="x", trigger="point"),
-        CompactionRolledBack(compaction="x", reason="failed", rung="summary"),
-    ],
-}
-
-
-@pytest.mark.parametrize("events", UNDER_WAY.values(), ids=UNDER_WAY)
-def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -> None:
-    assert fold(events).is_abandoned
-    assert step_after(events, queued("steer")) == Settle("crash")
-    assert step_after(events, CancelAsked()) == Settle("cancel")
+@pytest.mark.parametrize("also", [(), (queued("steer"),)], ids=["alone", "steered"])
+def test_an_answer_by_a_tool_at_the_limit_of_steps_is_a_finished_turn(also: Any) -> None:
+    given = {**LAST, "answers": frozenset({"t2"})}
+    assert short(step_after(TWO, answers=given["answers"])) == "RunTools t2"
+    assert short(step_after(TWO, **given)) == "CloseCalls t1"
+    assert short(step_after(TWO, result("t1"), **given)) == "RunTools t2"
+    end = said.ToolEnded(call_id="t2", is_answer=True)
+    taken = [started("t2"), end, result("t2")]
+    assert ends(step_after(TWO, result("t1"), taken, also, **LAST)).reason == "finished"
 
 
 @pytest.mark.parametrize(
-    "events",
+    ("budget", "more", "note"),
     [
-        [begun(), answered(call("t1"))],
-        WAITING,
-        PAUSED,
-        FAILED,
-        [begun(), CallStarted(call="child:c1", purpose="child")],
+        (Budget(calls=1), {}, "1 of 1 model calls are made."),
+        (
+            Budget(tokens=110),
+            {"used": BudgetUse(tokens=110)},
+            "110 of 110 tokens are used.",
+        ),
+        (Budget(usd=0.5), {"used": BudgetUse(usd=0.75)}, "$0.75 of $0.50 are spent."),
+        (Budget(seconds=60), {"elapsed_s": 61.0}, "61 of 60 seconds are over."),
     ],
 )
-def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(
-    events: list[Any],
+def test_a_budget_that_is_used_up_pauses_before_the_next_call(
+    budget: Budget, more: dict[str, Any], note: str
 ) -> None:
-    assert not fold(events).is_abandoned
-
-
-@pytest.mark.parametrize(
-    "events", [[], [queued("one")], begun(), WAITING, PAUSED, FAILED]
-)
-def test_a_cancel_comes_before_everything(events: list[Any]) -> None:
-    assert step_after(events, CancelAsked()) == Settle("cancel")
-
-
-def test_a_cancel_at_rest_is_answered_and_over() -> None:
-    assert step_after(CancelAsked(), Cancelled()) == Rest()
-
-
-def test_what_a_cancel_leaves_waiting_begins_the_next_turn() -> None:
-    kept = [
-        begun(),
-        queued("later", "follow_up"),
-        CancelAsked(),
-        Cancelled(),
-        ended("cancelled"),
-    ]
-    assert step_after(kept) == Deliver(("later",), begins_turn=True)
-
-
-def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> (
-    None
-):
-    late = [
-        begun(),
-        answered(HELLO),
-        queued("later", "follow_up"),
-        CancelAsked(),
-        ended(),
-    ]
-    assert step_after(late) == Settle("cancel")
-
-
-def test_the_same_situation_gives_the_same_step() -> None:
-    situation = LoopSituation(loop=fold(begun(), THREE))
-    assert decide(situation) == decide(situation)
+    rules = LoopRules(budget=budget)
+    assert short(step_after(ONE, rules=rules, **more)) == "RunTools t1"
+    step = step_after(ONE, ran(), rules=rules, **more)
+    assert isinstance(step, steps.Pause) and step.reason == "budget"
+    assert step.note.startswith(note) and "Resume the turn" in step.note

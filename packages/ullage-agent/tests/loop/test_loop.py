@@ -17,40 +17,14 @@ from tests.loop.stories import (
     queued,
     ran,
     result,
-    said,
     started,
     text,
     user,
 )
 from tests.types.strategies import EVENT_TYPES, words
-from ullage.events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    CallEnded,
-    CallRetried,
-    CallStarted,
-    CancelAsked,
-    Cancelled,
-    CompactAsked,
-    CompactionRolledBack,
-    CompactionStarted,
-    Event,
-    GrantGiven,
-    GrantRevoked,
-    MessageAdded,
-    Purpose,
-    QueueEdited,
-    QueueLeft,
-    ReadingTaken,
-    Rewound,
-    SettingsChanged,
-    ToolEnded,
-    TurnPaused,
-    TurnResumed,
-    TurnStarted,
-)
+from ullage import events as said
 from ullage.turns.approving import digest_of
-from ullage.turns.loop import Loop, apply, calls_of, signature_of
+from ullage.turns.loop import Loop, apply, signature_of
 from ullage.usage import Usage
 
 events = st.one_of([words(kind) for kind in EVENT_TYPES])
@@ -58,14 +32,14 @@ events = st.one_of([words(kind) for kind in EVENT_TYPES])
 
 @given(st.lists(events, max_size=12))
 def test_no_event_in_any_order_is_refused_and_the_same_events_give_the_same_loop(
-    found: list[Event],
+    found: list[said.Event],
 ) -> None:
     assert fold(found) == fold(found)
 
 
 @given(st.lists(events, max_size=6), st.lists(events, max_size=6))
-def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(
-    before: list[Event], after: list[Event]
+def test_a_fold_can_be_stored_anywhere(
+    before: list[said.Event], after: list[said.Event]
 ) -> None:
     half = fold(before)
     stored = msgspec.json.decode(msgspec.json.encode(half), type=Loop)
@@ -73,95 +47,132 @@ def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(
     assert fold(after, onto=stored) == fold(before, after)
 
 
-def test_a_loop_knows_the_number_of_the_last_event_it_has_seen() -> None:
-    assert fold(CompactAsked(seq=7)).seq == 7
-    assert fold(CompactAsked(seq=7), CompactAsked()).seq == 8
+# -- what a loop is after a story --
+
+ONE = [begun(), answered(call())]
+HI = [begun(), answered(text("Hi."))]
+NEW_TURN = said.TurnStarted(turn="turn-2", at=5.0, usd=1.5)
+PAUSED = [ONE, ran(), said.TurnPaused(turn="turn-1", reason="budget", note="full")]
+RESUMED = [PAUSED, said.TurnResumed(turn="turn-1", at=9.0, usd=2.0)]
+BESIDE = [
+    said.CallEnded(call="s", purpose="summary", usage=Usage(input=5)),
+    said.CallEnded(call="k", purpose="child", usage=Usage(output=7)),
+    said.CallEnded(call="n", purpose="count"),
+]
+CUT = [begun(), answered(call("t1"), stop="length"), result("t1")]
+TWICE_BROKEN = [begun(), dropped(), dropped(call="c2")]
+CANCEL = said.CancelAsked()
+STOPPED = [begun(), CANCEL, said.Cancelled(persisted="tools_in_progress")]
+ASKED = [ONE, said.ApprovalAsked(call_id="t1")]
+DIGEST = digest_of("read", "{}")
+YES = said.ApprovalGiven(call_id="t1", approved=True, digest=DIGEST)
+COMPACTING = said.CompactionStarted(compaction="x", trigger="point")
+OWN = [
+    said.SettingsChanged(settings={"max_steps": 5, "model": "a:b"}),
+    said.SettingsChanged(settings={"window": 9}, source="resolved"),
+    said.SettingsChanged(settings={"max_steps": None}),
+]
 
 
-def test_events_that_do_not_concern_the_loop_move_its_number_alone() -> None:
-    before = fold(begun())
-    reading: Any = msgspec.convert(
-        {"snapshot": "s", "used": {"tokens": 1, "low": 1, "high": 1}}, ReadingTaken
-    )
-    assert apply(before, reading) == replace(before, seq=before.seq + 1)
+def rolled_back(name: str, rung: str = "") -> said.Event:
+    return said.CompactionRolledBack(compaction=name, reason="none", rung=rung)
 
 
-# -- turns --
+def paused_by(reason: Any) -> said.Event:
+    return said.TurnPaused(turn="turn-1", reason=reason)
 
 
-def test_a_turn_counts_from_where_it_began() -> None:
-    loop = fold(
-        begun(),
-        answered(call()),
-        ran(),
-        ended(),
-        TurnStarted(turn="turn-2", at=5.0, usd=1.5),
-    )
-    assert (loop.turn, loop.turns, loop.steps, loop.calls, loop.tokens) == (
-        "turn-2",
-        2,
-        0,
-        0,
-        0,
-    )
-    assert (loop.since, loop.usd) == (5.0, 1.5)
+LOOPS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a turn counts from where it began": (
+        [ONE, ran(), ended(), NEW_TURN],
+        {"turn": "turn-2", "turns": 2, "steps": 0, "calls": 0, "tokens": 0, "usd": 1.5},
+    ),
+    "paused": (PAUSED, {"paused": "budget", "note": "full"}),
+    "resumed, it counts its budget anew and keeps its steps": (
+        RESUMED,
+        {"paused": "", "note": "", "calls": 0, "tokens": 0, "since": 9.0, "steps": 1},
+    ),
+    "its end leaves nothing open": (
+        [ONE, ended("loop")],
+        {"turn": "", "ended": "loop", "open": (), "owes_answer": False, "paused": ""},
+    ),
+    "calls of all purposes count": ([ONE, BESIDE], {"calls": 4, "steps": 1}),
+    "a call under way": ([begun(), said.CallStarted(call="c1")], {"call": "c1"}),
+    "a failure": (
+        [begun(), failed("BadKey")],
+        {"failed": "BadKey", "error": "It failed.", "outcome": "failed"},
+    ),
+    "one without a kind": ([begun(), failed("")], {"failed": "ProviderError"}),
+    "until the next call": (
+        [begun(), failed("BadKey"), said.CallStarted(call="c2")],
+        {"failed": ""},
+    ),
+    "broken answers in a row": (TWICE_BROKEN, {"drops": 2}),
+    "until a whole one": ([TWICE_BROKEN, answered(text("Hi."), call="c3")], {"drops": 0}),
+    "cut calls in a row": (CUT, {"cuts": 1}),
+    "broken ones between": ([CUT, dropped(text("Hel"), call="c2")], {"cuts": 1}),
+    "until whole ones": ([CUT, answered(call("t2"), call="c2")], {"cuts": 0}),
+    "an empty answer": ([begun(), answered()], {"owes_answer": False, "is_empty": True}),
+    "an answer": (HI, {"owes_answer": False, "outcome": "finished", "stop": "stop"}),
+    "the next turn": ([HI, said.TurnStarted(turn="turn-2")], {"outcome": ""}),
+    "what is said after it": (
+        [HI, said.MessageAdded(message=user("more"))],
+        {"owes_answer": True, "outcome": "", "stop": ""},
+    ),
+    "going back": (
+        [begun(), dropped(call("t1")), said.Rewound(to="ask")],
+        {"last": "ask", "open": (), "outcome": "", "owes_answer": True},
+    ),
+    "going back at rest": ([HI, ended(), said.Rewound(to="ask")], {"owes_answer": False}),
+    "a yes lifts its pause": ([ASKED, paused_by("approval"), YES], {"paused": ""}),
+    "and no other": ([ASKED, paused_by("budget"), YES], {"paused": "budget"}),
+    "a cancel": ([begun(), CANCEL], {"cancel": "stop"}),
+    "that waits": ([begun(), said.CancelAsked(tools="finish")], {"cancel": "finish"}),
+    "twice": ([begun(), *[said.CancelAsked(tools="finish")] * 2], {"cancel": "stop"}),
+    "answered": (STOPPED, {"cancel": "stop", "cancel_answered": True}),
+    "and closed": (
+        [STOPPED, ended("cancelled")],
+        {"cancel": "", "cancel_answered": False, "turn": ""},
+    ),
+    "overtaken by the end": ([HI, CANCEL, ended()], {"cancel": "stop"}),
+    "it takes a compaction back": (
+        [said.CompactAsked(), CANCEL, said.Cancelled()],
+        {"compact_asked": None},
+    ),
+    "own settings alone": (OWN, {"settings": {"model": "a:b"}}),
+    "a strategy without help": (
+        [COMPACTING, rolled_back("x", "summary")],
+        {"compaction": "x"},
+    ),
+    "the last one": ([COMPACTING, rolled_back("x")], {"compaction": ""}),
+    "another one's": ([COMPACTING, rolled_back("y")], {"compaction": "x"}),
+    "an answer is the newest": (ONE, {"last": "c1.answer"}),
+    "a result is": ([ONE, ran("t1")], {"last": "t1.part.result.message"}),
+}
 
 
-def test_a_resumed_turn_counts_its_budgets_anew_and_keeps_its_steps() -> None:
-    paused = [
-        begun(),
-        answered(call()),
-        ran(),
-        TurnPaused(turn="turn-1", reason="budget", note="full"),
-    ]
-    assert (fold(paused).paused, fold(paused).note) == ("budget", "full")
-    loop = fold(paused, TurnResumed(turn="turn-1", at=9.0, usd=2.0))
-    assert (loop.paused, loop.note, loop.calls, loop.tokens) == ("", "", 0, 0)
-    assert (loop.since, loop.usd, loop.steps) == (9.0, 2.0, 1)
-
-
-def test_the_end_of_a_turn_leaves_nothing_of_it_open() -> None:
-    loop = fold(begun(), answered(call()), ended("loop"))
-    assert (loop.turn, loop.ended, loop.open, loop.owes_answer, loop.paused) == (
-        "",
-        "loop",
-        (),
-        False,
-        "",
-    )
-
-
-def test_calls_of_all_purposes_count() -> None:
-    loop = fold(
-        begun(),
-        answered(call()),
-        CallEnded(call="s", purpose="summary", usage=Usage(input=5)),
-        CallEnded(call="k", purpose="child", usage=Usage(output=7)),
-        CallEnded(call="n", purpose="count"),
-    )
-    assert (loop.calls, loop.steps) == (4, 1)
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_story_leads_to_a_loop(name: str) -> None:
+    story, expected = LOOPS[name]
+    loop = fold(story)
+    assert {key: getattr(loop, key) for key in expected} == expected
 
 
 # -- calls --
 
 
-def test_a_call_is_under_way_between_its_two_events() -> None:
-    assert fold(begun(), CallStarted(call="c1")).call == "c1"
-    assert fold(begun(), answered(text("Hello."))).call == ""
-
-
 @pytest.mark.parametrize("purpose", ["main", "summary"])
-def test_a_call_says_why_it_waits_until_it_ends(purpose: Purpose) -> None:
-    started = apply(Loop(), CallStarted(call="c", purpose=purpose, seq=1))
-    other = CallRetried(
+def test_a_call_says_why_it_waits_until_it_ends(purpose: said.Purpose) -> None:
+    started = apply(Loop(), said.CallStarted(call="c", purpose=purpose, seq=1))
+    other = said.CallRetried(
         call="other", attempt=0, wait_s=20.0, error="No.", seq=2, at=100.0
     )
     assert apply(started, other).retry_note == ""
     waits = apply(started, replace(other, call="c"))
     assert (waits.retry_note, waits.retry_at) == ("No.", 120.0)
     for end in (
-        CallEnded(call="c", purpose=purpose, outcome="finished", seq=3),
-        CallStarted(call="d", seq=3),
+        said.CallEnded(call="c", purpose=purpose, outcome="finished", seq=3),
+        said.CallStarted(call="d", seq=3),
     ):
         assert apply(waits, end).retry_at == 0.0
 
@@ -173,58 +184,11 @@ def test_a_call_says_why_it_waits_until_it_ends(purpose: Purpose) -> None:
 def test_a_call_of_another_purpose_stands_beside_and_a_childs_is_its_own_sessions(
     purpose: Any, expected: str
 ) -> None:
-    begun_ = CallStarted(call="s", purpose=purpose)
-    assert fold(begun_).side_call == expected
-    assert fold(begun_, CallEnded(call="s", purpose=purpose)).side_call == ""
-    assert fold(begun_, CallEnded(call="another", purpose=purpose)).side_call == expected
-
-
-def test_a_failure_is_known_until_the_next_call() -> None:
-    loop = fold(begun(), failed("BadKey"))
-    assert (loop.failed, loop.error, loop.outcome) == ("BadKey", "It failed.", "failed")
-    assert fold(begun(), failed("")).failed == "ProviderError"
-    assert fold(begun(), failed("BadKey"), CallStarted(call="c2")).failed == ""
-
-
-def test_broken_answers_are_counted_in_a_row() -> None:
-    twice = [begun(), dropped(), dropped(call="c2")]
-    assert fold(twice).drops == 2
-    assert fold(twice, answered(text("Hello."), call="c3")).drops == 0
-
-
-def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> (
-    None
-):
-    cut = [begun(), answered(call("t1"), stop="length"), result("t1")]
-    assert fold(cut).cuts == 1
-    assert fold(cut, dropped(text("Hel"), call="c2")).cuts == 1
-    assert fold(cut, answered(call("t2"), call="c2")).cuts == 0
-
-
-def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> (
-    None
-):
-    finished = fold(begun(), answered(text("Hello.")))
-    assert (finished.owes_answer, finished.outcome, finished.stop) == (
-        False,
-        "finished",
-        "stop",
-    )
-    assert fold(TurnStarted(turn="turn-2"), onto=finished).outcome == ""
-    asked = fold(MessageAdded(message=user("more")), onto=finished)
-    assert (asked.owes_answer, asked.outcome, asked.stop) == (True, "", "")
-
-
-def test_an_empty_answer_is_an_answer() -> None:
-    loop = fold(begun(), answered())
-    assert (loop.owes_answer, loop.is_empty) == (False, True)
-
-
-def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
-    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == [
-        "a",
-        "b",
-    ]
+    begin = said.CallStarted(call="s", purpose=purpose)
+    assert fold(begin).side_call == expected
+    assert fold(begin, said.CallEnded(call="s", purpose=purpose)).side_call == ""
+    other = said.CallEnded(call="another", purpose=purpose)
+    assert fold(begin, other).side_call == expected
 
 
 def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:
@@ -236,223 +200,102 @@ def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> Non
     assert signature_of(()) == ""
 
 
-def test_going_back_forgets_what_was_open_and_how_the_answer_ended() -> None:
-    loop = fold(begun(), dropped(call("t1")), Rewound(to="ask"))
-    assert (loop.last, loop.open, loop.outcome, loop.owes_answer) == ("ask", (), "", True)
-    assert not fold(
-        begun(), answered(text("Hello.")), ended(), Rewound(to="ask")
-    ).owes_answer
-
-
 # -- tools and approvals --
 
 
-def states(loop: Loop) -> list[str]:
-    return [one.state for one in loop.open]
+def states(*story: Any) -> list[str]:
+    return [one.state for one in fold(*story).open]
 
 
 def test_a_call_is_open_until_its_result_is_there() -> None:
     turn = [begun(), answered(call("t1"), call("t2"))]
-    assert states(fold(turn)) == ["waiting", "waiting"]
-    assert states(fold(turn, started("t1"))) == ["started", "waiting"]
-    assert states(fold(turn, ran("t1"))) == ["waiting"]
-    assert states(fold(turn, ran("t2"), ran("t1"))) == []
-
-
-def test_between_the_end_of_a_tool_and_its_result_it_counts_as_begun_so_that_it_never_runs_again() -> (
-    None
-):
-    cut = fold(begun(), answered(call("t1")), started("t1"), ToolEnded(call_id="t1"))
-    assert (states(cut), cut.is_abandoned) == (["started"], True)
+    assert states(turn) == ["waiting", "waiting"]
+    assert states(turn, started("t1")) == ["started", "waiting"]
+    assert states(turn, ran("t1")) == ["waiting"]
+    assert states(turn, ran("t2"), ran("t1")) == []
+    cut = [ONE, started("t1"), said.ToolEnded(call_id="t1")]
+    assert states(cut) == ["started"] and fold(cut).is_abandoned
 
 
 def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
-    turn = [begun(), answered(call("t1"))]
-    assert states(
-        fold(
-            turn,
-            started("t1", idempotent=True),
-            ToolEnded(call_id="t1", outcome="unknown"),
-        )
-    ) == ["approved"]
-    assert states(
-        fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown"))
-    ) == ["started"]
+    unknown = said.ToolEnded(call_id="t1", outcome="unknown")
+    assert states(ONE, started("t1", idempotent=True), unknown) == ["approved"]
+    assert states(ONE, started("t1"), unknown) == ["started"]
 
 
 def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
-    asked = [begun(), answered(call("t1"), call("t2")), ApprovalAsked(call_id="t2")]
-    assert states(fold(asked)) == ["waiting", "asked"]
-    digest = digest_of("read", "{}")
+    turn = [begun(), answered(call("t1"), call("t2"))]
+    asked = [turn, said.ApprovalAsked(call_id="t2")]
+    assert states(asked) == ["waiting", "asked"]
     yes, no = (
-        ApprovalGiven(call_id="t2", approved=word, note="hm", digest=digest)
+        said.ApprovalGiven(call_id="t2", approved=word, note="hm", digest=DIGEST)
         for word in (True, False)
     )
-    assert states(fold(asked, yes)) == ["waiting", "approved"]
-    assert states(fold(asked, no)) == ["waiting", "denied"]
+    assert states(asked, yes) == ["waiting", "approved"]
+    assert states(asked, no) == states(asked, no, yes) == ["waiting", "denied"]
     assert fold(asked, no).open[1].note == "hm"
-    assert states(fold(asked, no, yes)) == ["waiting", "denied"]
-    assert states(fold(asked, ApprovalGiven(call_id="t1", approved=True))) == [
-        "waiting",
-        "asked",
-    ]
-
-
-def test_an_approval_lifts_the_pause_for_approvals_alone() -> None:
-    asked = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")]
-    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of("read", "{}"))
-    assert fold(asked, TurnPaused(turn="turn-1", reason="approval"), yes).paused == ""
-    assert fold(asked, TurnPaused(turn="turn-1", reason="budget"), yes).paused == "budget"
+    assert states(asked, said.ApprovalGiven(call_id="t1", approved=True)) == states(asked)
 
 
 def test_of_two_calls_with_the_same_id_only_the_one_that_was_shown_is_approved() -> None:
-    harmless, hidden = (
-        call("t1", "shell", '{"command": "ls"}'),
-        call("t1", "shell", '{"command": "rm -rf ."}'),
-    )
-    turn: list[Any] = [begun(), answered(harmless, hidden)]
+    commands = ('{"command": "ls"}', '{"command": "rm -rf ."}')
+    harmless, hidden = (call("t1", "shell", each) for each in commands)
     both = [
-        ApprovalAsked(call_id="t1", digest=digest_of(one.name, one.arguments))
+        said.ApprovalAsked(call_id="t1", digest=digest_of(one.name, one.arguments))
         for one in (harmless, hidden)
     ]
-    yes = ApprovalGiven(
-        call_id="t1", approved=True, digest=digest_of(harmless.name, harmless.arguments)
-    )
-    assert states(fold(turn, both, yes)) == ["approved", "asked"]
-    assert [one.is_approved for one in fold(turn, both, yes).open] == [True, False]
+    shown = digest_of(harmless.name, harmless.arguments)
+    yes = said.ApprovalGiven(call_id="t1", approved=True, digest=shown)
+    loop = fold(begun(), answered(harmless, hidden), both, yes)
+    assert [one.state for one in loop.open] == ["approved", "asked"]
+    assert [one.is_approved for one in loop.open] == [True, False]
 
 
 @given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
 def test_an_approval_authorises_exactly_one_name_with_exactly_these_arguments(
     shown: tuple[str, str], run: tuple[str, str]
 ) -> None:
-    asked: list[Any] = [
-        begun(),
-        answered(call("t1", *run)),
-        ApprovalAsked(call_id="t1", digest=digest_of(*run)),
-    ]
-    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of(*shown))
-    (one,) = fold(asked, yes).open
+    turn: list[Any] = [begun(), answered(call("t1", *run))]
+    asked = said.ApprovalAsked(call_id="t1", digest=digest_of(*run))
+    yes = said.ApprovalGiven(call_id="t1", approved=True, digest=digest_of(*shown))
+    (one,) = fold(turn, asked, yes).open
     assert one.is_approved is (shown == run)
     assert (one.state == "approved") is (shown == run)
 
 
-@given(st.text(), st.text(), st.integers(0, 5))
-def test_no_byte_can_move_from_the_arguments_into_the_name_unseen(
-    name: str, arguments: str, size: int
-) -> None:
-    moved = (name + arguments[:size], arguments[size:])
-    assert (digest_of(*moved) == digest_of(name, arguments)) is (
-        moved == (name, arguments)
-    )
-
-
 def test_grants_are_kept_until_they_are_revoked() -> None:
     given = [
-        GrantGiven(grant=name, tool="shell", prefix=("git", name))
+        said.GrantGiven(grant=name, tool="shell", prefix=("git", name))
         for name in ("log", "diff")
     ]
     assert [one.prefix for one in fold(given).grants] == [("git", "log"), ("git", "diff")]
-    assert [one.id for one in fold(given, GrantRevoked(grant="log")).grants] == ["diff"]
-    assert fold(given, GrantRevoked(grant="other")).grants == fold(given).grants
-    assert fold(given, GrantGiven(grant="log", tool="read")).grants[-1].tool == "read"
+    left = fold(given, said.GrantRevoked(grant="log")).grants
+    assert [one.id for one in left] == ["diff"]
+    assert fold(given, said.GrantRevoked(grant="other")).grants == fold(given).grants
+    again = said.GrantGiven(grant="log", tool="read")
+    assert fold(given, again).grants[-1].tool == "read"
 
 
 # -- people --
 
 
-def waiting(loop: Loop) -> list[str]:
-    return [one.message.id for one in loop.queue]
+def waiting(*story: Any) -> list[str]:
+    return [one.message.id for one in fold(*story).queue]
 
 
 def test_messages_wait_in_their_order_until_they_leave() -> None:
     three = [queued("a"), queued("b", "follow_up"), queued("c")]
-    assert waiting(fold(three)) == ["a", "b", "c"]
+    assert waiting(three) == ["a", "b", "c"]
     assert [one.message.id for one in fold(three).steers] == ["a", "c"]
-    assert waiting(fold(three, QueueLeft(message_id="b", how="withdrawn"))) == ["a", "c"]
-
-
-def test_an_edit_changes_the_words_and_not_the_place() -> None:
-    loop = fold(
-        queued("a"), queued("b"), QueueEdited(message=user("a", "Something else."))
-    )
-    assert waiting(loop) == ["a", "b"]
-    assert loop.queue[0].message == user("a", "Something else.")
-
-
-def test_an_edit_of_what_does_not_wait_changes_nothing() -> None:
-    assert (
-        fold(queued("a"), QueueEdited(message=user("z"))).queue == fold(queued("a")).queue
-    )
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        (["stop"], "stop"),
-        (["finish"], "finish"),
-        (["finish", "finish"], "stop"),
-        (["finish", "stop"], "stop"),
-    ],
-)
-def test_a_second_cancel_does_not_wait_for_tools(asked: list[Any], expected: str) -> None:
-    assert fold(begun(), [CancelAsked(tools=how) for how in asked]).cancel == expected
-
-
-def test_a_cancel_that_was_answered_stands_until_its_turn_is_closed() -> None:
-    answered_ = fold(begun(), CancelAsked(), Cancelled(persisted="tools_in_progress"))
-    assert (answered_.cancel, answered_.cancel_answered) == ("stop", True)
-    over = fold(ended("cancelled"), onto=answered_)
-    assert (over.cancel, over.cancel_answered, over.turn) == ("", False, "")
-
-
-def test_a_cancel_that_the_end_of_the_turn_overtook_still_stands() -> None:
-    assert fold(begun(), answered(text("Hi.")), CancelAsked(), ended()).cancel == "stop"
-
-
-def test_a_cancel_takes_back_a_compaction_that_was_asked_for() -> None:
-    assert fold(CompactAsked(), CancelAsked(), Cancelled()).compact_asked is None
+    assert waiting(three, said.QueueLeft(message_id="b", how="withdrawn")) == ["a", "c"]
+    edited = said.QueueEdited(message=user("a", "Something else."))
+    assert waiting(three, edited) == ["a", "b", "c"]
+    assert fold(three, edited).queue[0].message == user("a", "Something else.")
+    assert fold(three, said.QueueEdited(message=user("z"))).queue == fold(three).queue
 
 
 def test_what_is_sent_after_a_cancel_is_new_until_the_next_cancel() -> None:
-    new = [
-        one.is_new for one in fold(begun(), queued("a"), CancelAsked(), queued("b")).queue
-    ]
-    assert new == [False, True]
-    assert [
-        one.is_new
-        for one in fold(begun(), CancelAsked(), queued("b"), CancelAsked()).queue
-    ] == [False]
-
-
-def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> None:
-    loop = fold(
-        SettingsChanged(settings={"max_steps": 5, "model": "a:b"}),
-        SettingsChanged(settings={"window": 9}, source="resolved"),
-        SettingsChanged(settings={"max_steps": None}),
-    )
-    assert loop.settings == {"model": "a:b"}
-
-
-def test_one_strategy_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
-    started = CompactionStarted(compaction="x", trigger="point")
-    assert (
-        fold(
-            started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")
-        ).compaction
-        == "x"
-    )
-    assert (
-        fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction
-        == ""
-    )
-    assert (
-        fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction
-        == "x"
-    )
-
-
-def test_messages_of_every_role_are_the_newest_in_turn() -> None:
-    assert fold(begun()).last == "ask"
-    assert fold(begun(), answered(call("t1"))).last == "c1.answer"
-    assert fold(begun(), answered(call("t1")), ran("t1")).last == "t1.part.result.message"
+    sent = fold(begun(), queued("a"), CANCEL, queued("b"))
+    assert [one.is_new for one in sent.queue] == [False, True]
+    again = fold(begun(), CANCEL, queued("b"), CANCEL)
+    assert [one.is_new for one in again.queue] == [False]

@@ -631,9 +631,8 @@ class World:
         assert set(kinds) == set(left) | {one.message.id for one in self.loop.queue}
         sent = list(kinds)
         for ids in delivered.values():
-            assert [sent.index(each) for each in ids] == sorted(
-                sent.index(each) for each in ids
-            )
+            found = [sent.index(each) for each in ids]
+            assert found == sorted(sent.index(each) for each in ids)
 
     def check_ledger(self) -> None:
         """Whatever prefix of the ledger a driver finds, it knows what to do; and results came once."""

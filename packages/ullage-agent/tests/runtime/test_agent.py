@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.promises.stage import CLAUDE, agent_for, script
+from tests.promises.stage import CLAUDE
 from ullage import Agent
 from ullage.errors import WrongType
-from ullage_simulators import running
-
-
-def test_run_sync_asks_in_a_program_without_an_event_loop(tmp_path: Path) -> None:
-    with running(script({"text": "A barrel."})) as server:
-        agent = agent_for(tmp_path / "s.db", server=server, **CLAUDE.settings())
-        assert agent.run_sync("What is a cask?").text == "A barrel."
-        assert agent.run_sync("And now?", session="one").text == "A barrel."
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,8 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
         agent = agent_for(tmp_path / "s.db", tools=[fake_shell(ran)], server=server)
         async with agent.session("s", **CLAUDE.settings()) as session:
             (question,) = await asked(session)
-            assert "touch PWNED-hidden" in "".join(
-                piece.text for line in question.lines for piece in line
-            )
+            found = "".join(piece.text for line in question.lines for piece in line)
+            assert "touch PWNED-hidden" in found
             (event,) = of_kind(await session.history(), ApprovalAsked)
             (call,) = (await session._look()).ledger.loop.open
             assert question.digest == event.digest == digest_of("shell", call.arguments)
@@ -73,9 +72,7 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
     assert ran == [HIDDEN]
 
 
-async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(
-    tmp_path: Path,
-) -> None:
+async def test_a_granted_prefix_allows_such_commands_alone(tmp_path: Path) -> None:
     ran: list[str] = []
     with running(
         shells("git status --short", "git status", "git status; touch x", "git log")
@@ -96,9 +93,8 @@ async def test_a_prefix_that_is_granted_lets_such_commands_run_and_no_others(
             await session.wait()
             (grant,) = await session.grants()
             events = await session.history()
-            assert [event.prefix for event in of_kind(events, GrantGiven)] == [
-                ("git", "status")
-            ]
+            found = [event.prefix for event in of_kind(events, GrantGiven)]
+            assert found == [("git", "status")]
             await session.revoke(grant.grant.id)
             assert await session.grants() == []
             with pytest.raises(CommandRefused, match="no grant"):

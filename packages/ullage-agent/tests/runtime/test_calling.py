@@ -9,9 +9,7 @@ from ullage import Agent
 JSON = {"content-type": "application/json"}
 
 
-async def test_a_window_is_asked_for_again_once_the_server_has_loaded_the_model(
-    tmp_path: Path,
-) -> None:
+async def test_a_window_is_asked_for_once_the_model_is_loaded(tmp_path: Path) -> None:
     async with serving(Reply(chat("Hello."))) as server:
 
         def listed(_: Asked) -> Reply:

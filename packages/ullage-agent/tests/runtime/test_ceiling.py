@@ -101,9 +101,7 @@ async def test_a_command_that_asks_for_more_is_refused_and_stores_nothing(
     assert not provider.asked
 
 
-async def test_a_key_is_not_sent_to_the_address_of_another_provider_s_model(
-    tmp_path: Path,
-) -> None:
+async def test_a_key_is_not_sent_to_another_provider_s_address(tmp_path: Path) -> None:
     """The operator has an address for ``openai:gpt-5``; a session picks a model of vLLM, which has its own."""
     async with serving(ANSWER) as openai, serving(ANSWER) as vllm:
         environment = {**KEYS, "VLLM_BASE_URL": vllm.url}

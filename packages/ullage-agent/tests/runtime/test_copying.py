@@ -76,9 +76,7 @@ def is_read(key: str, value: object) -> bool:
         return False
 
 
-async def test_a_fork_without_a_name_gets_one_and_says_what_it_does_not_have(
-    tmp_path: Path,
-) -> None:
+async def test_a_fork_gets_a_name_and_says_what_it_lacks(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create(
         "o",

@@ -126,16 +126,13 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
                 read = (await session.history())[: len(events)]
                 assert [one.seq for one in read] == [one.seq for one in events]
                 named = [one for one in read if isinstance(one, RowDamaged)]
-                assert [one.seq for one in named] == (
-                    [event.seq] if type(event).__name__ != "QueueLeft" else []
-                )
+                expected = [] if type(event).__name__ == "QueueLeft" else [event.seq]
+                assert [one.seq for one in named] == expected
                 assert all(one.why for one in named)
-                assert (await session._look()).ledger.loop.damaged == tuple(
-                    one.seq for one in named
-                )
-                assert (
-                    f"can't be read and are left out: {event.seq}." in caplog.text
-                ) == bool(named)
+                given = (await session._look()).ledger.loop.damaged
+                assert given == tuple(one.seq for one in named)
+                told = f"can't be read and are left out: {event.seq}." in caplog.text
+                assert told == bool(named)
                 result = await session.ask("Once more, please.")
                 assert (result.reason, result.text) == ("finished", "It is empty."), event
             assert body_of(path, event.seq) == before, "nothing is overwritten"
@@ -179,9 +176,7 @@ async def test_the_rest_of_the_store_stays_usable_and_a_damaged_session_can_be_c
     await store.close()
 
 
-async def test_a_wrong_argument_is_refused_before_anything_is_stored(
-    tmp_path: Path,
-) -> None:
+async def test_a_wrong_argument_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
     with running(two_steps()) as server:
         async with agent_of(tmp_path / "s.db", server).session("s") as session:
             await session.wait()
@@ -221,9 +216,7 @@ BYTES = TextPart(id="p", text=cast(Any, b"bytes"))
 @pytest.mark.parametrize(
     "parts", [(5,), ({"text": "a dict"},), (BYTES,)], ids=["number", "dict", "bytes"]
 )
-async def test_the_store_writes_nothing_that_it_could_not_read_again(
-    parts: Any, tmp_path: Path
-) -> None:
+async def test_the_store_writes_nothing_unreadable(parts: Any, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s", [SettingsChanged(settings={})])
     message = Message(id="m", role="user", parts=parts)

@@ -22,7 +22,6 @@ from tests.promises.stage import (
     of_kind,
     script,
 )
-from ullage.errors import ContextUnfixable
 from ullage.events import (
     ApprovalAsked,
     Calibrated,
@@ -95,9 +94,7 @@ def session_of(path: Path, server: Server, speaker: Speaker = CHAT, **more: Any)
 
 
 @pytest.mark.parametrize("speaker", [CLAUDE, RESPONSES, CHAT, GEMINI])
-async def test_a_tool_is_found_declared_and_called(
-    speaker: Speaker, tmp_path: Path
-) -> None:
+async def test_a_tool_is_found_and_called(speaker: Speaker, tmp_path: Path) -> None:
     with running(script(*FINDS_AND_CALLS)) as server:
         async with session_of(tmp_path, server, speaker).session("one") as session:
             result = await session.ask("Which issues are open?")
@@ -116,17 +113,7 @@ async def test_a_tool_is_found_declared_and_called(
     assert reading.used.high < SMALL / 4
 
 
-async def test_without_deferring_the_same_tools_do_not_fit(tmp_path: Path) -> None:
-    with running(script({"text": "Fine."})) as server:
-        agent = session_of(tmp_path, server, defer_tools="never", window=20_000)
-        async with agent.session("one") as session:
-            with pytest.raises(ContextUnfixable):
-                await session.ask("Which issues are open?")
-
-
-async def test_a_tool_that_is_called_without_a_search_runs_and_is_declared(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_called_without_search_runs_and_is_declared(tmp_path: Path) -> None:
     answers = (calls("hub__list_issue", issue_1="all"), {"text": "Done."})
     with running(script(*answers)) as server:
         async with session_of(tmp_path, server).session("one") as session:
@@ -151,9 +138,7 @@ async def test_a_deferred_tool_needs_the_same_approval(tmp_path: Path) -> None:
     assert grant.grant.declaration and len(of_kind(events, ApprovalAsked)) == 1
 
 
-async def test_another_process_declares_what_the_session_has_found(
-    tmp_path: Path,
-) -> None:
+async def test_another_process_declares_what_the_session_found(tmp_path: Path) -> None:
     with running(script(*FINDS_AND_CALLS, {"text": "And again."})) as server:
         async with session_of(tmp_path, server).session("one") as session:
             await session.ask("Which issues are open?")
@@ -164,9 +149,7 @@ async def test_another_process_declares_what_the_session_has_found(
     assert len(declared(events)) == 2
 
 
-async def test_a_compaction_keeps_called_tools_and_drops_what_was_only_found(
-    tmp_path: Path,
-) -> None:
+async def test_a_compaction_keeps_called_tools_not_found_ones(tmp_path: Path) -> None:
     answers = (
         calls("tool_search", query="hub__delete_secret hub__delete_team"),
         calls("tool_search", query="hub__list_issue hub__create_label"),
@@ -194,16 +177,13 @@ async def _ask_often(session: Session) -> None:
         await session.ask(f"Question {number}. " + "Look closely. " * 100)
 
 
-async def test_tools_that_are_always_declared_are_named_in_a_setting(
-    tmp_path: Path,
-) -> None:
+async def test_tools_to_declare_always_are_named_in_a_setting(tmp_path: Path) -> None:
     with running(script({"text": "Fine."})) as server:
         agent = session_of(tmp_path, server, always_declare=["hub__list_issue"])
         async with agent.session("one") as session:
             await session.ask("Hello.")
-        assert declared_in(generated(server)[0]) == [
-            "hub__list_issue", "read_result", "tool_search"
-        ]  # fmt: skip
+        found = declared_in(generated(server)[0])
+        assert found == ["hub__list_issue", "read_result", "tool_search"]
 
 
 async def test_a_larger_window_declares_all_tools_again(tmp_path: Path) -> None:
@@ -283,9 +263,7 @@ async def test_a_model_that_binds_its_reasoning_finds_tools_by_references_and_ke
     assert of_kind(events, EpochChanged) == []
 
 
-async def test_the_reading_counts_the_declarations_that_a_search_brings(
-    tmp_path: Path,
-) -> None:
+async def test_the_reading_counts_declarations_found(tmp_path: Path) -> None:
     with running(script(*BOUND_ANSWERS)) as server:
         async with session_of(tmp_path, server, BOUND_CLAUDE).session("one") as session:
             await session.ask("Which issues are open?")
@@ -297,9 +275,7 @@ async def test_the_reading_counts_the_declarations_that_a_search_brings(
     assert compared[1].actual - compared[0].actual > 800
 
 
-async def test_a_summary_takes_the_references_with_it_and_the_tools_stay_callable(
-    tmp_path: Path,
-) -> None:
+async def test_a_summary_takes_references_and_tools_stay_callable(tmp_path: Path) -> None:
     answers = (
         *BOUND_ANSWERS[:2],
         {"when": {"contains": "summar"}, "text": "## Goal\nIssues were listed."},
@@ -322,9 +298,7 @@ async def test_a_summary_takes_the_references_with_it_and_the_tools_stay_callabl
     assert len(of_kind(events, ToolsChanged)) == 1
 
 
-async def test_another_model_gets_the_found_tools_declared_and_the_text_of_the_result(
-    tmp_path: Path,
-) -> None:
+async def test_another_model_gets_found_tools_declared(tmp_path: Path) -> None:
     first, *others = (
         speaker._replace(params={}) for speaker in (BOUND_CLAUDE, CLAUDE, CHAT)
     )

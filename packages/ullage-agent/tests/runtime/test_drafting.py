@@ -26,9 +26,7 @@ class SlowStore:
         self.stored += pieces
 
 
-async def test_leaving_waits_for_what_is_being_stored_however_often_it_is_cancelled() -> (
-    None
-):
+async def test_leaving_waits_for_what_is_stored_however_often_it_is_cancelled() -> None:
     store = SlowStore()
     left: list[int] = []
     given = asyncio.Event()

@@ -30,9 +30,7 @@ class Asked(SqliteStore):
         return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
 
 
-async def test_a_session_stopped_while_its_driver_asks_for_it_can_be_driven_by_others(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_stopped_while_acquired_is_free(tmp_path: Path) -> None:
     store = Asked(tmp_path / "s.db")
     agent = haiku(store)
     with pytest.raises(RuntimeError, match="away"):
@@ -60,9 +58,7 @@ class FakeSendingAtRest(SqliteStore):
         return await super().append(lease, events, **more)
 
 
-async def test_a_message_that_comes_while_a_session_comes_to_rest_is_driven(
-    tmp_path: Path,
-) -> None:
+async def test_a_message_sent_at_coming_to_rest_is_driven(tmp_path: Path) -> None:
     store = FakeSendingAtRest(tmp_path / "s.db")
     with running(read({"answers": [{"text": "Yes."}]})) as server:
         agent = haiku(store, base_url=server.url("anthropic"))
@@ -77,9 +73,7 @@ async def test_a_message_that_comes_while_a_session_comes_to_rest_is_driven(
     await store.close()
 
 
-async def test_who_looks_while_a_session_is_opened_gets_the_same_folds(
-    tmp_path: Path,
-) -> None:
+async def test_who_looks_while_it_opens_gets_the_same_folds(tmp_path: Path) -> None:
     """With folds of their own, a reader and the driver each recorded the settings."""
     async with haiku(tmp_path / "s.db").session("one", resume=False) as session:
         driver = session._driving

@@ -162,9 +162,7 @@ class Crash(Exception):
     """Leaves a session in the middle of what it does."""
 
 
-async def test_a_crash_before_the_handover_is_stored_hands_over_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_crash_before_a_handover_hands_over_once(tmp_path: Path) -> None:
     begun = asyncio.Event()
 
     async def wait() -> str:
@@ -196,9 +194,7 @@ async def test_a_crash_before_the_handover_is_stored_hands_over_once(
         assert (result.text, session.id) == ("I am billing.", "s")
 
 
-async def test_calls_beside_a_handover_are_run_by_the_agent_that_made_them(
-    tmp_path: Path,
-) -> None:
+async def test_calls_beside_a_handover_are_run_by_their_own_agent(tmp_path: Path) -> None:
     late = {"name": "clock", "arguments": {}}
     again = {"name": "hand_over_to_stock", "arguments": {}}
     scenario = script(
@@ -223,9 +219,7 @@ async def test_calls_beside_a_handover_are_run_by_the_agent_that_made_them(
         assert len(ended) == 4
 
 
-async def test_two_agents_that_hand_over_to_each_other_come_to_an_end(
-    tmp_path: Path,
-) -> None:
+async def test_two_agents_that_hand_over_to_each_other_end(tmp_path: Path) -> None:
     back = {"name": "hand_over_to_desk", "arguments": {}}
     scenario = script(
         {"when": {"model": "claude-haiku-4-5"}, "calls": [TO_BILLING]},
@@ -235,11 +229,7 @@ async def test_two_agents_that_hand_over_to_each_other_come_to_an_end(
         more |= {"max_steps": 40, "max_repeats": 40}
         billing = Agent("openai:gpt-5-mini", name="billing", **more)
         desk = Agent(
-            CLAUDE,
-            name="desk",
-            handoffs=[billing],
-            store=tmp_path / "s.db",
-            **more,
+            CLAUDE, name="desk", handoffs=[billing], store=tmp_path / "s.db", **more
         )
         billing.handoffs.append(desk)
         async with desk.session("s") as session:
@@ -252,9 +242,7 @@ async def test_two_agents_that_hand_over_to_each_other_come_to_an_end(
         )
 
 
-async def test_an_agent_that_is_gone_is_an_error_that_names_the_others(
-    tmp_path: Path,
-) -> None:
+async def test_a_gone_agent_is_an_error_that_names_the_others(tmp_path: Path) -> None:
     with simulated(script({"text": "Yes."})) as (_, more):
         billing = Agent("openai:gpt-5-mini", name="billing", **more)
         stock = Agent("openai:gpt-5-mini", name="stock", **more)
@@ -275,9 +263,7 @@ async def test_an_agent_that_is_gone_is_an_error_that_names_the_others(
             assert (await session.ask("Hello.")).text == "Yes."
 
 
-async def test_limits_are_those_of_the_first_agent_and_a_missing_model_is_its_model(
-    tmp_path: Path,
-) -> None:
+async def test_limits_and_a_missing_model_are_the_first_agent_s(tmp_path: Path) -> None:
     with simulated(script({"text": "Yes."})) as (_, more):
         billing = Agent(name="billing", budget={"calls": 9}, **more)
         desk = Agent(

@@ -13,9 +13,7 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 
-async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_waited(
-    tmp_path: Path,
-) -> None:
+async def test_an_exact_write_yields_to_a_folded_command(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     ledger = Ledger(store, "s", Meter("anthropic:claude-haiku-4-5"), Loop())
@@ -28,9 +26,8 @@ async def test_an_exact_write_is_not_made_where_a_command_was_folded_while_it_wa
         await asyncio.sleep(0)
     assert await folding == 1
     assert not await writing
-    assert [
-        event for event in await store.read("s") if isinstance(event, TurnStarted)
-    ] == []
+    found = [event for event in await store.read("s") if isinstance(event, TurnStarted)]
+    assert found == []
     assert await ledger.write([TurnStarted(turn="t")], exact=True)
     await store.close()
 
@@ -47,9 +44,7 @@ class FakeCounting(SqliteStore):
         return await super().read(session, after=after, limit=limit, at=at)
 
 
-async def test_a_ledger_is_read_only_where_no_write_told_what_others_stored(
-    tmp_path: Path,
-) -> None:
+async def test_a_ledger_is_read_only_where_no_write_told_enough(tmp_path: Path) -> None:
     store = FakeCounting(tmp_path / "s.db")
     await store.create("s")
     ledger = Ledger(store, "s", Meter("anthropic:claude-haiku-4-5"), Loop())
@@ -66,9 +61,7 @@ async def test_a_ledger_is_read_only_where_no_write_told_what_others_stored(
     await store.close()
 
 
-async def test_a_turn_reads_the_ledger_as_it_begins_and_as_it_is_over(
-    tmp_path: Path,
-) -> None:
+async def test_a_turn_reads_the_ledger_at_its_begin_and_end(tmp_path: Path) -> None:
     store = FakeCounting(tmp_path / "s.db")
     with running(read({"answers": [{"text": "Yes."}] * 2})) as server:
         agent = haiku(store, base_url=server.url("anthropic"))

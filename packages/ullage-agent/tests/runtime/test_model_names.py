@@ -73,36 +73,6 @@ def test_a_meter_and_an_agent_read_every_name_alike(
     assert of_meter(f"{written}:{model}", OWN) == of_agent(f"{written}:{model}", OWN)
 
 
-@pytest.mark.parametrize(
-    ("name", "provider", "wire", "window"),
-    [
-        ("gemini:gemini-2.5-pro", "google", "generateContent", 1_048_576),
-        ("google:gemini-2.5-pro", "google", "generateContent", 1_048_576),
-        ("moonshot:kimi-k2-0905-preview", "moonshot", "chat", 262_144),
-        ("vllm:qwen3", "vllm", "chat", None),
-        ("Anthropic:claude-haiku-4-5", "anthropic", "messages", 200_000),
-        ("azure:gpt-5-mini", "azure", "responses", 400_000),
-        ("llamacpp:m", "llama.cpp", "chat", None),
-        (
-            "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            "bedrock",
-            "converse",
-            200_000,
-        ),
-    ],
-)
-def test_what_single_names_mean(
-    name: str, provider: str, wire: str, window: int | None
-) -> None:
-    assert of_meter(name, {}) == (provider, wire, name.partition(":")[2], window)
-
-
-@pytest.mark.parametrize("name", ["claude-haiku-4-5", "gpt-5-mini", "gemini-2.5-pro"])
-def test_a_name_without_a_provider_has_the_same_model_and_window(name: str) -> None:
-    meter, agent = of_meter(name, {}), of_agent(name, {})
-    assert (meter.model, meter.window) == (agent.model, agent.window)
-
-
 def test_a_misspelled_provider_is_refused_by_both() -> None:
     for make in (of_meter, of_agent):
         with pytest.raises(
@@ -138,17 +108,13 @@ async def test_an_endpoint_of_the_users_file_is_used_with_its_own_key(home: Path
         result = await agent.ask("How full?")
     assert result.text == "Half full."
     sent = server.asked[-1]
-    assert (sent.path, sent.headers["authorization"]) == (
-        "/v1/chat/completions",
-        "Bearer sk-lab",
-    )
+    assert sent.path == "/v1/chat/completions"
+    assert sent.headers["authorization"] == "Bearer sk-lab"
     assert sent.json["model"] == "claude-via"
     assert not any("x-api-key" in asked.headers for asked in server.asked)
 
 
-async def test_a_missing_key_of_an_endpoint_is_named_before_anything_is_stored(
-    home: Path,
-) -> None:
+async def test_an_endpoint_s_missing_key_is_named_before_storing(home: Path) -> None:
     environment = config(home, LAB.format(url="https://lab.example/v1"))
     agent = Agent("lab:m", environment=environment, store=home / "s.db")
     with pytest.raises(Exception, match="lab needs a key: set LAB_API_KEY"):

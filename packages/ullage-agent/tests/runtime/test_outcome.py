@@ -15,22 +15,18 @@ def said(role: Role, text: str, origin: str = "said") -> Message:
 
 
 def test_the_last_words_are_those_of_the_last_answer() -> None:
-    assert (
-        last_words(
-            [
-                said("user", "q"),
-                said("assistant", "one"),
-                said("user", "again"),
-                said("assistant", "two"),
-            ]
-        )
-        == "two"
+    found = last_words(
+        [
+            said("user", "q"),
+            said("assistant", "one"),
+            said("user", "again"),
+            said("assistant", "two"),
+        ]
     )
+    assert found == "two"
 
 
-def test_a_turn_without_an_answer_has_no_last_words_whatever_was_answered_before() -> (
-    None
-):
+def test_a_turn_without_answer_has_no_last_words_whatever_came_before() -> None:
     assert (
         last_words([said("user", "q"), said("assistant", "one"), said("user", "again")])
         == ""
@@ -38,16 +34,10 @@ def test_a_turn_without_an_answer_has_no_last_words_whatever_was_answered_before
 
 
 def test_a_note_of_the_program_behind_an_answer_hides_nothing_of_it() -> None:
-    assert (
-        last_words(
-            [
-                said("user", "q"),
-                said("assistant", "one"),
-                said("user", "note", "injected"),
-            ]
-        )
-        == "one"
+    found = last_words(
+        [said("user", "q"), said("assistant", "one"), said("user", "note", "injected")]
     )
+    assert found == "one"
 
 
 def test_a_result_prints_as_its_text_and_shows_as_one_short_line() -> None:

@@ -65,9 +65,7 @@ async def events_of(place: Path, session: str) -> list[Event]:
     return list(events)
 
 
-async def test_a_second_session_with_the_same_content_starts_exact(
-    tmp_path: Path, provider: Server
-) -> None:
+async def test_a_second_session_starts_exact(tmp_path: Path, provider: Server) -> None:
     agent = agent_of(tmp_path, provider)
     first = await first_step(agent, "monday", "Which cask is full?")
     second = await first_step(agent, "tuesday", "How many casks are there in the cellar?")
@@ -98,9 +96,7 @@ async def test_nothing_is_stored_or_used_where_it_is_turned_off(
     assert not any(isinstance(event, OverheadLearnt) for event in events)
 
 
-async def test_another_system_prompt_is_estimated_anew(
-    tmp_path: Path, provider: Server
-) -> None:
+async def test_another_prompt_is_estimated_anew(tmp_path: Path, provider: Server) -> None:
     await first_step(agent_of(tmp_path, provider), "monday", "Which cask is full?")
     other = agent_of(
         tmp_path, provider, system="Keep the rules of the press house. " * 60

@@ -99,11 +99,3 @@ def test_an_instruction_file_that_becomes_a_link_leads_nowhere(tmp_path: Path) -
 def test_values_have_bounds(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
         Agent(environment={}, config=False, **wrong)
-
-
-def test_params_are_not_nested_without_end() -> None:
-    deep: dict[str, object] = {}
-    for _ in range(900):
-        deep = {"a": deep}
-    with pytest.raises(SettingError, match="no deeper than"):
-        Agent(environment={}, config=False, params=deep)

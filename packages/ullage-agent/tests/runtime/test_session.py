@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,7 @@ from typing import Any
 import pytest
 
 from tests.agents import haiku
-from ullage.errors import (
-    BadKey,
-    CommandRefused,
-    SettingError,
-    UllageError,
-    Unreachable,
-)
+from ullage.errors import BadKey, CommandRefused, SettingError, UllageError, Unreachable
 from ullage.events import Event, Queued, TurnStarted
 from ullage.messages import FilePart, Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
@@ -68,16 +61,6 @@ async def sessions_in(store: Path) -> list[str]:
 # -- a key that is missing, tools that are unknown --
 
 
-async def test_a_missing_key_is_named_before_anything_is_stored(tmp_path: Path) -> None:
-    agent = agent_of(tmp_path / "s.db")
-    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
-        await agent.ask("Hello.")
-    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
-        async with agent.session("cellar") as session:
-            await session.send("Hello.")
-    assert await sessions_in(tmp_path / "s.db") == []
-
-
 async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
     provider: Server, tmp_path: Path
 ) -> None:
@@ -91,18 +74,13 @@ async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
         assert (sent.state, sent.is_new) == ("delivered", False)
         with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
             await session.send("Hello again.")
-        assert (await session.pending(), await session.messages()) == (
-            [],
-            await session.messages(),
-        )
-        assert [
-            event for event in await session.history() if isinstance(event, Queued)
-        ] == [event for event in before if isinstance(event, Queued)]
+        assert await session.pending() == []
+        assert await session.messages() == await session.messages()
+        found = [event for event in await session.history() if isinstance(event, Queued)]
+        assert found == [event for event in before if isinstance(event, Queued)]
 
 
-async def test_an_unknown_tool_leaves_no_session(
-    provider: Server, tmp_path: Path
-) -> None:
+async def test_unknown_tools_leave_no_session(provider: Server, tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"), tools=["bash", "red"])
     with pytest.raises(SettingError, match="bash"):
         await agent.ask("Hello.")
@@ -112,9 +90,7 @@ async def test_an_unknown_tool_leaves_no_session(
 # -- failures --
 
 
-async def test_wait_and_ask_raise_what_the_turn_failed_with_by_the_same_rule(
-    tmp_path: Path,
-) -> None:
+async def test_wait_and_ask_raise_a_failure_by_the_same_rule(tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", "http://127.0.0.1:1", tries=1)
     async with agent.session("s") as session:
         with pytest.raises(Unreachable):
@@ -139,11 +115,9 @@ async def test_a_session_opened_to_look_at_it_is_not_driven_nor_by_waiting_nor_b
         before = await session.history()
         await session.context()
         result = await session.wait()
-        assert (result.reason, result.is_paused, result.error) == (
-            INTERRUPTED,
-            True,
-            None,
-        )
+        assert result.reason == INTERRUPTED
+        assert result.is_paused is True
+        assert result.error is None
         assert "Resume" in result.note
         assert await session.is_interrupted()
         seen = [event async for event in session.events(after=0, until_rest=True)]
@@ -185,16 +159,6 @@ async def test_a_session_closed_inside_its_block_is_left_without_an_error(
         assert len(await again.messages()) == 2
 
 
-async def test_two_closes_at_once_close_it_once(provider: Server, tmp_path: Path) -> None:
-    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
-    async with agent.session("s") as session, agent.session("other") as other:
-        await session.send("Hello.")
-        await asyncio.gather(session.close(), session.close(waits=True), session.close())
-        assert len(await other.history()) >= 1, (
-            "the store stays open for the other session"
-        )
-
-
 async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one(
     provider: Server, tmp_path: Path
 ) -> None:
@@ -211,9 +175,7 @@ async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one
         assert (await session.wait()).reason == "finished"
 
 
-async def test_an_exception_in_the_block_is_the_one_that_leaves_it(
-    provider: Server, tmp_path: Path
-) -> None:
+async def test_an_error_in_the_block_leaves_it(provider: Server, tmp_path: Path) -> None:
     agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
     with pytest.raises(ZeroDivisionError):
         async with agent.session("s") as session:
@@ -221,12 +183,6 @@ async def test_an_exception_in_the_block_is_the_one_that_leaves_it(
             raise ZeroDivisionError
     async with agent.session("s") as session:
         assert (await session.wait()).reason == "finished"
-
-
-async def test_a_session_that_was_never_opened_is_closed_without_an_error(
-    tmp_path: Path,
-) -> None:
-    await agent_of(tmp_path / "s.db", "http://127.0.0.1:1").session("s").close()
 
 
 # -- arguments that no session can use --
@@ -309,24 +265,3 @@ async def test_a_file_whose_name_is_no_unicode_is_sent(
 
 
 # -- a copy --
-
-
-async def test_a_fork_has_the_events_up_to_where_it_is_made_and_goes_its_own_way(
-    tmp_path: Path, provider: Server
-) -> None:
-    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
-    async with agent.session("origin") as origin:
-        await origin.ask("Which casks leak?")
-        first = len(await origin.messages())
-        through = (await origin.history())[-1].seq
-        await origin.ask("And which are dry?")
-        half, whole = await origin.fork(through=through), await origin.fork("copy")
-        assert whole.session == "copy"
-        async with agent.session(half.session) as session:
-            assert len(await session.messages()) == first
-            await session.ask("Never mind.")
-            assert len(await session.messages()) == first + 2
-        async with agent.session("copy") as session:
-            assert await session.messages() == await origin.messages()
-        with pytest.raises(CommandRefused):
-            await origin.fork("copy")

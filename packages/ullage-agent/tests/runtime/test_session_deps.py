@@ -29,10 +29,7 @@ async def whose(context: ToolContext[Cellar]) -> str:
 
 
 CALL = {"text": "", "calls": [{"name": "whose", "arguments": {}}]}
-SCRIPT = (
-    {"text": "Done.", "when": {"after": "tool"}},
-    CALL,
-)
+SCRIPT = ({"text": "Done.", "when": {"after": "tool"}}, CALL)
 
 
 def agent_of(server: Server, place: Path, *tools: object) -> Agent:
@@ -50,9 +47,7 @@ def results(events: list[Event]) -> list[str]:
     ]
 
 
-async def test_a_tool_gets_the_deps_that_its_session_was_opened_with(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_gets_the_deps_of_its_opened_session(tmp_path: Path) -> None:
     with running(script(*SCRIPT)) as server:
         agent = agent_of(server, tmp_path)
         for name in ("Ada", "Bo"):
@@ -64,9 +59,7 @@ async def test_a_tool_gets_the_deps_that_its_session_was_opened_with(
             assert results(await session.history()) == ["It is Ada's.", "It is Cy's."]
 
 
-async def test_a_session_without_deps_is_refused_before_anything_is_stored_or_sent(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_without_deps_is_refused_before_storing(tmp_path: Path) -> None:
     with running(script(*SCRIPT)) as server:
         agent = agent_of(server, tmp_path)
         with pytest.raises(
@@ -77,9 +70,7 @@ async def test_a_session_without_deps_is_refused_before_anything_is_stored_or_se
         assert generated(server) == []
 
 
-async def test_an_interrupted_turn_is_not_resumed_without_deps_and_is_with_them(
-    tmp_path: Path,
-) -> None:
+async def test_an_interrupted_turn_is_resumed_with_deps_alone(tmp_path: Path) -> None:
     with running(script(*SCRIPT)) as server:
         agent = agent_of(server, tmp_path)
         async with agent.session("one", deps=Cellar("Ada")):
@@ -129,9 +120,7 @@ async def test_a_subagent_gets_the_deps_of_its_parent(tmp_path: Path) -> None:
             assert results(await child.history()) == ["It is Ada's."]
 
 
-async def test_the_deps_of_an_agent_that_may_be_handed_over_to_are_missed_at_once(
-    tmp_path: Path,
-) -> None:
+async def test_missing_deps_of_a_handover_agent_are_told_at_once(tmp_path: Path) -> None:
     with running(script(*SCRIPT)) as server:
         other = agent_for(
             tmp_path / "s.db", server=server, name="cellar", tools=[whose], **CLAUDE.settings()

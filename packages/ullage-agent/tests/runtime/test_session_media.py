@@ -111,11 +111,9 @@ async def test_a_text_file_is_sent_as_its_text(tmp_path: Path) -> None:
     path = tmp_path / "casks.csv"
     path.write_text("cask,level\n3,half\n")
     part = await part_of(tmp_path, path)
-    assert (part.text, part.name, part.source) == (
-        "cask,level\n3,half\n",
-        "casks.csv",
-        "",
-    )
+    assert part.text == "cask,level\n3,half\n"
+    assert part.name == "casks.csv"
+    assert part.source == ""
 
 
 @pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
@@ -193,9 +191,7 @@ async def test_a_file_that_can_not_be_sent_is_refused_before_anything_is_stored(
         assert generated(server) == []
 
 
-async def test_a_path_that_is_no_readable_file_is_refused_without_waiting(
-    tmp_path: Path,
-) -> None:
+async def test_an_unreadable_path_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "huge").open("wb") as huge:
         huge.truncate(FILE_BYTES + 1)

@@ -12,9 +12,7 @@ def agent(place: Path) -> Agent:
     )
 
 
-async def test_settings_are_resolved_again_only_after_the_session_has_changed_its_own(
-    tmp_path: Path,
-) -> None:
+async def test_settings_are_resolved_again_after_own_changes(tmp_path: Path) -> None:
     async with agent(tmp_path).session("one") as session:
         await session.wait()
         runtime = await session._look()

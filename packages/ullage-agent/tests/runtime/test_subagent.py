@@ -67,9 +67,7 @@ def reached(server: Server) -> dict[str, Any]:
     return {**CLAUDE.settings(), "base_url": server.url(CLAUDE.serves)}
 
 
-async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(
-    tmp_path: Path,
-) -> None:
+async def test_a_new_child_reads_nothing_of_its_parent_s_past(tmp_path: Path) -> None:
     def look() -> str:
         """Look into the hall."""
         return "It is empty."
@@ -84,9 +82,7 @@ async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(
     await store.close()
 
 
-async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_resumed_child_is_spend_of_its_parent_once(tmp_path: Path) -> None:
     begun: list[bool] = []
 
     async def look() -> str:
@@ -114,9 +110,7 @@ async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(
     await store.close()
 
 
-def test_a_child_has_the_id_of_its_call_or_a_digest_of_one_that_no_session_can_have() -> (
-    None
-):
+def test_a_child_is_named_by_its_call_or_by_a_digest_of_it() -> None:
     assert child_of("s", "toolu_01") == "s/toolu_01"
     for call in ("", "..", "a\nb", "\ud800", "x" * 2_000):
         child = child_of("s", call)

@@ -46,9 +46,7 @@ async def at_once_and_at_rest(session: Session) -> tuple[Reading, Reading]:
     return first, await session.context()
 
 
-async def test_the_first_reading_is_that_of_the_window_the_system_prompt_and_the_tools(
-    tmp_path: Path,
-) -> None:
+async def test_the_first_reading_has_window_prompt_and_tools(tmp_path: Path) -> None:
     """A program that checks the room before it sends gets the number that is decided on later, with its id."""
     made = agent(tmp_path, system=SYSTEM, window=30_000, tools=[look])
     async with made.session("one") as session:
@@ -58,9 +56,7 @@ async def test_the_first_reading_is_that_of_the_window_the_system_prompt_and_the
     assert (first.snapshot_id, first.used) == (later.snapshot_id, later.used)
 
 
-async def test_a_session_opened_again_with_other_settings_reads_by_these_at_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_reopened_session_reads_by_other_settings_at_once(tmp_path: Path) -> None:
     async with agent(tmp_path, system=SYSTEM, window=30_000).session("one") as session:
         await session.wait()
     other = agent(tmp_path, window=50_000, trigger=0.5, tools=[look])
@@ -96,20 +92,7 @@ async def test_what_is_set_as_text_counts_in_the_next_reading(
     assert dict(own) == setting
 
 
-async def test_looking_writes_nothing(tmp_path: Path) -> None:
-    async def events(session: Session) -> list[Event]:
-        return await session.history()
-
-    made = agent(tmp_path, system=SYSTEM, window=30_000, tools=[look])
-    async with made.session("one", resume=False) as session:
-        before = await events(session)
-        await session.context()
-        assert await events(session) == before
-
-
-async def test_a_session_of_another_program_that_is_only_looked_at_reads_as_it_was_left(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_that_is_only_looked_at_reads_as_it_was(tmp_path: Path) -> None:
     """Its next request is not made with the settings of the one who looks."""
     with running(read({})) as server:
         base_url = server.url("anthropic")
@@ -125,9 +108,7 @@ async def test_a_session_of_another_program_that_is_only_looked_at_reads_as_it_w
 
 
 @pytest.mark.program
-async def test_a_tool_server_that_offers_nothing_yet_is_named_in_the_notes(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_server_that_offers_nothing_is_in_the_notes(tmp_path: Path) -> None:
     missing = McpServer("cellar", command="/no/such/program")
     async with agent(tmp_path, tools=[look, missing]).session("one") as session:
         first, later = await at_once_and_at_rest(session)

@@ -12,8 +12,7 @@ from tests.promises.stage import generated, of_kind, script
 from ullage import Agent, TurnContext
 from ullage.errors import RequestRejected
 from ullage.events import EpochChanged, Event, MessageAdded, SystemChanged
-from ullage.messages import SystemBlock
-from ullage_agent.runtime.system_notes import PROMPT, REMOVED, REPLACED, _by_name
+from ullage_agent.runtime.system_notes import PROMPT, REMOVED, REPLACED
 from ullage_simulators import Scenario, Server, running
 from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.prompt import ScriptContext
@@ -83,9 +82,7 @@ def are_accepted(server: Server) -> bool:
     return not any(exchange.rule for exchange in server.exchanges)
 
 
-async def test_what_a_function_writes_anew_is_appended_and_no_reasoning_is_lost(
-    tmp_path: Path,
-) -> None:
+async def test_a_changed_instruction_is_appended(tmp_path: Path) -> None:
     hours = Hours("One o'clock.", "Two o'clock.", "Two o'clock.", "Three o'clock.")
     with running(script(THINKS)) as server:
         async with agent(server, tmp_path, hours).session("s") as session:
@@ -152,9 +149,7 @@ async def test_a_prompt_that_is_set_between_turns_is_told_behind_the_next_questi
     assert len(of_kind(events, SystemChanged)) == 2
 
 
-async def test_a_prompt_that_is_set_during_a_turn_is_told_behind_the_results(
-    tmp_path: Path,
-) -> None:
+async def test_a_prompt_set_in_a_turn_is_told_behind_the_results(tmp_path: Path) -> None:
     began, may_end = asyncio.Event(), asyncio.Event()
 
     async def look() -> str:
@@ -194,9 +189,7 @@ async def test_instructions_that_end_are_told_too(tmp_path: Path) -> None:
     assert notes(second) == [REMOVED.format("hour()")]
 
 
-async def test_a_failed_turn_leaves_no_system_message_in_front_of_a_question(
-    tmp_path: Path,
-) -> None:
+async def test_a_failed_turn_leaves_no_message_before_a_question(tmp_path: Path) -> None:
     hours = Hours("One o'clock.", "Two o'clock.", "Three o'clock.")
     fault = {"request": 2, "kind": "status", "status": 400}
     with running(script(THINKS, faults=[fault])) as server:
@@ -216,9 +209,7 @@ async def test_a_failed_turn_leaves_no_system_message_in_front_of_a_question(
     assert thoughts(sent[-1]) == 2
 
 
-async def test_after_a_summary_the_prompt_holds_what_the_message_told(
-    tmp_path: Path,
-) -> None:
+async def test_after_a_summary_the_prompt_holds_what_was_told(tmp_path: Path) -> None:
     hours = Hours("One o'clock.", "Two o'clock.")
     with running(script(SUMMARISES, THINKS)) as server:
         async with agent(server, tmp_path, hours, strategy="llm", keep=0.05).session(
@@ -263,21 +254,7 @@ async def test_a_rewind_behind_the_message_tells_it_again(tmp_path: Path) -> Non
     assert (prompt(last), thoughts(last)) == ("Keep the casks.", 1)
 
 
-async def test_what_was_told_is_taken_back_when_the_old_instructions_return(
-    tmp_path: Path,
-) -> None:
-    hours = Hours("One o'clock.", "Two o'clock.", "One o'clock.")
-    with running(script(THINKS)) as server:
-        async with agent(server, tmp_path, hours).session("s") as session:
-            for _ in range(3):
-                await session.ask("How full?")
-        last = generated(server)[-1]
-    assert notes(last)[-1] == REPLACED.format("hour()", "One o'clock.")
-
-
-async def test_another_model_is_told_by_a_message_too_while_an_earlier_one_is_in_view(
-    tmp_path: Path,
-) -> None:
+async def test_another_model_is_told_by_message_too(tmp_path: Path) -> None:
     hours = Hours("One o'clock.", "Two o'clock.", "Three o'clock.")
     with running(script(THINKS)) as server:
         async with agent(server, tmp_path, hours).session("s") as session:
@@ -293,9 +270,7 @@ async def test_another_model_is_told_by_a_message_too_while_an_earlier_one_is_in
 
 
 @pytest.mark.parametrize("kind", ["tools", "policy"])
-async def test_where_the_reasoning_is_lost_anyway_the_prompt_changes(
-    kind: str, tmp_path: Path
-) -> None:
+async def test_where_reasoning_is_lost_prompts_change(kind: str, tmp_path: Path) -> None:
     def look() -> str:
         """Looks."""
         return "Half."
@@ -313,12 +288,3 @@ async def test_where_the_reasoning_is_lost_anyway_the_prompt_changes(
         last = generated(server)[-1]
     assert are_accepted(server)
     assert (prompt(last), notes(last), thoughts(last)) == ("Sell.", [], 0)
-
-
-def test_blocks_of_one_name_are_told_together() -> None:
-    blocks = (
-        SystemBlock(text="A"),
-        SystemBlock(text="B"),
-        SystemBlock(text="C", name="x"),
-    )
-    assert _by_name(blocks) == {PROMPT: "A\n\nB", "x": "C"}

@@ -54,9 +54,7 @@ async def results(host: Host, session: str) -> str:
     return repr(await host.store.read(session))
 
 
-async def test_a_tenant_s_files_are_in_a_directory_of_its_own(
-    provider: str, tmp_path: Path
-) -> None:
+async def test_a_tenant_s_files_have_a_directory(provider: str, tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
     (root / "notes.txt").write_text("of the operator")

@@ -43,9 +43,7 @@ async def test_the_model_is_asked_to_try_again_and_succeeds(
     assert second == "half"
 
 
-async def test_after_the_last_retry_a_call_starts_in_the_next_turn_and_not_in_this_one(
-    tmp_path: Path,
-) -> None:
+async def test_after_the_last_retry_the_next_turn_may_call(tmp_path: Path) -> None:
     gives_up = {"text": "I give up.", "times": 1}
     once = {**CALL, "times": 1}
     scenario = script({**CALL, "times": 4}, gives_up, once, {"text": "No."})
@@ -62,9 +60,7 @@ async def test_after_the_last_retry_a_call_starts_in_the_next_turn_and_not_in_th
             assert "again 2 times" in results(await session.history())[-1]
 
 
-async def test_a_restart_in_the_middle_of_a_turn_begins_no_new_count(
-    tmp_path: Path,
-) -> None:
+async def test_a_restart_in_the_middle_of_a_turn_counts_on(tmp_path: Path) -> None:
     scenario = script(
         {**CALL, "times": 4}, {"text": "I give up."}, server={"delay_s": 0.02}
     )

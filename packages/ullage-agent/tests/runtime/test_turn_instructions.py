@@ -94,9 +94,7 @@ async def test_a_turn_of_several_calls_asks_once(tmp_path: Path) -> None:
     assert len(asked) == 1
 
 
-async def test_looking_at_a_session_calls_no_function_and_keeps_the_reading(
-    tmp_path: Path,
-) -> None:
+async def test_looking_at_a_session_calls_no_function(tmp_path: Path) -> None:
     with running() as server:
         asking = agent(server, tmp_path, greet)
         async with asking.session("s", deps=Cellar("Ada")) as session:
@@ -118,9 +116,7 @@ async def test_deps_are_checked_before_anything_is_sent(tmp_path: Path) -> None:
         assert (await typed.ask("Hello.", deps=Cellar("Ada"))).text
 
 
-async def test_what_a_function_raises_pauses_the_turn_and_is_tried_again(
-    tmp_path: Path,
-) -> None:
+async def test_what_a_function_raises_pauses_the_turn(tmp_path: Path) -> None:
     broken = [True]
 
     def look_up(turn: TurnContext) -> Any:

@@ -93,9 +93,7 @@ def made(kind: Any) -> Any:
     ],
     ids=["protocol", "runtime protocol", "dict", "list for dict", "union", "none"],
 )
-def test_what_python_can_check_of_a_type_is_checked(
-    kind: Any, given: object, is_taken: bool
-) -> None:
+def test_what_can_be_checked_is_checked(kind: Any, given: object, is_taken: bool) -> None:
     if is_taken:
         check_deps([made(kind)], given)
         return

@@ -72,9 +72,7 @@ async def test_sixty_daemons_end_with_their_command(tmp_path: Path) -> None:
     await all_end(Sandbox(), tmp_path, "91781")
 
 
-async def test_sixty_daemons_end_with_their_command_without_a_sandbox(
-    tmp_path: Path,
-) -> None:
+async def test_sixty_daemons_end_with_it_without_a_sandbox(tmp_path: Path) -> None:
     await all_end(Sandbox(mode="off"), tmp_path, "91782")
 
 
@@ -162,9 +160,7 @@ def running_of(argument: str) -> list[int]:
     return found
 
 
-async def test_all_temporary_directories_together_have_a_largest_size(
-    tmp_path: Path,
-) -> None:
+async def test_temporary_directories_together_have_a_limit(tmp_path: Path) -> None:
     line = "for each in /tmp /var/tmp /dev/shm $HOME /dev /; do head -c 30000000 /dev/zero > $each/large; done; "
     count = "cat /tmp/large /dev/shm/large $HOME/large | wc -c"
     _, printed = await run(limited(temp_bytes=20_000_000), tmp_path, line + count)

@@ -27,9 +27,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(
-    home: Path,
-) -> None:
+def test_of_a_home_only_toolchains_and_the_workspace_are_seen(home: Path) -> None:
     reach = file_access_of(home / "project", home=home)
     assert (
         sees(reach, home / ".cargo/bin/cargo")
@@ -58,10 +56,8 @@ def test_a_home_directory_on_the_search_path_opens_nothing(home: Path) -> None:
 def test_a_place_that_holds_the_home_directory_can_not_be_confined(home: Path) -> None:
     for place in (home, home.parent, Path("/")):
         assert "holds the home directory" in file_access_of(place, home=home).problem
-        assert (
-            "holds the home directory"
-            in file_access_of(home / "project", home=home, writable=(place,)).problem
-        )
+        found = file_access_of(home / "project", home=home, writable=(place,)).problem
+        assert "holds the home directory" in found
     assert file_access_of(home / "project", home=home).problem == ""
 
 

@@ -39,10 +39,8 @@ def test_a_file_is_read_with_its_lines_numbered(root: Path) -> None:
 
 
 def test_a_part_of_a_file_says_where_to_go_on(root: Path) -> None:
-    assert (
-        shown(root, offset=3, limit=2)
-        == "     3\tline 3\n     4\tline 4\n(the file goes on: offset=5)"
-    )
+    found = shown(root, offset=3, limit=2)
+    assert found == "     3\tline 3\n     4\tline 4\n(the file goes on: offset=5)"
     assert shown(root, offset=9) == "     9\tline 9\n    10\tline 10"
 
 
@@ -51,11 +49,6 @@ def test_an_offset_behind_the_end_says_how_long_the_file_is(root: Path) -> None:
         shown(root, offset=11)
     with pytest.raises(ToolError, match="count from 1"):
         shown(root, offset=0)
-
-
-def test_an_empty_file_is_said_to_be_one(root: Path) -> None:
-    (root / "empty").touch()
-    assert shown(root, "empty") == "(empty is empty)"
 
 
 def test_a_long_line_is_cut_and_says_so(root: Path) -> None:
@@ -71,11 +64,6 @@ def test_a_binary_file_is_described(root: Path) -> None:
         shown(root, "b")
 
 
-def test_broken_utf8_is_shown_all_the_same(root: Path) -> None:
-    (root / "latin").write_bytes("café au lait\n".encode("latin-1"))
-    assert shown(root, "latin") == "     1\tcaf\ufffd au lait"
-
-
 def test_an_image_is_a_picture_with_its_pixels(root: Path) -> None:
     (root / "i.png").write_bytes(PNG)
     output = read(root, "i.png", 1, 10)
@@ -83,16 +71,9 @@ def test_an_image_is_a_picture_with_its_pixels(root: Path) -> None:
     assert (output.pictures[0].part.width, output.pictures[0].data) == (1, PNG)
 
 
-def test_a_directory_is_no_file(root: Path) -> None:
-    with pytest.raises(ToolError, match="a directory"):
-        shown(root, ".")
-
-
 def test_a_file_is_written_with_its_directories(root: Path) -> None:
-    assert (
-        write(root, "a/b/new.txt", "ä\nb").text
-        == "Wrote 4 bytes, 2 lines, to a/b/new.txt: a new file."
-    )
+    found = write(root, "a/b/new.txt", "ä\nb").text
+    assert found == "Wrote 4 bytes, 2 lines, to a/b/new.txt: a new file."
     assert (root / "a/b/new.txt").read_text("utf-8") == "ä\nb"
     assert "in the place of 4 bytes" in write(root, "a/b/new.txt", "").text
 
@@ -107,24 +88,18 @@ def test_what_is_written_is_what_is_there(
 
 
 def test_an_edit_replaces_exactly_what_was_given(root: Path) -> None:
-    assert (
-        edit(root, "f.txt", "line 3\n", "third\n", False).text
-        == "Replaced 1 in f.txt, on line 3."
-    )
+    found = edit(root, "f.txt", "line 3\n", "third\n", False).text
+    assert found == "Replaced 1 in f.txt, on line 3."
     assert (root / "f.txt").read_text().splitlines()[2] == "third"
 
 
-def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(
-    root: Path,
-) -> None:
+def test_text_that_stands_twice_is_not_touched_without_being_asked(root: Path) -> None:
     before = (root / "f.txt").read_bytes()
     with pytest.raises(ToolError, match=r"occurs 2 times in f\.txt, on lines 1, 10"):
         edit(root, "f.txt", "line 1", "x", False)
     assert (root / "f.txt").read_bytes() == before
-    assert (
-        edit(root, "f.txt", "line 1", "x", True).text
-        == "Replaced 2 in f.txt, on lines 1, 10."
-    )
+    found = edit(root, "f.txt", "line 1", "x", True).text
+    assert found == "Replaced 2 in f.txt, on lines 1, 10."
 
 
 def test_text_that_is_not_there_gets_a_hint_where_spaces_differ(root: Path) -> None:
@@ -178,10 +153,8 @@ def test_a_directory_is_listed_in_order_with_sizes_and_links(root: Path) -> None
     (root / "l").symlink_to("f.txt")
     assert list_directory(root, ".", 1).text == "d/\nf.txt  71 bytes\nl -> f.txt"
     assert list_directory(root, "d", 1).text == "e/\ng  4 bytes"
-    assert (
-        list_directory(root, ".", 2).text
-        == "d/\nd/e/\nd/g  4 bytes\nf.txt  71 bytes\nl -> f.txt"
-    )
+    found = list_directory(root, ".", 2).text
+    assert found == "d/\nd/e/\nd/g  4 bytes\nf.txt  71 bytes\nl -> f.txt"
 
 
 def test_caches_and_histories_are_not_entered(root: Path) -> None:
@@ -197,25 +170,6 @@ def test_a_long_listing_says_how_much_is_not_shown(root: Path) -> None:
     )
 
 
-def test_a_file_is_no_directory(root: Path) -> None:
-    with pytest.raises(ToolError, match="no directory"):
-        list_directory(root, "f.txt", 1)
-    (root / "d").mkdir()
-    assert list_directory(root, "d", 1).text == "d is empty."
-
-
-def test_a_directory_of_very_many_entries_is_listed_within_a_limit(
-    tmp_path: Path,
-) -> None:
-    for number in range(3_000):
-        (tmp_path / f"{number:05}").touch()
-    lines = list_directory(tmp_path, ".", 1).text.splitlines()
-    assert lines[0] == "00000  0 bytes"
-    assert lines[LISTED_ENTRIES:] == [
-        "(2,000 more entries are not shown: list a directory below)"
-    ]
-
-
 def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None:
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(300):
@@ -224,20 +178,15 @@ def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None
         os.close(here)
         here = below
     os.close(here)
-    assert (
-        len(list_directory(tmp_path, ".", 1_000_000).text.splitlines()) == LISTED_LEVELS
-    )
+    found = len(list_directory(tmp_path, ".", 1_000_000).text.splitlines())
+    assert found == LISTED_LEVELS
 
 
-def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(
-    tmp_path: Path,
-) -> None:
+def test_names_with_line_breaks_and_escapes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "a\nb  5 bytes\x1b[31m").touch()
     (tmp_path / "to").symlink_to("x\ny")
-    assert (
-        list_directory(tmp_path, ".", 1).text
-        == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
-    )
+    found = list_directory(tmp_path, ".", 1).text
+    assert found == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
 
 
 @pytest.mark.sweep  # reads for seconds until it gives up
@@ -319,9 +268,7 @@ def test_files_that_are_only_named_like_it_are_written(path: str, root: Path) ->
     assert "1\t" in read(root, ".git/config", 1, 10).text
 
 
-def test_a_file_gets_its_content_at_once_and_keeps_its_permissions(
-    tmp_path: Path,
-) -> None:
+def test_a_file_gets_its_content_at_once_and_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"old")
     (tmp_path / "f").chmod(0o751)
     with open(tmp_path / "f", "rb") as reader:
@@ -344,9 +291,7 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["f"]
 
 
-def test_a_link_that_appears_in_its_place_is_replaced_and_not_followed(
-    tmp_path: Path,
-) -> None:
+def test_a_link_that_appears_in_its_place_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
     with walk_to(tmp_path / "root", "f") as place:
@@ -356,12 +301,6 @@ def test_a_link_that_appears_in_its_place_is_replaced_and_not_followed(
         with pytest.raises(ToolError, match="no plain file"):
             replace_content(place, b"two")
     assert (tmp_path / "secret").read_bytes() == b"secret"
-
-
-def test_a_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    with walk_to(tmp_path, "d") as place, pytest.raises(ToolError, match="a directory"):
-        replace_content(place, b"x")
 
 
 def test_a_directory_that_takes_no_file_is_told_in_words(tmp_path: Path) -> None:

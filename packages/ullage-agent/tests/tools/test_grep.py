@@ -41,9 +41,7 @@ def test_matches_come_in_the_order_of_paths(tmp_path: Path) -> None:
     assert lines(tmp_path) == ["a:2", "c:2", "b/y:2", "b/z:2"]
 
 
-def test_ignored_directories_binary_files_links_and_pipes_are_left_out(
-    tmp_path: Path,
-) -> None:
+def test_ignored_directories_binary_files_and_links_are_left_out(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "a").write_text("x")
     (tmp_path / "binary").write_bytes(b"x\0")
@@ -54,12 +52,6 @@ def test_ignored_directories_binary_files_links_and_pipes_are_left_out(
     rows = found(tmp_path)
     assert [row.get("path") for row in rows] == ["text", None]
     assert rows[-1] == {"more": False, "skipped": 1}
-
-
-def test_a_limit_is_said_to_be_reached(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("x\n" * 5)
-    assert found(tmp_path, limit=3)[-1] == {"more": True, "skipped": 0}
-    assert found(tmp_path, limit=5)[-1] == {"more": False, "skipped": 0}
 
 
 def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
@@ -110,9 +102,7 @@ def test_a_glob_fits_as_in_a_shell(glob: str, path: str, fits: bool) -> None:
 
 
 @given(st.text("ab*?.", max_size=8), st.text("ab.", max_size=8))
-def test_within_a_name_a_glob_is_that_of_the_standard_library(
-    glob: str, name: str
-) -> None:
+def test_in_a_name_a_glob_is_that_of_the_standard_library(glob: str, name: str) -> None:
     if "**" not in glob:
         assert bool(re.fullmatch(glob_pattern(glob), name)) is fnmatch.fnmatchcase(
             name, glob

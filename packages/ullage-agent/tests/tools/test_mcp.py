@@ -29,16 +29,12 @@ async def test_tools_are_listed_page_by_page_under_names_of_their_own() -> None:
         assert [tool.name for tool in server.tools][:2] == ["t__echo", "t__picture"]
         assert len(as_tools(server.tools)) == 13
         echo = server.tools[0]
-        assert (echo.declaration.server, echo.declaration.description) == (
-            "t",
-            "Does echo.",
-        )
-        assert (
-            echo.timeout_s,
-            echo.result_tokens,
-            echo.needs_approval,
-            echo.outlives_cancel,
-        ) == (5, 100, True, True)
+        assert echo.declaration.server == "t"
+        assert echo.declaration.description == "Does echo."
+        assert echo.timeout_s == 5
+        assert echo.result_tokens == 100
+        assert echo.needs_approval is True
+        assert echo.outlives_cancel is True
         assert {tool.name for tool in server.tools if tool.idempotent} == {
             "t__echo",
             "t__die_once",
@@ -85,9 +81,7 @@ async def test_an_older_server_is_spoken_to_as_well() -> None:
         assert [tool.name for tool in await changed.get()] == ["t__change", "t__more"]
 
 
-async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_started_again() -> (
-    None
-):
+async def test_a_server_that_dies_in_a_call_is_started_again_outcome_unknown() -> None:
     async with on_stdio() as server:
         ran = await call(server, "die")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
@@ -199,21 +193,6 @@ async def test_many_cancels_end_it_all_the_same() -> None:
     assert not any(map(is_alive, pids))
 
 
-@pytest.mark.sweep
-async def test_an_error_in_the_block_passes_through() -> None:
-    with pytest.raises(ZeroDivisionError):
-        async with on_stdio():
-            raise ZeroDivisionError
-
-
-@pytest.mark.sweep
-async def test_a_server_may_be_used_in_one_block_after_another() -> None:
-    server = on_stdio()
-    for _ in range(2):
-        async with server:
-            assert (await call(server, "echo", text="x")).output.text == "x"
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -251,17 +230,13 @@ async def test_a_server_that_can_not_be_used_says_why() -> None:
         args=["-c", "import sys; sys.exit('broken settings')"],
     )
     assert "its last words: broken settings" in await said(broken)
-    assert "no answer in 0.3 s" in await said(
-        McpServer("t", command="sleep", args=["1000"], connect_s=0.3)
-    )
-    assert "ConnectError" in await said(
-        McpServer("t", url=f"http://127.0.0.1:{free_port()}/mcp")
-    )
+    found = await said(McpServer("t", command="sleep", args=["1000"], connect_s=0.3))
+    assert "no answer in 0.3 s" in found
+    given = await said(McpServer("t", url=f"http://127.0.0.1:{free_port()}/mcp"))
+    assert "ConnectError" in given
 
 
-async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(
-    tmp_path: Path,
-) -> None:
+async def test_a_sandboxed_server_reads_nothing_of_the_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id").write_text("canary")

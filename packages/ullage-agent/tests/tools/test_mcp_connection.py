@@ -12,7 +12,6 @@ from ullage_agent.tools.mcp_connection import (
     McpAddress,
     McpConnection,
     ServerLost,
-    ServerUnavailable,
     load_sdk,
 )
 
@@ -34,14 +33,6 @@ async def test_a_call_on_a_closed_connection_was_not_sent() -> None:
     assert not raised.value.was_sent
 
 
-async def test_closing_is_quiet_the_second_time() -> None:
-    opened = connection(OLD_SERVER)
-    await opened.close()
-    await opened.open(60)
-    await opened.close()
-    await opened.close(at_once=True)
-
-
 async def test_a_cancel_while_it_opens_leaves_no_process() -> None:
     line = "import os, sys, time; print(os.getpid(), file=sys.stderr, flush=True); time.sleep(1000)"
     opened = connection("-c", line)
@@ -54,24 +45,15 @@ async def test_a_cancel_while_it_opens_leaves_no_process() -> None:
     assert not is_alive(int(b"".join(opened._last_words)))
 
 
-async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
-    opened = connection("-c", "raise SystemExit(3)")
-    with pytest.raises(ServerUnavailable, match="can't be used"):
-        await opened.open(60)
-    assert opened.is_lost
-
-
 def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:
     line = (
         "import sys, ullage_agent.tools.mcp; "
         "print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
     )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", line], capture_output=True, check=True
-        ).stdout
-        == b"False\n"
-    )
+    found = subprocess.run(
+        [sys.executable, "-c", line], capture_output=True, check=True
+    ).stdout
+    assert found == b"False\n"
 
 
 def test_without_the_sdk_it_says_how_to_install_it() -> None:

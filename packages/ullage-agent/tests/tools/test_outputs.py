@@ -51,11 +51,6 @@ def test_a_value_becomes_text(value: object, text: str) -> None:
     assert as_output(value) == Output(text)
 
 
-def test_an_output_is_left_as_it_is() -> None:
-    output = Output("x", is_error=True)
-    assert as_output(output) is output
-
-
 def test_an_image_becomes_a_picture_with_its_pixels() -> None:
     output = as_output(PNG)
     assert output.text == "[image/png, 1x1 pixels, 70 bytes]"

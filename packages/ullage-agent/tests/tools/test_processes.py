@@ -63,15 +63,9 @@ async def test_both_streams_come_in_the_order_they_were_written(tmp_path: Path) 
     assert printed == b"one\ntwo\nthree\n"
 
 
-async def test_a_command_has_its_directory_environment_and_no_input(
-    tmp_path: Path,
-) -> None:
+async def test_a_command_has_directory_environment_and_no_input(tmp_path: Path) -> None:
     _, printed = await run(f'pwd; cat; test -n "${MARK}" && echo marked', tmp_path)
     assert printed == f"{tmp_path}\nmarked\n".encode()
-
-
-async def test_a_command_that_is_killed_says_by_what(tmp_path: Path) -> None:
-    assert (await run("kill -9 $$", tmp_path))[0].code == -9
 
 
 async def test_a_command_that_can_not_be_started_raises(tmp_path: Path) -> None:
@@ -83,9 +77,7 @@ async def test_a_command_that_can_not_be_started_raises(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-async def test_what_is_left_in_the_background_ends_with_the_command(
-    tmp_path: Path,
-) -> None:
+async def test_what_is_left_in_background_ends_with_the_command(tmp_path: Path) -> None:
     ended, printed = await run("sleep 1000 & echo $! > pid; echo done", tmp_path)
     assert ended == ProcessEnd(0, False)
     assert printed == b"done\n"
@@ -101,9 +93,7 @@ TREE = (
 """Three processes: two that ignore TERM with all they start, one that left the group."""
 
 
-async def test_a_command_whose_time_is_up_ends_with_all_it_started(
-    tmp_path: Path,
-) -> None:
+async def test_a_command_whose_time_is_up_ends_with_its_children(tmp_path: Path) -> None:
     ended, _ = await run(TREE, tmp_path, timeout_s=3)
     assert ended.timed_out
     assert len(pids(tmp_path)) == 3
@@ -144,16 +134,7 @@ async def test_a_stopped_process_ends_too(tmp_path: Path) -> None:
     assert not any(map(is_alive, pids(tmp_path)))
 
 
-async def test_what_was_printed_before_the_end_is_there(tmp_path: Path) -> None:
-    taken: list[bytes] = []
-    ended, _ = await run("echo begun; sleep 1000", tmp_path, timeout_s=3, taken=taken)
-    assert ended.timed_out
-    assert b"".join(taken) == b"begun\n"
-
-
-async def test_a_hundred_megabytes_are_taken_while_the_loop_goes_on(
-    tmp_path: Path,
-) -> None:
+async def test_100_megabytes_are_taken_while_the_loop_goes_on(tmp_path: Path) -> None:
     size = turns = 0
 
     def take(data: bytes) -> None:
@@ -192,9 +173,7 @@ async def test_descriptors_are_passed_on(tmp_path: Path) -> None:
         os.close(writing)
 
 
-async def test_a_group_without_a_leader_is_known_by_its_mark_alone(
-    tmp_path: Path,
-) -> None:
+async def test_a_group_without_leader_is_known_by_its_mark(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         "sleep", "1000", env={MARK: "m1"}, start_new_session=True
     )

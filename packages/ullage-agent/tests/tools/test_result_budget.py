@@ -11,7 +11,6 @@ from tests.tools.tool_context import FakeToolContext
 from ullage.messages import ImagePart
 from ullage_agent.tools.result_budget import (
     LEAST,
-    READER,
     RESULT_TOKENS,
     FittedResult,
     budget_tokens,
@@ -20,7 +19,7 @@ from ullage_agent.tools.result_budget import (
     read_result,
 )
 from ullage_agent.tools.running import run_call
-from ullage_agent.tools.tool import BadArguments, Output, Picture, ToolError
+from ullage_agent.tools.tool import BadArguments, Output, Picture
 
 LINES = "".join(
     f"{number:06} some line of a log, with words\n" for number in range(20_000)
@@ -184,42 +183,13 @@ async def test_the_reader_asks_how_much_there_is_room_for() -> None:
     assert sizes[0] < sizes[1]
 
 
-async def test_reading_is_harmless_and_declared_so() -> None:
-    reader = read_result()
-    assert (reader.name, reader.idempotent) == (READER, True)
-    assert json.loads(bytes(reader.declaration.schema))["required"] == ["handle"]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 5}],
 )
-async def test_arguments_that_make_no_sense_are_refused(
-    arguments: dict[str, object],
-) -> None:
+async def test_senseless_arguments_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(BadArguments):
         await read_result().run(arguments, FakeToolContext())
-
-
-async def test_an_unknown_handle_is_said_to_be_one() -> None:
-    with pytest.raises(ToolError, match="nothing kept under nope"):
-        await read_result().run({"handle": "nope"}, FakeToolContext())
-
-
-async def test_binary_data_is_not_shown_as_text() -> None:
-    context = FakeToolContext()
-    handle = await context.keep(PNG)
-    with pytest.raises(ToolError, match="no text"):
-        await read_result().run({"handle": handle}, context)
-
-
-async def test_a_start_behind_the_end_is_said_to_be_one() -> None:
-    context = FakeToolContext()
-    handle = await context.keep(b"abc")
-    assert (
-        "nothing at byte 3"
-        in (await read_result().run({"handle": handle, "start": 3}, context)).text
-    )
 
 
 async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> None:

@@ -29,9 +29,7 @@ def asking(retries: int) -> AgentTool:
         (0, 0, "can't be called again"),
     ],
 )
-def test_a_result_says_how_many_retries_are_left(
-    retries: int, used: int, said: str
-) -> None:
+def test_a_result_tells_the_retries_left(retries: int, used: int, said: str) -> None:
     result = with_retries_left(Output("No."), asking(retries), {"level": used})
     assert result.text.startswith("No.\n") and said in result.text
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -51,21 +50,6 @@ def giving(value: Any) -> AgentTool:
     return made(give)
 
 
-async def test_a_call_that_goes_well_is_finished() -> None:
-    ran = await run(giving(Output("good")))
-    assert (ran.output.text, ran.outcome, ran.output.is_error, ran.raw) == (
-        "good",
-        "finished",
-        False,
-        None,
-    )
-
-
-async def test_an_error_that_a_tool_gives_is_a_failed_call() -> None:
-    ran = await run(giving(Output("bad", is_error=True)))
-    assert (ran.outcome, ran.output.is_error) == ("failed", True)
-
-
 async def test_a_tool_may_know_better_how_it_ended() -> None:
     assert (
         await run(giving(Output("who knows", is_error=True, outcome="unknown")))
@@ -90,10 +74,6 @@ async def test_arguments_that_do_not_fit_run_nothing() -> None:
     ran = await run(count, '{"to": "many"}')
     assert ran.outcome == "not_started"
     assert "argument 'to'" in ran.output.text
-
-
-async def test_no_arguments_are_an_empty_object() -> None:
-    assert parse_arguments("") == parse_arguments(" \n") == {}
 
 
 def test_strings_in_arguments_are_valid_unicode() -> None:
@@ -129,27 +109,8 @@ async def test_an_exception_that_can_not_be_shown_is_a_result_too() -> None:
         def __str__(self) -> str:
             raise ValueError("no")
 
-    assert (
-        await run(raising(Broken()))
-    ).output.text == "it failed: Broken: (its message can't be shown)"
-
-
-async def test_a_sync_function_that_exits_ends_nothing() -> None:
-    assert (await run(tool(name="leave")(lambda: sys.exit(1)))).outcome == "failed"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("text", "text"), (b"\0\1", "[binary data"), ({"a": 1}, '{"a":1}')],
-)
-async def test_a_tool_may_give_anything(value: Any, text: str) -> None:
-    assert (await run(giving(value))).output.text.startswith(text)
-
-
-async def test_text_is_valid_unicode_and_what_it_was_is_kept() -> None:
-    ran = await run(giving(Output("a\ud800\0")))
-    assert ran.output.text == "a\ufffd\ufffd"
-    assert ran.raw == b"a\xed\xa0\x80\0"
+    found = (await run(raising(Broken()))).output.text
+    assert found == "it failed: Broken: (its message can't be shown)"
 
 
 async def test_a_tool_that_hangs_is_stopped() -> None:
@@ -240,9 +201,7 @@ async def test_a_second_cancel_waits_no_longer() -> None:
 
 
 @given(st.lists(st.binary(max_size=60), min_size=25, max_size=25))
-async def test_any_bytes_pass_from_a_tool_into_the_ledger_as_valid_text(
-    pieces: list[bytes],
-) -> None:
+async def test_any_bytes_pass_from_a_tool_into_the_ledger(pieces: list[bytes]) -> None:
     """With HYPOTHESIS_PROFILE=thorough these are 50,000 byte strings."""
     for data in pieces:
         as_text = data.decode("utf-8", "surrogateescape")
@@ -275,9 +234,7 @@ def circle() -> list[Any]:
 
 
 @pytest.mark.parametrize("make", [circle, lambda: "x" * 140_000_000])
-async def test_a_result_without_measure_is_bounded_and_says_so(
-    make: Callable[[], Any],
-) -> None:
+async def test_a_result_without_measure_is_bounded(make: Callable[[], Any]) -> None:
     @tool
     def hostile() -> Any:
         """Give back what does harm."""

@@ -22,11 +22,6 @@ def test_a_cut_is_between_lines_where_one_ends_nearby() -> None:
     assert tail_of(text, 5_005, length).startswith("line ")
 
 
-def test_a_text_that_fits_is_whole() -> None:
-    assert head_of("abc", 3, length) == tail_of("abc", 3, length) == "abc"
-    assert head_of("", 3, length) == tail_of("", 3, length) == ""
-
-
 @given(st.text(max_size=30), st.integers(0, 60))
 def test_bytes_cut_anywhere_give_whole_characters(text: str, at: int) -> None:
     data = text.encode()

@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.disks import small_disk
-from tests.postgres import (
-    NOBODY,
-    SETTINGS,
-    PostgresServer,
-    new_server,
-    shared_server,
-)
+from tests.postgres import NOBODY, SETTINGS, PostgresServer, new_server, shared_server
 from ullage.cli import main
 from ullage.cli.exit_codes import FAILED
 from ullage.events import MessageAdded
@@ -182,9 +176,7 @@ async def make_tables(url: str) -> None:
     await store.close()
 
 
-def test_a_standby_and_a_server_that_starts(
-    own_server: PostgresServer, capsys: Said
-) -> None:
+def test_a_standby_and_a_start(own_server: PostgresServer, capsys: Said) -> None:
     name = own_server.new_database()
     url = own_server.url(name)
     asyncio.run(make_tables(url))

@@ -107,9 +107,7 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
     await other.close()
 
 
-async def test_a_wake_counts_again_once_its_drive_has_ended(
-    request: pytest.FixtureRequest,
-) -> None:
+async def test_a_wake_counts_after_its_drive(request: pytest.FixtureRequest) -> None:
     dispatch = RestateDispatch(shared_restate().ingress, FREE)
     drives, name = Drives(), request.node.name
     drives.may_end.set()
@@ -183,9 +181,7 @@ async def test_with_a_key_requests_that_restate_has_not_signed_are_refused(
     await dispatch.close()
 
 
-async def test_a_drive_ends_when_restate_dies_and_is_begun_again_with_it(
-    server: LocalRestate,
-) -> None:
+async def test_a_drive_ends_with_restate_and_begins_again(server: LocalRestate) -> None:
     dispatch = RestateDispatch(server.ingress, FREE)
     drives, cancelled = Drives(), asyncio.Event()
 
@@ -241,9 +237,7 @@ async def test_signals_stay_with_the_program(request: pytest.FixtureRequest) -> 
     await dispatch.close()
 
 
-async def test_a_wake_without_a_server_is_logged_and_raises_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_wake_without_server_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     (port,) = free_ports(1)
     dispatch = RestateDispatch(f"http://127.0.0.1:{port}")
     with caplog.at_level(logging.WARNING):
@@ -311,9 +305,3 @@ async def test_an_address_that_is_taken_is_refused_at_once() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(SettingError, match=rf"127\.0\.0\.1:{port} can't be listened"):
             RestateDispatch("http://127.0.0.1:1", ListenAddress("127.0.0.1", port))
-
-
-async def test_a_process_without_an_address_does_not_drive() -> None:
-    dispatch = RestateDispatch("http://127.0.0.1:1")
-    with pytest.raises(SettingError, match="no address that Restate calls"):
-        await dispatch.serve(Drives())

@@ -18,7 +18,6 @@ from tests.machines import ServerProcess, WorkerProcess
 from tests.server.served import (
     WAIT_S,
     Api,
-    Process,
     frames_of,
     patiently,
     process,
@@ -122,9 +121,7 @@ def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(
 
 
 @pytest.mark.parametrize("seed", first_of(range(3), 0))
-def test_killed_under_load_it_loses_nothing_that_was_acknowledged(
-    tmp_path: Path, seed: int
-) -> None:
+def test_killed_under_load_it_keeps_what_was_told(tmp_path: Path, seed: int) -> None:
     """Several clients send to several sessions while answers stream; the server is killed; another one goes on."""
     store, rng = tmp_path / "s.db", random.Random(seed)
     sessions = [f"s{number}" for number in range(6)]
@@ -204,101 +201,6 @@ def _every_message_is_in_the_conversation_once(
     assert len(added) == len(set(added))
     assert expected <= set(delivered)
     assert expected <= set(added)
-
-
-@pytest.mark.sweep
-def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
-    """What is sent to one is followed at the other, and each message is delivered once, whoever drives."""
-    store = tmp_path / "s.db"
-    with (
-        running(script(STORY, delay_s=0.004)) as simulator,
-        process(simulator.url("anthropic"), store) as one,
-        process(simulator.url("anthropic"), store) as two,
-        one.api() as first,
-        two.api() as second,
-    ):
-        session = first.session("shared")
-        first.say(session, "one", id="one")
-        following = second.events(session, params={"after": "0"})
-        second.say(session, "two", id="two", kind="follow_up")
-        first.say(session, "three", id="three", kind="follow_up")
-        seen: list[int] = []
-        for frame in following:
-            if frame.is_of_ledger:
-                seen.append(frame.data["seq"])
-            if frame.event == "turn_ended" and frame.data["turn"] == "turn-3":
-                break
-        assert seen == list(range(1, len(seen) + 1))
-        first.until(session)
-        contexts = [
-            api.get(f"/v1/sessions/{session}/context").json() for api in (first, second)
-        ]
-        assert contexts[0] == contexts[1]
-        users = [
-            message["id"]
-            for message in second.messages(session)
-            if message["role"] == "user"
-        ]
-        assert users == ["one", "two", "three"]
-
-
-@pytest.mark.sweep
-def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
-    store = tmp_path / "s.db"
-    with (
-        running(script(STORY, delay_s=0.03)) as simulator,
-        process(simulator.url("anthropic"), store) as one,
-        process(simulator.url("anthropic"), store) as two,
-        one.api() as first,
-        two.api() as second,
-    ):
-        session = first.session("shared")
-        first.say(session, "tell me")
-        first.until_event(session, "draft")
-        answer = second.post(f"/v1/sessions/{session}/cancel").json()
-        assert answer["persisted"] == "partial_assistant"
-        assert first.until(session)["ended"] == "cancelled"
-
-
-@pytest.mark.sweep
-def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
-    asks = {
-        "when": {"after": "user"},
-        "calls": [
-            {"name": "write", "arguments": {"path": "a.txt", "content": "pressed"}}
-        ],
-    }
-    store, root = tmp_path / "s.db", tmp_path / "root"
-    root.mkdir()
-    options = ("--tools", "write", "--root", str(root))
-    with running(script(asks, {"text": "It is written."})) as simulator:
-        with (
-            process(simulator.url("anthropic"), store, *options) as first,
-            first.api() as api,
-        ):
-            session = api.session("s", settings={"approve": ["write"]})
-            api.say(session, "write it down")
-            (call,) = api.until(session, "waiting")["open"]
-            first.kill()
-        with (
-            process(simulator.url("anthropic"), store, *options) as second,
-            second.api() as api,
-        ):
-            assert api.state(session)["paused"] == "approval"
-            path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
-            assert api.post(path, json={"approved": True}).status_code == 202
-            assert api.until(session, "idle")["ended"] == "finished"
-        assert [each.name for each in root.iterdir()] == ["a.txt"]
-
-
-def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "s.db").write_bytes(b"this is no database, whatever its name" * 100)
-    with pytest.raises(AssertionError, match="no address") as said:
-        Process("http://127.0.0.1:1", tmp_path / "s.db")
-    assert "Traceback" not in str(said.value)
-    assert "s.db" in str(said.value)
 
 
 def test_requests_that_are_under_way_when_it_ends_are_answered(tmp_path: Path) -> None:

@@ -114,9 +114,7 @@ async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     assert len(seen) == 52
 
 
-async def test_one_who_follows_is_told_of_events_that_the_database_has_lost(
-    store: Store, place: str
-) -> None:
+async def test_followers_are_told_of_lost_events(store: Store, place: str) -> None:
     await store.create("s", [TurnStarted(turn=str(number)) for number in range(1, 4)])
     lease = await store.acquire("s", "o", ttl_s=60)
     had = await store.append(lease, [TurnStarted(turn="4")], after=3)
@@ -163,9 +161,7 @@ def test_what_was_told_of_and_then_lost_is_not_looked_for_again_and_again() -> N
         assert fresh is not None and list(fresh) == []
 
 
-async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(
-    store: Store,
-) -> None:
+async def test_following_goes_on_behind_any_place_without_gap(store: Store) -> None:
     await store.create("s", [TurnStarted(turn="1"), CallStarted(call="c")])
     lease = await store.acquire("s", "o", ttl_s=60)
     await store.draft(
@@ -227,9 +223,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(
-    place: str,
-) -> None:
+async def test_a_follower_elsewhere_sees_what_two_processes_write(place: str) -> None:
     store = store_at(place)
     await store.create("s", [TurnStarted(turn="1")])
     process = await asyncio.create_subprocess_exec(
@@ -274,9 +268,7 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
     await store.close()
 
 
-async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(
-    store: Store,
-) -> None:
+async def test_a_watch_that_was_cancelled_waiting_goes_on(store: Store) -> None:
     await store.create("s")
     async with store.watch("s") as watch:
         while await watch.wait(0.1):
@@ -312,9 +304,7 @@ async def test_following_ends_with_the_session_and_with_the_store(store: Store) 
     ),
     st.integers(0, 2**32),
 )
-def test_whatever_is_told_or_looked_up_the_order_holds(
-    kinds: list[str], seed: int
-) -> None:
+def test_whatever_is_told_or_read_the_order_holds(kinds: list[str], seed: int) -> None:
     """A ledger as it grows, of which a follower is told a part, and looks the rest up when it has to."""
     chance = random.Random(seed)
     follower = Follower("s", 0)
@@ -373,16 +363,13 @@ def test_whatever_is_told_or_looked_up_the_order_holds(
     hear_all()
     look()
     examine(seen)
-    assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(
-        range(1, len(events) + 1)
-    )
+    found = [each.seq for each in seen if not isinstance(each, DraftPiece)]
+    assert found == list(range(1, len(events) + 1))
     live = {piece for row in rows for piece in row.pieces}
     assert live <= set(seen), "a piece of the call under way is missing"
 
 
-def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_those_told_first() -> (
-    None
-):
+def test_pieces_stored_before_a_return_are_not_skipped_for_those_told() -> None:
     """The news of the newest piece may arrive before the first look into the database."""
     pieces = [DraftPiece("c", offset, "text", "p", "x") for offset in range(6)]
     rows = [DraftRow(number, 3, (piece,)) for number, piece in enumerate(pieces, 1)]
@@ -405,17 +392,13 @@ def test_pieces_that_are_gone_are_not_waited_for() -> None:
 
 
 @given(st.integers(1, MOST_READ), st.integers(1, MOST_READ), st.integers(1, 10**11))
-def test_the_next_read_loads_what_fits_if_its_events_are_as_large(
-    limit: int, events: int, size: int
-) -> None:
+def test_the_next_read_loads_what_fits_likely(limit: int, events: int, size: int) -> None:
     following = next_limit(limit, events, size)
     assert 1 <= following <= min(4 * limit, MOST_READ)
     assert following == 1 or following * size <= READ_BYTES * events
 
 
-async def test_a_follower_loads_few_large_events_at_a_time_and_misses_none(
-    store: Store,
-) -> None:
+async def test_a_follower_loads_few_large_events_at_a_time(store: Store) -> None:
     await store.create("s")
     messages = [said(f"m{number}", "x" * 200_000) for number in range(3 * FIRST_READ)]
     for message in messages:

@@ -33,9 +33,7 @@ def opened(
             store._base.close()
 
 
-def test_what_was_put_is_read_by_others_until_it_is_removed(
-    opened: Callable[[], Records],
-) -> None:
+def test_what_was_put_is_read_until_it_is_removed(opened: Callable[[], Records]) -> None:
     one, other = opened(), opened()
     assert one.all("grants") == {}
     one.change("grants", "g-1", lambda _: b"first")
@@ -73,9 +71,7 @@ def test_the_own_change_is_seen_at_once(opened: Callable[[], Records]) -> None:
     assert after.version != before.version
 
 
-def test_of_writers_at_once_to_one_record_each_sees_what_the_others_wrote(
-    database_url: str,
-) -> None:
+def test_writers_at_once_to_one_record_see_each_other_s(database_url: str) -> None:
     stores = [PostgresStore(database_url) for _ in range(3)]
 
     def add(records: Records, mark: bytes) -> None:

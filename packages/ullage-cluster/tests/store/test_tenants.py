@@ -129,9 +129,7 @@ async def test_the_database_itself_has_nothing_of_it(use: str, store: Store) -> 
     assert not (await acme.about(SESSION)).held_by
 
 
-async def test_lists_hold_one_tenant_s_sessions_also_behind_another_s_cursor(
-    store: Store,
-) -> None:
+async def test_lists_hold_a_tenant_s_sessions_at_any_cursor(store: Store) -> None:
     await stored(store)
     await store.create("mine")
     other = TenantStore(store, "other")
@@ -147,9 +145,7 @@ async def test_lists_hold_one_tenant_s_sessions_also_behind_another_s_cursor(
 
 
 @pytest.mark.parametrize("name", ["acme:s", "acme:s/call", "s\0"])
-async def test_callers_without_a_tenant_can_t_take_a_tenant_s_id(
-    name: str, store: Store
-) -> None:
+async def test_without_a_tenant_none_of_its_ids_is_taken(name: str, store: Store) -> None:
     with pytest.raises(CommandRefused, match="Choose another id"):
         await TenantStore(store, "default").create(name)
     assert not await store.sessions()
@@ -167,9 +163,7 @@ async def test_a_tenant_can_t_take_ids_beyond_its_own(store: Store) -> None:
         other.limited_to("acme")
 
 
-async def test_copies_and_the_sessions_of_tool_calls_stay_with_their_tenant(
-    store: Store,
-) -> None:
+async def test_copies_and_tool_calls_stay_with_their_tenant(store: Store) -> None:
     acme = await stored(store)
     await fork(acme, SESSION, "acme:copy", through=1)
     await fork(store, SESSION, "acme:by-the-operator", through=1)

@@ -48,14 +48,6 @@ def test_metering_gets_what_the_user_asked_for() -> None:
     }
 
 
-def test_a_store_is_named_by_its_whole_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    settings = metering_settings(options("--store", "mine.db"), {}, lines=False)
-    assert settings["store"] == str(tmp_path / "mine.db")
-
-
 def test_a_relay_for_one_client_ends_with_it(tmp_path: Path) -> None:
     log = tmp_path / "log"
     relay = RelayRun(UPSTREAMS, {"is_stored": False}, log)

@@ -63,7 +63,3 @@ def test_the_window_follows_the_clients_own_settings(
     monkeypatch.setenv("CLAUDE_CODE_DISABLE_1M_CONTEXT", "1")
     (line,) = wrapped_calls(str(ledger), "late")
     assert "of 200,000 tokens" in line
-
-
-def test_without_a_ledger_there_is_no_line(ledger: Path) -> None:
-    assert wrapped_calls(str(ledger), "late") == []

@@ -53,12 +53,7 @@ class NamedLanes(Lanes):
         self.answers[call] = answer
 
     def restore(
-        self,
-        session: str,
-        lane: str,
-        program: str,
-        marks: Any,
-        names: Any = (),
+        self, session: str, lane: str, program: str, marks: Any, names: Any = ()
     ) -> None:
         self.restored.append((session, lane, program, tuple(marks)))
 

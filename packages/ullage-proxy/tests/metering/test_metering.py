@@ -35,7 +35,6 @@ from ullage.events import (
 )
 from ullage.importers import read
 from ullage.messages import TextPart
-from ullage.meter.lanes import Lanes
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.sqlite.store import SqliteStore
@@ -87,13 +86,10 @@ def row_names(reading: Reading) -> set[str]:
 # -- one call --
 
 
-async def test_a_call_is_stored_as_a_session_that_is_read_like_any_other(
-    store: SqliteStore,
-) -> None:
+async def test_a_call_is_stored_as_a_session_like_any_other(store: SqliteStore) -> None:
     meter = metering(store)
-    assert (
-        stored(await meter.take(request("r-1", body_of(user("Is the lamp lit?"))))) == []
-    )
+    found = stored(await meter.take(request("r-1", body_of(user("Is the lamp lit?")))))
+    assert found == []
     assert stored(await meter.take(answer("r-1", answer_body("It is.", 640)))) == ["r-1"]
     events = await store.read("s-1")
     (started,) = of_kind(events, SessionStarted)
@@ -107,22 +103,6 @@ async def test_a_call_is_stored_as_a_session_that_is_read_like_any_other(
     reading = reading_of(store, "s-1")
     assert reading.basis.last_input == 640
     assert {"System prompt", "Messages", "MCP harbour (1)", "Read"} <= row_names(reading)
-
-
-async def test_the_events_carry_the_times_of_the_call(store: SqliteStore) -> None:
-    meter = metering(store)
-    await meter.take(request("r-1", body_of(user("Hello")), at=2_000.0))
-    await meter.take(answer("r-1", answer_body("Hi", 600), at=2_005.0))
-    events = await store.read("s-1")
-    assert {event.at for event in of_kind(events, CallStarted)} == {2_000.0}
-    assert {event.at for event in of_kind(events, CallEnded)} == {2_005.0}
-
-
-async def test_the_request_is_in_the_store_before_its_answer_has_come(
-    store: SqliteStore,
-) -> None:
-    await metering(store).take(request("r-1", body_of(user("Hello"))))
-    assert of_kind(await store.read("s-1"), CallStarted)
 
 
 async def test_a_stream_is_read_as_a_whole_answer_is(store: SqliteStore) -> None:
@@ -171,9 +151,7 @@ async def test_a_conversation_is_one_session_and_its_later_calls_start_from_the_
 # -- lanes --
 
 
-async def test_a_subagent_is_a_session_of_its_own_and_spend_of_the_conversation(
-    store: SqliteStore,
-) -> None:
+async def test_a_subagent_is_a_session_and_its_origin_s_spend(store: SqliteStore) -> None:
     meter = metering(store)
     await one_call(meter, "r-1", body_of(user("Ask the keeper.")), "I will.", 640)
     child = {"x-lane": "child-1"}
@@ -207,9 +185,7 @@ async def test_a_call_beside_the_conversation_is_spend_and_changes_no_window(
     assert reading_of(store, "s-1").used == before
 
 
-async def test_a_compaction_by_the_client_is_one_in_the_ledger(
-    store: SqliteStore,
-) -> None:
+async def test_a_compaction_by_a_client_is_one_in_the_ledger(store: SqliteStore) -> None:
     meter = metering(store)
     asked = user("Tell me all about lamps.")
     await one_call(meter, "r-1", body_of(asked), "Lamps. " * 400, 640)
@@ -228,9 +204,7 @@ async def test_a_compaction_by_the_client_is_one_in_the_ledger(
 # -- calls that fail --
 
 
-async def test_a_failed_call_is_recorded_and_changes_no_window(
-    store: SqliteStore,
-) -> None:
+async def test_a_failed_call_is_recorded_without_any_effect(store: SqliteStore) -> None:
     meter = metering(store)
     body = body_of(user("Is the lamp lit?"))
     await one_call(meter, "r-1", body, "It is.", 640)
@@ -257,9 +231,7 @@ async def test_a_failed_call_is_recorded_and_changes_no_window(
     assert len(prompts) == 5 - 1  # a repeated body adds nothing
 
 
-async def test_the_count_and_the_limit_that_an_overflow_names_are_kept(
-    store: SqliteStore,
-) -> None:
+async def test_the_count_and_limit_of_an_overflow_are_kept(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     said = (
@@ -290,9 +262,7 @@ async def test_what_came_of_an_answer_that_broke_off_is_kept(
     assert [part.text for part in said.of_type(TextPart)] == ["It burns."]
 
 
-async def test_a_call_that_the_upstream_never_answered_has_failed(
-    store: SqliteStore,
-) -> None:
+async def test_a_call_that_was_never_answered_has_failed(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     frame = answer("r-1", b"", status=0, outcome="failed", note="connection refused")
@@ -304,9 +274,7 @@ async def test_a_call_that_the_upstream_never_answered_has_failed(
 # -- what can't be read --
 
 
-async def test_a_request_that_cant_be_read_is_said_once_and_acknowledged(
-    store: SqliteStore,
-) -> None:
+async def test_an_unreadable_request_is_said_once_and_stored(store: SqliteStore) -> None:
     said: list[str] = []
     meter = metering(store, say=said.append)
     for call in ("r-1", "r-2"):
@@ -319,17 +287,13 @@ async def test_a_request_that_cant_be_read_is_said_once_and_acknowledged(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, b"\xff\xfe"])
-async def test_a_body_that_is_no_request_passes_by(
-    store: SqliteStore, body: bytes
-) -> None:
+async def test_what_is_no_request_passes_by(store: SqliteStore, body: bytes) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body))
     assert stored(await meter.take(answer("r-1", b"?"))) == ["r-1"]
 
 
-async def test_an_answer_that_cant_be_read_has_a_note_in_the_ledger(
-    store: SqliteStore,
-) -> None:
+async def test_an_answer_that_cant_be_read_has_a_note(store: SqliteStore) -> None:
     meter = metering(store)
     await meter.take(request("r-1", body_of(user("Hello"))))
     frame = answer("r-1", b"\x0b\x02", headers={"content-encoding": "br"})
@@ -367,25 +331,7 @@ async def test_another_process_goes_on_where_one_has_ended(store: SqliteStore) -
     assert lanes.restored == [("s-1", "s-1", "claude-code 2.1.330", ("mark-1",))]
 
 
-async def test_lanes_beyond_the_limit_are_read_from_the_store_when_they_are_needed(
-    store: SqliteStore,
-) -> None:
-    meter = metering(store, most_open=2)
-    for number in range(5):
-        name = {"x-ullage-session": f"s-{number}"}
-        await meter.take(request(f"r-{number}", body_of(user("Hi")), headers=name))
-        await meter.take(answer(f"r-{number}", answer_body("Hello.", 600)))
-    assert len(meter._shelf) == 2
-    again = body_of(user("Hi"), assistant("Hello."), user("Bye"))
-    name = {"x-ullage-session": "s-0"}
-    await meter.take(request("r-9", again, headers=name))
-    await meter.take(answer("r-9", answer_body("Bye.", 612)))
-    assert len(of_kind(await store.read("s-0"), MessageAdded)) == 4
-
-
-async def test_two_processes_that_meter_one_session_lose_no_call(
-    store: SqliteStore,
-) -> None:
+async def test_two_processes_of_a_session_lose_no_call(store: SqliteStore) -> None:
     one, other = metering(store), metering(store)
     first, second = user("Is the lamp lit?"), user("And now?")
     await one_call(one, "a-1", body_of(first), "It is.", 640)
@@ -397,39 +343,6 @@ async def test_two_processes_that_meter_one_session_lose_no_call(
     await one_call(one, "a-2", longest, "Yes.", 668)
     ends = of_kind(await store.read("s-1"), CallEnded)
     assert [end.call for end in ends] == ["a-1", "b-1", "a-2"]
-
-
-async def test_a_compaction_that_another_process_saw_asked_for_is_one_compaction(
-    store: SqliteStore,
-) -> None:
-    headers = {
-        "user-agent": "claude-cli/2.1.330 (external, cli)",
-        "x-claude-code-session-id": "7fd42238-3ea2-474f-8adc-f6ba67f32425",
-    }
-    other, one = metering(store, lanes=Lanes()), metering(store, lanes=Lanes())
-    first = user("Is the lamp lit?")
-    ask = user("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
-    summary = user("This session is being continued. The lamp is lit.")
-    begun = body_of(first)
-    summing = body_of(first, assistant("It is."), ask)
-    compacted = body_of(summary)
-    longer = body_of(summary, assistant("Trim the wick."), user("Done."))
-    said = (
-        (one, begun, "It is."),
-        (one, summing, "It was."),
-        (other, compacted, "Trim the wick."),
-        (other, longer, "Good."),
-    )
-    for number, (meter, body, text) in enumerate(said):
-        call = f"r-{number}"
-        await meter.take(request(call, body, headers=headers))
-        await meter.take(answer(call, answer_body(text, 640)))
-    events = await store.read(headers["x-claude-code-session-id"])
-    kinds = [type(event) for event in events]
-    assert kinds.count(CompactionCommitted) == 1
-    starts = of_kind(events, CallStarted)
-    third = next(at for at, event in enumerate(events) if event is starts[2])
-    assert CompactionCommitted in kinds[:third]
 
 
 # -- without a store, or with one that fails --
@@ -444,9 +357,7 @@ async def test_without_a_store_calls_are_metered_and_nothing_is_kept() -> None:
     assert shown[0].reading.basis.last_input == 600
 
 
-async def test_a_store_that_cant_be_written_is_said_once_and_used_again_when_it_can(
-    store: SqliteStore,
-) -> None:
+async def test_a_store_that_fails_is_said_once_and_used_again(store: SqliteStore) -> None:
     said: list[str] = []
     meter = metering(store, say=said.append)
     await one_call(meter, "r-1", body_of(user("Hello")), "Hi", 600)
@@ -475,9 +386,7 @@ async def test_calls_that_the_relay_dropped_are_said(store: SqliteStore) -> None
     assert "not metered" in said[0]
 
 
-async def test_a_session_from_long_ago_is_taken_up_with_its_subagents(
-    store: SqliteStore,
-) -> None:
+async def test_a_session_from_long_ago_returns_with_subagents(store: SqliteStore) -> None:
     earlier = metering(store)
     await one_call(earlier, "r-1", body_of(user("Ask the keeper.")), "I will.", 640)
     for number in (1, 2):

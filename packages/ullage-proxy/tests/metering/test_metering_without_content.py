@@ -141,9 +141,7 @@ async def test_no_word_of_the_conversation_is_in_the_database(tmp_path: Path) ->
     assert [word for word in words() if word in text] == []
 
 
-async def test_the_search_for_words_finds_them_where_content_is_kept(
-    tmp_path: Path,
-) -> None:
+async def test_the_search_for_words_finds_kept_ones(tmp_path: Path) -> None:
     path = tmp_path / "proxy.db"
     await converse(path, keeps_content=True)
     text = repr(read(path, session="s-1").events)

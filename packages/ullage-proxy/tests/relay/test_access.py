@@ -92,10 +92,3 @@ def test_wrong_tokens_of_one_address_are_told_to_wait_and_keep_out_no_right_one(
     assert tried("X-Ullage-Token: guess") == 429
     assert tried("X-Ullage-Token: guess", address="10.0.0.2") == 401
     assert tried("X-Ullage-Token: secret") == 0
-
-
-def test_a_browser_that_was_given_the_address_by_hand_may_look_at_the_health() -> None:
-    assert (
-        status("Host: 127.0.0.1:4141", "Sec-Fetch-Site: none", target="/ullage/health")
-        == 0
-    )

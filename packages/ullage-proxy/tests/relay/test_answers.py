@@ -21,9 +21,7 @@ def answer_reader(method: str, keep: KeepContent = len) -> AnswerReader:
 
 @settings(max_examples=examples(2_000))
 @given(st.integers(0, 2**32))
-def test_any_answer_cut_anywhere_gives_the_same_bytes_and_ends_where_it_ends(
-    seed: int,
-) -> None:
+def test_any_answer_cut_anywhere_gives_the_same_bytes_and_its_end(seed: int) -> None:
     draw = random.Random(seed)
     response = random_response(draw)
     content: list[bytes] = []
@@ -45,9 +43,7 @@ def test_any_answer_cut_anywhere_gives_the_same_bytes_and_ends_where_it_ends(
 
 @settings(max_examples=examples(1_000))
 @given(st.binary(max_size=300), st.sampled_from((b"", b"HTTP/1.1 200 OK\r\n")))
-def test_bytes_that_are_no_http_are_passed_on_unchanged_or_not_at_all(
-    data: bytes, start: bytes
-) -> None:
+def test_bytes_that_are_no_http_pass_unchanged_or_not(data: bytes, start: bytes) -> None:
     reader = answer_reader("GET")
     passed = b""
     for byte in start + data:
@@ -73,9 +69,7 @@ def test_what_follows_an_answer_is_not_passed_on() -> None:
         b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000,
     ],
 )
-def test_an_answer_whose_end_can_not_be_told_is_held_back_before_anything_has_passed(
-    head: bytes,
-) -> None:
+def test_an_answer_without_a_clear_end_is_held_back_before_it_passes(head: bytes) -> None:
     reader = answer_reader("GET")
     assert reader.feed(head) == b""
     assert reader.problem

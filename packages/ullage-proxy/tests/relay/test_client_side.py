@@ -43,9 +43,7 @@ def frames(tmp_path: Path) -> Frames:
     return Frames(tmp_path / "frames.jsonl")
 
 
-async def test_a_request_goes_on_with_the_upstreams_host_and_path_and_without_the_marks_of_the_session() -> (
-    None
-):
+async def test_a_request_goes_on_with_the_upstreams_host_and_without_our_marks() -> None:
     echo = Echo()
     async with upstream(echo) as base, relay(f"a={base}/base/") as running:
         reader, writer = await running.connect()
@@ -71,9 +69,7 @@ async def test_a_request_goes_on_with_the_upstreams_host_and_path_and_without_th
         writer.close()
 
 
-async def test_several_requests_at_once_are_answered_one_after_the_other_on_one_connection() -> (
-    None
-):
+async def test_several_requests_at_once_are_answered_in_turn_on_one_connection() -> None:
     echo = Echo()
     async with upstream(echo) as base, relay(f"a={base}") as running:
         reader, writer = await running.connect()
@@ -85,9 +81,7 @@ async def test_several_requests_at_once_are_answered_one_after_the_other_on_one_
         writer.close()
 
 
-async def test_a_metered_call_is_given_to_metering_and_forgotten_once_it_is_stored(
-    frames: Frames,
-) -> None:
+async def test_a_metered_call_is_forgotten_once_it_is_stored(frames: Frames) -> None:
     echo = Echo(answer(b'{"usage":1}', "Content-Type: application/json", "X-Key: secret"))
     async with (
         upstream(echo) as base,
@@ -113,9 +107,7 @@ async def test_a_metered_call_is_given_to_metering_and_forgotten_once_it_is_stor
         writer.close()
 
 
-async def test_what_is_no_call_of_a_model_is_not_given_to_metering(
-    frames: Frames,
-) -> None:
+async def test_what_is_no_call_of_a_model_is_not_metered(frames: Frames) -> None:
     echo = Echo()
     async with (
         upstream(echo) as base,
@@ -130,9 +122,7 @@ async def test_what_is_no_call_of_a_model_is_not_given_to_metering(
         writer.close()
 
 
-async def test_a_client_that_leaves_closes_the_upstream_and_the_call_is_cancelled(
-    frames: Frames,
-) -> None:
+async def test_a_client_that_leaves_closes_the_upstream(frames: Frames) -> None:
     left = asyncio.Event()
 
     async def stream(reader: Reader, writer: Writer) -> None:
@@ -155,9 +145,7 @@ async def test_a_client_that_leaves_closes_the_upstream_and_the_call_is_cancelle
         assert (came["outcome"], came["payload"]) == ("cancelled", b"abc")
 
 
-async def test_an_upstream_that_dies_in_the_middle_ends_the_clients_answer_there(
-    frames: Frames,
-) -> None:
+async def test_an_upstream_that_dies_ends_the_client_s_answer(frames: Frames) -> None:
     raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
     async with (
         upstream(Echo(raw, closes=True)) as base,
@@ -181,9 +169,7 @@ async def test_an_upstream_that_is_down_is_an_error_in_the_words_of_the_wire(
 ) -> None:
     name = path.split("/")[1]
     async with relay(
-        f"{name}=http://127.0.0.1:9/x",
-        metering=FAKE_METERING,
-        settings=frames.settings,
+        f"{name}=http://127.0.0.1:9/x", metering=FAKE_METERING, settings=frames.settings
     ) as running:
         reader, writer = await running.connect()
         writer.write(post(path, b"x" * 300_000))

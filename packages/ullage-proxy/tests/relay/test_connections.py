@@ -34,9 +34,7 @@ class KeptForTest:
         self.is_aborted = True
 
 
-def test_the_connection_that_waits_longest_for_its_client_makes_room_for_a_new_one() -> (
-    None
-):
+def test_the_connection_that_waits_longest_makes_room_for_a_new_one() -> None:
     kept = ClientConnections(3)
     busy = KeptForTest(None)
     newer = KeptForTest(7.0)

@@ -17,7 +17,6 @@ from tests.relay.relays import (
 )
 from ullage_proxy.relay.heads import HEAD_AT_MOST
 
-SECRET = "secret-of-the-tests"
 GET = b"GET /a/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HEAD = b"POST /a/v1/messages HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -66,9 +65,7 @@ class Noting:
         HEAD + b"X: " + b"a" * HEAD_AT_MOST,
     ],
 )
-async def test_a_request_that_hides_another_reaches_no_upstream(
-    request_bytes: bytes,
-) -> None:
+async def test_a_request_that_hides_another_is_refused(request_bytes: bytes) -> None:
     noting = Noting(b"\r\n\r\n")
     async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(request_bytes)
@@ -82,9 +79,7 @@ async def test_a_request_that_hides_another_reaches_no_upstream(
     "body",
     [b"5\r\nabcdefgh\r\n", b"zz\r\n", b"5\nabcde\r\n", b"0\r\nbad trailer\r\n\r\n"],
 )
-async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
-    body: bytes,
-) -> None:
+async def test_a_damaged_chunk_of_a_request_ends_it_upstream_too(body: bytes) -> None:
     noting = Noting(PREFIX)
     async with upstream(noting) as base, relay(f"a={base}") as running:
         raw = await running.ask(CHUNKED + body + PREFIX)
@@ -93,9 +88,7 @@ async def test_a_damaged_chunk_of_a_request_ends_it_at_the_upstream_too(
         assert b"admin" not in noting.data
 
 
-async def test_a_request_in_chunks_goes_on_in_chunks_and_metering_gets_its_content(
-    tmp_path: Path,
-) -> None:
+async def test_a_request_in_chunks_goes_on_so_and_is_metered(tmp_path: Path) -> None:
     frames = Frames(tmp_path / "frames.jsonl")
     body = b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n"
     noting = Noting(b"0\r\nX-Trailer: 1\r\n\r\n")
@@ -145,16 +138,6 @@ async def test_a_client_that_waits_for_100_continue_gets_the_upstreams() -> None
         writer.close()
 
 
-async def test_a_client_that_waits_for_100_continue_is_told_at_once_that_the_upstream_is_down() -> (
-    None
-):
-    async with relay("a=http://127.0.0.1:9") as running:
-        raw = await running.ask(
-            HEAD + b"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n"
-        )
-        assert raw.startswith(b"HTTP/1.1 502 ")
-
-
 async def test_an_answer_before_the_request_is_complete_reaches_the_client() -> None:
     async def impatient(reader: Reader, writer: Writer) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -168,9 +151,7 @@ async def test_an_answer_before_the_request_is_complete_reaches_the_client() -> 
         assert raw == answer(b"too large", status="413 Too Large")
 
 
-async def test_an_upstream_that_leaves_within_a_request_is_told_to_the_client_at_once() -> (
-    None
-):
+async def test_an_upstream_that_leaves_within_a_request_is_told_at_once() -> None:
     async def leaves(reader: Reader, writer: Writer) -> None:
         await reader.readuntil(b"\r\n\r\n")
 
@@ -229,21 +210,7 @@ async def test_an_upstream_that_reads_slowly_holds_the_client_back() -> None:
         writer.close()
 
 
-async def test_an_upstream_that_closes_an_idle_connection_closes_the_clients() -> None:
-    async def once(reader: Reader, writer: Writer) -> None:
-        await read_message(reader)
-        writer.write(answer(b"fine"))
-
-    async with upstream(once) as base, relay(f"a={base}") as running:
-        reader, writer = await running.connect()
-        writer.write(GET)
-        assert await reader.read() == answer(b"fine")
-        writer.close()
-
-
-async def test_a_connection_that_was_used_and_is_closed_without_an_answer_is_closed_without_one() -> (
-    None
-):
+async def test_a_used_connection_closed_without_an_answer_is_closed_without_one() -> None:
     async def twice(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(answer(b"fine"))
@@ -262,9 +229,7 @@ async def test_a_connection_that_was_used_and_is_closed_without_an_answer_is_clo
         (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", b"not HTTP/1.1"),
     ],
 )
-async def test_an_upstream_without_an_answer_is_a_502_that_says_so(
-    raw: bytes, problem: bytes
-) -> None:
+async def test_an_upstream_without_answer_is_a_502(raw: bytes, problem: bytes) -> None:
     async def odd(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(raw)
@@ -288,9 +253,7 @@ async def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
         assert await running.ask(GET + GET) == answer(b"fine")
 
 
-async def test_another_upstream_on_the_same_connection_gets_a_connection_of_its_own() -> (
-    None
-):
+async def test_another_upstream_on_a_connection_gets_a_connection_of_its_own() -> None:
     async def one(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
         writer.write(answer(b"one"))
@@ -355,21 +318,6 @@ async def test_what_is_not_for_an_upstream_is_answered_and_not_sent_on(
         writer.close()
 
 
-async def test_with_a_token_the_health_too_needs_it() -> None:
-    async with relay(
-        "a=http://127.0.0.1:9", environment={"ULLAGE_PROXY_TOKEN": SECRET}
-    ) as running:
-        without = await running.ask(
-            b"GET /ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        assert without.startswith(b"HTTP/1.1 401 ")
-        assert b"secret" not in without
-        known = await running.ask(
-            b"GET /t/secret-of-the-tests/ullage/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        assert known.startswith(b"HTTP/1.1 200 ")
-
-
 REFUSED = [
     b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /a/../x HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -379,9 +327,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("refused", REFUSED)
-async def test_a_refusal_closes_the_connection_and_requests_behind_it_get_no_answer(
-    refused: bytes,
-) -> None:
+async def test_a_refusal_closes_the_connection_for_all_behind_it(refused: bytes) -> None:
     async with relay("a=http://127.0.0.1:9") as running:
         raw = await running.ask(refused * 20_000)
         assert raw.startswith(b"HTTP/1.1 4")

@@ -59,9 +59,7 @@ async def metered(
     async with (
         upstream(handler) as base,  # type: ignore[arg-type]
         relay(
-            f"a={base}",
-            metering=FAKE_METERING,
-            settings={**frames.settings, **settings},
+            f"a={base}", metering=FAKE_METERING, settings={**frames.settings, **settings}
         ) as running,
     ):
         yield running
@@ -88,9 +86,8 @@ async def test_metering_that_is_killed_in_the_middle_of_streams_is_unnoticed_and
         os.kill(frames.of("settings")[0]["pid"], signal.SIGKILL)
         source.may_go_on.set()
         for reader, writer in streams:
-            assert (
-                await reader.readuntil(b"0\r\n\r\n") == WHOLE.partition(b"00000\r\n")[2]
-            )
+            found = await reader.readuntil(b"0\r\n\r\n")
+            assert found == WHOLE.partition(b"00000\r\n")[2]
             writer.close()
         answers = await frames.until("answer", 3)
         assert len({frame["call"] for frame in answers}) == 3
@@ -100,20 +97,15 @@ async def test_metering_that_is_killed_in_the_middle_of_streams_is_unnoticed_and
         assert (await running.health())["not_metered"] == 0
 
 
-async def test_a_process_that_dies_of_a_call_is_followed_by_one_that_gets_the_call_again(
-    frames: Frames,
-) -> None:
+async def test_a_call_that_kills_a_process_is_given_to_the_next(frames: Frames) -> None:
     async with metered(frames, fine, die_at="answer") as running:
-        assert await running.ask(
-            post("/a/v1/messages", b"1", "Connection: close")
-        ) == answer(b"fine")
+        found = await running.ask(post("/a/v1/messages", b"1", "Connection: close"))
+        assert found == answer(b"fine")
         answers = await frames.until("answer", 2)
         assert answers[0] == answers[1]
 
 
-async def test_metering_that_is_stopped_delays_nothing_and_loses_nothing(
-    frames: Frames,
-) -> None:
+async def test_metering_that_is_stopped_delays_and_loses_nothing(frames: Frames) -> None:
     async with metered(frames, fine) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -127,9 +119,7 @@ async def test_metering_that_is_stopped_delays_nothing_and_loses_nothing(
         writer.close()
 
 
-async def test_calls_beyond_what_may_wait_are_counted_and_metering_is_told(
-    frames: Frames,
-) -> None:
+async def test_calls_beyond_what_may_wait_are_counted_and_told(frames: Frames) -> None:
     async with metered(frames, fine, digests=True) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -156,13 +146,8 @@ async def test_calls_beyond_what_may_wait_are_counted_and_metering_is_told(
         [sys.executable, "-c", "print('no frame at all, but words')"],
     ],
 )
-async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_so(
-    command: list[str],
-) -> None:
-    async with (
-        upstream(fine) as base,
-        relay(f"a={base}", metering=command) as running,
-    ):
+async def test_traffic_goes_on_when_metering_can_not_start(command: list[str]) -> None:
+    async with upstream(fine) as base, relay(f"a={base}", metering=command) as running:
         reader, writer = await running.connect()
         for _ in range(5):
             writer.write(post("/a/v1/messages"))
@@ -178,9 +163,8 @@ async def test_traffic_goes_on_when_metering_can_not_start_and_the_health_says_s
 
 async def test_without_a_command_nothing_is_metered_and_the_health_says_so() -> None:
     async with upstream(fine) as base, relay(f"a={base}") as running:
-        assert await running.ask(
-            post("/a/v1/messages", b"", "Connection: close")
-        ) == answer(b"fine")
+        found = await running.ask(post("/a/v1/messages", b"", "Connection: close"))
+        assert found == answer(b"fine")
         assert await running.health() == {
             "program": "ullage",
             "version": "",
@@ -200,9 +184,7 @@ async def test_what_was_tapped_is_stored_before_the_relay_ends(frames: Frames) -
     assert frames.all()[-1]["kind"] == "end"
 
 
-async def test_all_that_waits_is_given_to_metering_before_its_input_ends(
-    frames: Frames,
-) -> None:
+async def test_all_that_waits_is_metered_before_its_input_ends(frames: Frames) -> None:
     async with metered(frames, fine) as running:
         (settings,) = await frames.until("settings")
         os.kill(settings["pid"], signal.SIGSTOP)
@@ -219,9 +201,7 @@ async def test_all_that_waits_is_given_to_metering_before_its_input_ends(
     assert len(frames.of("answer")) == 8
 
 
-async def test_the_relay_says_so_when_calls_were_not_stored_before_it_ends(
-    frames: Frames,
-) -> None:
+async def test_the_relay_says_what_was_not_stored(frames: Frames) -> None:
     async with metered(frames, fine, silent=True) as running:
         assert await running.ask(post("/a/v1/messages", b"1", "Connection: close"))
         running.process.terminate()
@@ -230,9 +210,7 @@ async def test_the_relay_says_so_when_calls_were_not_stored_before_it_ends(
     assert b"1 call was not stored" in said
 
 
-async def test_what_metering_reads_late_is_whole_at_the_end_and_no_traceback_is_shown(
-    frames: Frames,
-) -> None:
+async def test_what_metering_reads_late_is_whole_at_the_end(frames: Frames) -> None:
     body = b"x" * 3_000_000
     async with metered(frames, fine, digests=True) as running:
         process = running.process

@@ -22,9 +22,7 @@ def test_what_is_not_named_has_its_default() -> None:
         (RelayOptions({}, token_file="/dev/null"), "is empty"),
     ],
 )
-def test_a_token_that_can_not_be_used_says_why(
-    options: RelayOptions, problem: str
-) -> None:
+def test_an_unusable_token_says_why(options: RelayOptions, problem: str) -> None:
     with pytest.raises(BadOption, match=problem):
         token_of(options)
 

@@ -29,9 +29,7 @@ def lines_for_upstream(given: HttpRequest, *, metered: bool = True) -> list[str]
     return head.decode().removesuffix("\r\n\r\n").split("\r\n")
 
 
-def test_host_and_headers_for_one_connection_are_changed_and_all_others_stay_as_they_are() -> (
-    None
-):
+def test_host_and_headers_of_one_connection_are_changed_and_no_others() -> None:
     given = request(
         "X-Api-Key:  odd  spaces ",
         "connection: keep-alive, X-Mine",
@@ -66,9 +64,7 @@ def test_a_client_can_not_have_the_length_of_its_body_left_out(name: str) -> Non
         (b"", b"identity"),
     ],
 )
-def test_codings_that_metering_can_not_read_are_not_offered(
-    given: bytes, expected: bytes
-) -> None:
+def test_unreadable_codings_are_not_offered(given: bytes, expected: bytes) -> None:
     assert readable_codings(given) == expected
 
 
@@ -94,9 +90,7 @@ def test_an_upgrade_is_not_passed_on() -> None:
         ("/s/n/a/v1", "/base/v1"),
     ],
 )
-def test_the_path_of_the_upstream_stands_before_the_rest(
-    target: str, expected: str
-) -> None:
+def test_the_upstream_s_path_stands_before_the_rest(target: str, expected: str) -> None:
     given = request(first=f"GET {target} HTTP/1.1")
     assert lines_for_upstream(given)[0] == f"GET {expected} HTTP/1.1"
 

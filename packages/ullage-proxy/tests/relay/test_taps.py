@@ -42,20 +42,7 @@ def test_a_call_is_given_once_and_kept_until_it_is_stored() -> None:
     assert taps.is_empty
 
 
-def test_a_request_is_given_before_its_answer_has_come() -> None:
-    taps = Taps("r")
-    call = taps.begin()
-    taps.request_came(call, {})
-    assert kinds(taps) == ["request r-1"]
-    taps.stored("r-1")
-    assert not taps.is_empty
-    taps.answer_came(call, {})
-    assert kinds(taps) == ["answer r-1"]
-
-
-def test_a_process_that_dies_is_followed_by_one_that_gets_all_that_was_not_stored() -> (
-    None
-):
+def test_a_process_that_dies_is_followed_by_one_that_gets_the_rest() -> None:
     taps = Taps("r")
     a_call(taps)
     a_call(taps)

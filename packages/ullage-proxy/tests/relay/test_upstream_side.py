@@ -184,10 +184,3 @@ async def test_an_upstream_that_speaks_no_tls_is_said() -> None:
     ):
         message = message_of(await running.ask(REQUEST))
     assert f"https://localhost:{port} can't be reached" in message
-
-
-async def test_a_name_that_does_not_exist_is_said() -> None:
-    async with relay("a=http://upstream.invalid") as running:
-        assert "http://upstream.invalid can't be reached" in message_of(
-            await running.ask(REQUEST)
-        )

@@ -216,9 +216,7 @@ def sending(address: str, token: str) -> Any:
     return streamable_http_client(address, http_client=httpx2.AsyncClient(headers=headers))  # fmt: skip
 
 
-async def test_over_http_a_token_is_asked_for_where_one_is_set(
-    environment: dict[str, str],
-) -> None:
+async def test_over_http_a_token_is_asked_if_set(environment: dict[str, str]) -> None:
     await own_session(environment)
     environment["ULLAGE_TOKEN"] = TOKEN
     async with over_http(environment) as address:
@@ -235,9 +233,7 @@ async def test_over_http_a_token_is_asked_for_where_one_is_set(
             assert refused.status_code in (403, 421)
 
 
-async def test_over_http_a_token_of_a_tenant_is_refused(
-    environment: dict[str, str],
-) -> None:
+async def test_over_http_a_tenant_s_token_is_refused(environment: dict[str, str]) -> None:
     tokens = NamedTokens(FileRecords(Path(environment["ULLAGE_DATA"])))
     reads = tokens.add("reads", ("read",), expires=None, now=0)
     foreign = tokens.add("foreign", ("admin",), expires=None, now=0, tenant="acme")

@@ -13,18 +13,10 @@ from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.installation import extra_command
 from ullage.store.records import FileRecords
-from ullage_server.cli.serve import (
-    LaunchToken,
-    agent_of,
-    greeting,
-    launch_token,
-    should_show_live,
-)
+from ullage_server.cli.serve import LaunchToken, agent_of, launch_token, should_show_live
 from ullage_server.tokens import NamedTokens
 from ullage_simulators import running
 from ullage_simulators.scenario import read
-
-SECRET = "a-secret-of-the-tests"
 
 
 def test_another_address_without_a_token_is_refused(
@@ -33,14 +25,6 @@ def test_another_address_without_a_token_is_refused(
     monkeypatch.delenv("ULLAGE_TOKEN", raising=False)
     assert main(["serve", "--host", "0.0.0.0"]) == 2
     assert "--token" in capsys.readouterr().err
-
-
-def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
-    said = greeting("http://127.0.0.1:8801", "anthropic:m", "Open it.", is_local=True)
-    assert said.startswith("Ullage serves anthropic:m at http://127.0.0.1:8801 (this mac")
-    assert "Open it." in said and "Ctrl-C" in said
-    other = greeting("http://10.0.0.1:8801", "", "", is_local=False)
-    assert "everybody who has a token" in other
 
 
 def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
@@ -58,9 +42,7 @@ def test_without_a_token_it_takes_that_of_this_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["serve --port 0", "admin worker --store s.db"])
-def test_a_setting_that_names_no_tool_is_an_error_of_the_start(
-    words: str, tmp_path: Path
-) -> None:
+def test_a_setting_without_its_tool_is_a_start_error(words: str, tmp_path: Path) -> None:
     model = ["--model", "anthropic:claude-haiku-4-5", "--tools", "read"]
     done = subprocess.run(
         [sys.executable, "-m", "ullage", *words.split(), *model],
@@ -101,31 +83,6 @@ def test_no_token_says_what_it_means(tmp_path: Path) -> None:
     with process("http://127.0.0.1:9", tmp_path / "s.db") as server, server.api() as api:
         assert api.get("/v1/sessions").status_code == 200
     assert "--no-token every user and program of this machine" in server.opened
-
-
-def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
-    with (
-        process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN=SECRET) as server,
-        server.api() as api,
-    ):
-        assert api.get("/v1/sessions").status_code == 401
-        assert (
-            api.get(
-                "/v1/sessions", headers={"Authorization": f"Bearer {SECRET}"}
-            ).status_code
-            == 200
-        )
-        code, said, errors = server.end()
-        assert (code, SECRET in said + errors) == (0, False)
-
-
-def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> None:
-    options = parser().parse_args(
-        ["serve", "--model", "anthropic:claude-haiku-4-5", "--tools", "read,list"]
-    )
-    agent = agent_of(options, store=tmp_path / "s.db", environment={})
-    assert agent.settings.model == "anthropic:claude-haiku-4-5"
-    assert agent.settings.tools == ("read", "list")
 
 
 @pytest.mark.program

@@ -12,7 +12,6 @@ import pytest
 from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.cli.command import Ended, perform
 from tests.server.served import Process
-from ullage.errors import SettingError, UllageError
 from ullage.models.providers import known_providers
 from ullage.store.calibration import CalibrationStore
 from ullage.store.sqlite.store import SqliteStore
@@ -103,9 +102,7 @@ def test_a_simulated_server_does_not_see_the_users_sessions(
 
 
 @pytest.mark.program
-def test_what_simulators_teach_stays_away_from_the_users_models(
-    tmp_path: Path, data: Path
-) -> None:
+def test_simulators_teach_nothing_of_the_users_models(tmp_path: Path, data: Path) -> None:
     simulate = ("--simulate", "--model", "anthropic:claude-haiku-4-5")
     done = ullage(tmp_path, "chat", *simulate, said="one\ntwo\nthree\nfour\n")
     assert done.returncode == 0, done.stderr
@@ -119,20 +116,12 @@ def test_simulated_sessions_are_found_again_and_the_users_are_not(
     nothing = ullage(tmp_path, "chat", "--simulate", "--continue", said="on\n")
     assert nothing.returncode == 2
     assert "no simulated session" in nothing.stderr and "Traceback" not in nothing.stderr
-    assert (
-        ullage(
-            tmp_path, "chat", "--simulate", "--session", "first", said="one\n"
-        ).returncode
-        == 0
-    )
+    found = ullage(
+        tmp_path, "chat", "--simulate", "--session", "first", said="one\n"
+    ).returncode
+    assert found == 0
     again = ullage(tmp_path, "chat", "--simulate", "--continue", said="two\n")
     assert "Session first" in again.stderr
-
-
-def test_a_store_that_is_named_is_used(tmp_path: Path) -> None:
-    more = ("--simulate", "--store", str(tmp_path / "mine.db"), "--session", "here")
-    assert ullage(tmp_path, "chat", *more, said="one\n").returncode == 0
-    assert asyncio.run(stored(tmp_path / "mine.db", "here"))[1]
 
 
 @pytest.mark.program
@@ -149,9 +138,7 @@ def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["list", "read", "search", "write", "edit", "shell"])
 @pytest.mark.program
-def test_a_tool_that_is_named_is_called_with_arguments_that_work(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_named_tool_is_called_with_good_arguments(tmp_path: Path, name: str) -> None:
     done = ullage(
         tmp_path,
         "chat",
@@ -200,14 +187,6 @@ def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
                 assert held[name].startswith("http://127.0.0.1:")
 
 
-def test_a_real_address_and_the_simulator_exclude_each_other() -> None:
-    with (
-        pytest.raises(SettingError, match="--base-url"),
-        simulated(base_url="https://real.example"),
-    ):
-        pass
-
-
 def test_serve_plays_a_scenario(tmp_path: Path) -> None:
     server = simulated_server(
         tmp_path,
@@ -221,33 +200,21 @@ def test_serve_plays_a_scenario(tmp_path: Path) -> None:
             api.until("s")
             assert api.messages("s")[-1]["parts"][0]["text"] == "As it is written."
             context = api.get("/v1/sessions/s/context").json()
-            assert (context["window"]["tokens"], context["model"]) == (
-                9_000,
-                "claude-sonnet-4-6",
-            )
+            assert context["window"]["tokens"] == 9_000
+            assert context["model"] == "claude-sonnet-4-6"
     finally:
         server.end()
 
 
-def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(
-    tmp_path: Path,
-) -> None:
+def test_a_scenario_without_simulator_is_an_error_for_serve(tmp_path: Path) -> None:
     done = ullage(tmp_path, "serve", "--port", "0", "--scenario", "x.toml")
     assert (done.returncode, "--simulate" in done.stderr) == (2, True)
 
 
-async def test_the_simulated_model_answers_under_the_providers_own_names(
-    data: Path,
-) -> None:
+async def test_the_simulated_model_answers_under_providers_names(data: Path) -> None:
     with simulated(pause_s=0) as simulator:
         agent = Agent(environment=simulator.environment, config=False)
         assert agent.settings.model == MODEL
         for model in ("", "openai:gpt-5", "gemini:gemini-2.5-flash"):
             other = Agent(model, environment=simulator.environment, config=False)
             assert "You said: again" in (await other.ask("again")).text
-
-
-def test_a_scenario_that_is_none_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "bad.toml").write_text("answers = 3")
-    with pytest.raises(UllageError), simulated(str(tmp_path / "bad.toml")):
-        pass

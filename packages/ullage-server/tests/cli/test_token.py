@@ -19,21 +19,19 @@ def test_a_token_is_shown_once_listed_and_revoked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
-    assert (
-        main(
-            [
-                "admin",
-                "token",
-                "add",
-                "ci",
-                "--scope",
-                "write,approve",
-                "--expires",
-                "30d",
-            ]
-        )
-        == 0
+    found = main(
+        [
+            "admin",
+            "token",
+            "add",
+            "ci",
+            "--scope",
+            "write,approve",
+            "--expires",
+            "30d",
+        ]
     )
+    assert found == 0
     told = capsys.readouterr().out
     token = told.splitlines()[0]
     assert (
@@ -133,14 +131,12 @@ def test_a_public_address_is_a_name_and_an_origin(tmp_path: Path) -> None:
         own = {"Host": "agent.example.com", "Origin": "https://agent.example.com"}
         assert api.post("/v1/sessions", json={}, headers=own).status_code == 201
         assert api.get("/", headers={"Host": "other.example.com"}).status_code == 403
-        assert (
-            api.post(
-                "/v1/sessions",
-                json={},
-                headers={**own, "Origin": "http://agent.example.com"},
-            ).status_code
-            == 403
-        )
+        found = api.post(
+            "/v1/sessions",
+            json={},
+            headers={**own, "Origin": "http://agent.example.com"},
+        ).status_code
+        assert found == 403
 
 
 @pytest.mark.parametrize(
@@ -151,11 +147,7 @@ def test_a_public_address_is_a_name_and_an_origin(tmp_path: Path) -> None:
     ],
 )
 def test_an_address_that_is_none_is_said(
-    option: str,
-    value: str,
-    told: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = ["serve", "--port", "0", "--store", str(tmp_path / "s.db"), option, value]
     assert main(words) == 2

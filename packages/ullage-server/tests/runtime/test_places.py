@@ -58,28 +58,8 @@ async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
         session = await host.look("s")
         await session.driven()
         assert isinstance(session.failure, WrongPlace)
-        assert "`ullage admin worker`, without the option --place," in str(
-            session.failure
-        )
-
-
-async def test_a_session_of_another_place_is_driven_by_a_host_of_that_place(
-    provider: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "s.db"
-    here, there = Embedded(place="here"), Embedded(place="there")
-    async with Host(haiku(path, base_url=provider), dispatch=here, attends=True) as first:
-        own = await first.begin("own")
-        assert (await own.ask("Hello.")).text == "Yes."
-        before = await first.store.about("own")
-        other = await first.begin("other", place="there")
-        await other.send("Hello.")
-        async with Host(
-            haiku(path, base_url=provider), dispatch=there, attends=True
-        ) as second:
-            assert (await other.wait()).text == "Yes."
-            assert (await second.store.about("other")).drivers == 1
-            assert await second.store.about("own") == before
+        found = str(session.failure)
+        assert "`ullage admin worker`, without the option --place," in found
 
 
 async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_where_it_was(
@@ -100,9 +80,7 @@ async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_wher
         await elsewhere.close()
 
 
-async def test_the_session_of_a_tool_call_is_at_the_place_of_its_parent(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_call_s_session_is_at_its_parent_s_place(tmp_path: Path) -> None:
     def look() -> str:
         """Look into the hall."""
         return "It is empty."

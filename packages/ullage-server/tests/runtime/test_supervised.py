@@ -19,7 +19,7 @@ from tests.promises.stage import (
     script,
 )
 from ullage.errors import InternalError, StoreUnavailable
-from ullage.events import DraftPiece, Event, TurnEnded, TurnPaused
+from ullage.events import DraftPiece, Event, TurnPaused
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Checkpoint, Lease
 from ullage.wire.client import Client, Heard, Incoming, Post
@@ -246,31 +246,11 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
             )
             about = await (await session._look()).ledger.store.about("s")
             state = await session_state(session, about)
-            assert (state.state, state.paused, state.note) == (
-                "waiting",
-                "failed",
-                paused.note,
-            )
+            assert state.state == "waiting"
+            assert state.paused == "failed"
+            assert state.note == paused.note
             await session.resume()
             assert (await session.wait()).reason == "finished"
-
-
-async def test_an_exception_that_stays_is_recorded_for_each_try_and_is_cured_with_its_cause(
-    tmp_path: Path,
-) -> None:
-    with running(two_steps()) as server:
-        counter = Counter(0, lasts=True)
-        shaky = with_shaky_client(tmp_path / "s.db", counter, server)
-        async with closing(shaky) as agent, agent.session("s") as session:
-            for _ in range(3):
-                with pytest.raises(InternalError):
-                    await session.ask("Look, please.")
-            counter.at = -1
-            assert (await session.ask("Now, please.")).reason == "finished"
-            events = await session.history()
-            assert len(of_kind(events, TurnPaused)) == 3
-            assert [event.reason for event in of_kind(events, TurnEnded)] == ["finished"]
-            assert_accepted(server)
 
 
 class FullStore(ShakyStore):
@@ -313,9 +293,7 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
             assert (await session.ask("Once more, please.")).reason == "finished"
 
 
-async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(
-    tmp_path: Path,
-) -> None:
+async def test_an_approval_question_that_raises_counts_as_yes(tmp_path: Path) -> None:
     with running(two_steps()) as server:
         shaky = with_shaky_schema(tmp_path / "s.db", Counter(0), server)
         async with closing(shaky) as agent, agent.session("s") as session:

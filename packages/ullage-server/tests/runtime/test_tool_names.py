@@ -84,9 +84,7 @@ async def test_what_may_be_named_is_asked_about(
 
 
 @pytest.mark.parametrize("written", ["payy", "pay", "never", "", {"pay": True}, 3, [3]])
-def test_what_is_no_list_of_names_is_an_error(
-    written: Any, tmp_path: Path, till: Till
-) -> None:
+def test_what_is_no_list_of_names_fails(written: Any, tmp_path: Path, till: Till) -> None:
     with pytest.raises(SettingError, match="a list of names, or true for every tool"):
         Agent(
             tools=[till.pay],
@@ -97,9 +95,7 @@ def test_what_is_no_list_of_names_is_an_error(
         )
 
 
-async def test_a_file_and_a_variable_are_checked_and_named(
-    tmp_path: Path, till: Till
-) -> None:
+async def test_files_and_variables_are_checked(tmp_path: Path, till: Till) -> None:
     file = tmp_path / "ullage.toml"
     layer = Layer(
         place="user file",
@@ -122,9 +118,7 @@ async def test_a_file_and_a_variable_are_checked_and_named(
         ).ask("Pay.")
 
 
-async def test_a_session_can_not_set_a_name_that_matches_nothing(
-    tmp_path: Path, till: Till
-) -> None:
+async def test_a_session_sets_no_name_without_tool(tmp_path: Path, till: Till) -> None:
     with running(script(PAYS, DONE)) as server:
         agent = payer(tmp_path, server, till)
         with pytest.raises(SettingError, match="'payy'"):
@@ -223,17 +217,6 @@ async def test_a_server_that_renames_its_tool_stops_the_turn_and_not_the_questio
     assert till.paid == []
 
 
-async def test_a_mistyped_name_for_a_server_that_works_is_refused_at_once(
-    tmp_path: Path, till: Till
-) -> None:
-    bank = FakeServer(till)
-    bank.begin()
-    with running(script(DONE)) as server:
-        agent = payer(tmp_path, server, till, tools=[bank], approve=["bank_pay"])
-        with pytest.raises(SettingError, match="Did you mean 'bank__pay'"):
-            await agent.ask("Pay.", session="s")
-
-
 async def test_an_argument_counts_for_its_own_agent_and_a_session_for_the_whole_team(
     tmp_path: Path, till: Till
 ) -> None:
@@ -253,9 +236,7 @@ async def test_an_argument_counts_for_its_own_agent_and_a_session_for_the_whole_
             await desk.ask("Hello.")
 
 
-async def test_a_subagents_tool_is_named_in_its_own_agent(
-    tmp_path: Path, till: Till
-) -> None:
+async def test_a_subagents_tool_is_its_agents(tmp_path: Path, till: Till) -> None:
     with running(script(DONE)) as server:
         inner = payer(tmp_path, server, till)
         tool = subagent(inner, name="helper", description="It pays.")

@@ -175,15 +175,12 @@ def test_what_two_programs_could_read_in_two_ways_is_read_by_none() -> None:
     json = (b"content-type", b"application/json")
     assert head_of((b"content-length", b"5"), json) == 0
     assert head_of((b"content-length", b"5"), (b"content-length", b"5"), json) == 400
-    assert (
-        head_of((b"content-length", b"5"), (b"transfer-encoding", b"chunked"), json)
-        == 400
-    )
+    found = head_of((b"content-length", b"5"), (b"transfer-encoding", b"chunked"), json)
+    assert found == 400
     assert head_of((b"content-length", b"+5"), json) == 400
     assert head_of((b"content-length", b"5, 5"), json) == 400
-    assert (
-        head_of((b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")) == 400
-    )
+    given = head_of((b"authorization", b"Bearer a"), (b"authorization", b"Bearer b"))
+    assert given == 400
     assert head_of(path="http://localhost/") == 400
     assert head_of(path="*") == 400
     assert head_of(*((b"x", b"y"),) * 200) == 431

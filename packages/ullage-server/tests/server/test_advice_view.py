@@ -57,8 +57,3 @@ def test_the_next_compaction_is_told_without_its_items() -> None:
     shown = advice_view(Advice(compaction=ahead), made_history(2)).compaction
     assert shown is not None
     assert (shown.by, shown.threshold, shown.leaves) == ("Codex", 9_000, 700)
-
-
-def test_no_advice_is_no_line() -> None:
-    view = advice_view(Advice(), made_history(0))
-    assert (view.suggestions, view.compaction) == ((), None)

@@ -279,9 +279,7 @@ def test_connections_that_rest_make_room_for_new_requests(
         assert answers == [200] * 5
 
 
-def test_one_client_can_t_take_every_place_of_the_others(
-    provider: str, tmp_path: Path
-) -> None:
+def test_a_client_can_t_take_the_places_of_others(provider: str, tmp_path: Path) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         streams = server.streams
         session = server.api.session("s")

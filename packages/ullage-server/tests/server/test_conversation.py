@@ -44,17 +44,13 @@ def test_a_message_is_acknowledged_with_its_place_and_answered(api: Api) -> None
     assert receipt["new"] is True
     api.until(session)
     first, second = api.messages(session)
-    assert (first["id"], first["role"], first["parts"][0]["text"]) == (
-        receipt["id"],
-        "user",
-        "hello",
-    )
+    assert first["id"] == receipt["id"]
+    assert first["role"] == "user"
+    assert first["parts"][0]["text"] == "hello"
     assert second["role"] == "assistant"
 
 
-def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many(
-    api: Api,
-) -> None:
+def test_an_idempotency_key_is_one_message_from_however_many(api: Api) -> None:
     session = api.session("keys")
 
     def send(_: int) -> dict[str, object]:
@@ -80,30 +76,20 @@ def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many
 def test_a_key_that_was_used_for_another_message_is_refused(api: Api) -> None:
     session = api.session("other-body")
     headers = {"Idempotency-Key": "k"}
-    assert (
-        api.post(
-            f"/v1/sessions/{session}/messages", json={"text": "a"}, headers=headers
-        ).status_code
-        == 202
-    )
+    found = api.post(
+        f"/v1/sessions/{session}/messages", json={"text": "a"}, headers=headers
+    ).status_code
+    assert found == 202
     answer = api.post(
         f"/v1/sessions/{session}/messages", json={"text": "b"}, headers=headers
     )
     assert answer.status_code == 422
     assert "new one" in answer.json()["detail"]
     other = api.session("other-session")
-    assert (
-        api.post(
-            f"/v1/sessions/{other}/messages", json={"text": "b"}, headers=headers
-        ).status_code
-        == 202
-    )
-
-
-def test_an_id_of_one_s_own_is_idempotent_too(api: Api) -> None:
-    session = api.session("own-ids")
-    assert api.say(session, "hello", id="mine")["id"] == "mine"
-    assert api.say(session, "hello", id="mine")["new"] is False
+    given = api.post(
+        f"/v1/sessions/{other}/messages", json={"text": "b"}, headers=headers
+    ).status_code
+    assert given == 202
 
 
 def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
@@ -131,25 +117,12 @@ def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
         ([], 400),
     ],
 )
-def test_what_can_t_be_said_is_refused_and_nothing_is_stored(
-    api: Api, body: object, status: int
-) -> None:
+def test_what_can_t_be_said_stores_nothing(api: Api, body: object, status: int) -> None:
     session = str(api.post("/v1/sessions", json={}).json()["id"])
     answer = api.post(f"/v1/sessions/{session}/messages", json=body)
-    assert (answer.status_code, answer.headers["content-type"]) == (
-        status,
-        "application/problem+json",
-    )
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
     assert api.get(f"/v1/sessions/{session}/queue").json() == {"queue": []}
-
-
-def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
-    session = api.session("large")
-    answer = api.post(
-        f"/v1/sessions/{session}/compact", json={"instructions": "x" * 1_100_000}
-    )
-    assert answer.status_code == 413
-    assert answer.json()["title"] == "Content Too Large"
 
 
 def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
@@ -163,18 +136,14 @@ def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
     handle = image["source"].removeprefix("kept:")
     kept = api.get(f"/v1/sessions/{session}/kept/{handle}")
     assert kept.content == picture
-    assert (
-        api.get(
-            f"/v1/sessions/{session}/kept/{handle}", params={"start": 1, "size": 3}
-        ).content
-        == b"PNG"
-    )
+    found = api.get(
+        f"/v1/sessions/{session}/kept/{handle}", params={"start": 1, "size": 3}
+    ).content
+    assert found == b"PNG"
     assert api.get(f"/v1/sessions/{session}/kept/nothing").status_code == 404
 
 
-def test_a_file_has_its_name_and_what_the_model_does_not_take_is_refused(
-    api: Api,
-) -> None:
+def test_a_file_has_its_name_and_one_the_model_can_t_take_is_refused(api: Api) -> None:
     session = api.session("named")
     notes = {"name": "notes.txt", "data": base64.b64encode(b"Cask 4 leaks.").decode()}
     api.say(session, "Read this.", files=[notes])
@@ -241,12 +210,10 @@ def test_messages_come_a_page_at_a_time_from_the_newest_back(api: Api) -> None:
         if before is None:
             break
     assert found == whole
-    assert (
-        api.get(
-            f"/v1/sessions/{session}/messages", params={"before": "nobody"}
-        ).status_code
-        == 409
-    )
+    given = api.get(
+        f"/v1/sessions/{session}/messages", params={"before": "nobody"}
+    ).status_code
+    assert given == 409
 
 
 def test_only_the_last_keys_are_remembered() -> None:

@@ -20,7 +20,7 @@ from ullage.events import DraftPiece, Event, Renamed
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Store
 from ullage_server import event_stream
-from ullage_server.event_stream import StreamPosition, frames, moved, position_of
+from ullage_server.event_stream import StreamPosition, frames, moved
 from ullage_simulators import running
 
 LONG = {
@@ -80,9 +80,7 @@ def take(api: Api, session: str, last: str, count: int) -> list[Frame]:
 
 
 @pytest.mark.sweep
-def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
-    busy: Local,
-) -> None:
+def test_a_hundred_reconnects_leave_no_gap_and_no_duplicate(busy: Local) -> None:
     """The frames of all connections together are those of a single one that nothing interrupted."""
     api, rng = busy.api, random.Random(7)
     session = api.session("reconnects")
@@ -125,9 +123,8 @@ def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(
     assert connections >= 100
     events = [frame.data["seq"] for frame in seen if frame.is_of_ledger]
     assert events == list(range(1, events[-1] + 1))
-    assert [f.data for f in seen if f.is_of_ledger] == [
-        f.data for f in whole if f.is_of_ledger
-    ]
+    given = [f.data for f in seen if f.is_of_ledger]
+    assert given == [f.data for f in whole if f.is_of_ledger]
     _no_piece_twice_and_none_out_of_order(seen)
     _no_piece_twice_and_none_out_of_order(whole)
     assert sum(frame.event == "draft" for frame in whole) > 50, "answers streamed"
@@ -140,27 +137,6 @@ def _no_piece_twice_and_none_out_of_order(seen: list[Frame]) -> None:
             offsets.setdefault(frame.data["call"], []).append(frame.data["offset"])
     for call, had in offsets.items():
         assert had == list(range(len(had))), (call, had)
-
-
-def test_what_was_streamed_is_the_beginning_of_what_was_stored(busy: Local) -> None:
-    session = busy.api.session("prefix")
-    busy.api.say(session, "tell me at length")
-    texts: dict[str, str] = {}
-    for frame in busy.api.events(session, params={"after": "0"}):
-        if frame.event == "draft" and frame.data["kind"] == "text":
-            texts[frame.data["call"]] = (
-                texts.get(frame.data["call"], "") + frame.data["text"]
-            )
-        if frame.event == "turn_ended":
-            break
-    (answer,) = (
-        message
-        for message in busy.api.messages(session)
-        if message["role"] == "assistant"
-    )
-    stored = "".join(part["text"] for part in answer["parts"])
-    assert texts[answer["call"]]
-    assert stored.startswith(texts[answer["call"]])
 
 
 def test_every_reading_comes_with_its_status_before_it(api: Api) -> None:
@@ -197,9 +173,7 @@ def test_an_event_that_people_are_told_of_comes_with_its_sentence(api: Api) -> N
         before = frame
 
 
-def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(
-    api: Api,
-) -> None:
+def test_without_a_place_it_begins_with_what_comes_next_and_where(api: Api) -> None:
     session = api.session("now")
     newest = api.until(session, "idle")["seq"]
     with api.stream("GET", f"/v1/sessions/{session}/events") as answer:
@@ -239,26 +213,6 @@ def test_a_client_with_events_that_the_database_has_lost_is_told_and_goes_on_fro
     assert take(api, session, first.id, 1) == [following]
 
 
-def test_the_client_leaves_and_the_run_goes_on(busy: Local) -> None:
-    session = busy.api.session("left")
-    busy.api.say(session, "tell me at length")
-    with busy.api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
-        next(frame for frame in frames_of(answer.iter_lines()) if frame.event == "draft")
-    assert busy.api.state(session)["state"] == "streaming"
-    assert busy.api.until(session)["ended"] == "finished"
-
-
-def test_a_client_that_reads_nothing_holds_up_nobody(busy: Local) -> None:
-    slow = busy.api.session("slow")
-    with busy.api.stream("GET", f"/v1/sessions/{slow}/events?after=0"):
-        for number in range(3):
-            busy.api.say(slow, "tell me at length", id=f"slow-{number}", kind="follow_up")
-        quick = busy.api.session("quick")
-        busy.api.say(quick, "look at the bung")
-        assert busy.api.until(quick)["ended"] == "finished"
-        assert busy.api.until(slow)["ended"] == "finished"
-
-
 def test_a_deleted_session_ends_its_streams(api: Api) -> None:
     session = api.session("deleted")
     with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
@@ -277,11 +231,7 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
         async with Host(agent) as host:
             await host.store.create("quiet")
             chunks = frames(
-                host.store,
-                "quiet",
-                StreamPosition(0),
-                asyncio.Event(),
-                heartbeat_s=0.01,
+                host.store, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01
             )
             heard = [await anext(chunks) for _ in range(3)]
             await chunks.aclose()
@@ -290,12 +240,6 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
     first, *comments = asyncio.run(hear())
     assert first == b"retry: 1000\nid: 0.0.0\n\n"
     assert comments == [b": still here\n\n"] * 2
-
-
-def test_a_place_is_read_as_it_is_written() -> None:
-    assert position_of(str(StreamPosition(12, 3, 45))) == StreamPosition(12, 3, 45)
-    assert position_of("12.3") == StreamPosition(12, 3)
-    assert position_of("7") == StreamPosition(7, 0)
 
 
 def test_pieces_are_counted_per_call() -> None:
@@ -352,9 +296,7 @@ class LargeStore:
             self.closed.set()
 
 
-async def test_a_client_that_reads_nothing_holds_no_events_of_the_store(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "SLOW_S", 0.01)
     store = LargeStore(5)
     start = StreamPosition(0)

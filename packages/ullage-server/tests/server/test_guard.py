@@ -30,9 +30,7 @@ def guarded(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     "path",
     ["/v1/sessions", "/v1/sessions/x", "/v1/nothing", "/metrics", "/nothing", "/v1"],
 )
-def test_without_the_token_nothing_is_told_not_even_what_there_is(
-    guarded: Local, path: str
-) -> None:
+def test_without_the_token_nothing_is_told_at_all(guarded: Local, path: str) -> None:
     for headers in (
         {},
         {"Authorization": "Bearer wrong"},
@@ -46,24 +44,11 @@ def test_without_the_token_nothing_is_told_not_even_what_there_is(
         assert "--token" in answer.json()["next"] or "token" in answer.json()["next"]
 
 
-def test_with_the_token_everything_is(guarded: Local) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    assert guarded.api.get("/v1/sessions", headers=headers).status_code == 200
-    assert (
-        guarded.api.get(
-            "/metrics", headers={"authorization": f"bearer {TOKEN}"}
-        ).status_code
-        == 200
-    )
-
-
 def test_a_token_in_the_address_is_none(guarded: Local) -> None:
-    assert (
-        guarded.api.get(
-            "/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}
-        ).status_code
-        == 401
-    )
+    found = guarded.api.get(
+        "/v1/sessions", params={"token": TOKEN, "access_token": TOKEN}
+    ).status_code
+    assert found == 401
 
 
 @pytest.mark.parametrize(
@@ -96,9 +81,7 @@ def _raw(host: str, port: int, path: str) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-def test_names_and_pages_that_are_not_ours_are_refused_and_our_own_are_not(
-    local: Local,
-) -> None:
+def test_foreign_names_and_pages_are_refused_and_our_own_taken(local: Local) -> None:
     """``test_admission`` has which are."""
     for host, status in (("evil.example", 403), ("LOCALHOST:99", 200)):
         headers = {"Host": host}

@@ -98,9 +98,7 @@ async def test_a_session_without_a_driver_shows_how_long_it_waits(tmp_path: Path
         assert 0 < waits < 60
 
 
-def test_a_store_that_can_t_be_read_is_not_ready_but_the_server_lives(
-    provider: str, tmp_path: Path
-) -> None:
+def test_an_unreadable_store_is_not_ready(provider: str, tmp_path: Path) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         assert server.api.get("/readyz").status_code == 200
         asyncio.run(server.store.close())
@@ -109,9 +107,7 @@ def test_a_store_that_can_t_be_read_is_not_ready_but_the_server_lives(
         assert server.api.get("/healthz").status_code == 200
 
 
-async def test_a_store_that_can_t_be_written_is_not_ready_until_it_can(
-    tmp_path: Path,
-) -> None:
+async def test_an_unwritable_store_is_not_ready_until_it_is(tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", 2) as disk:
         async with looked_at(disk / "s.db", drives=0) as (client, host):
             await host.store.create("s")

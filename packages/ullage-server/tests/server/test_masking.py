@@ -83,12 +83,7 @@ def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
     with echoing() as port:
         url = f"http://user:{PASSWORD}@127.0.0.1:{port}"
         with process(
-            url,
-            tmp_path / "s.db",
-            port=0,
-            simulate=False,
-            descriptors=0,
-            **environment,
+            url, tmp_path / "s.db", port=0, simulate=False, descriptors=0, **environment
         ) as server:
             with server.api() as api:
                 api.headers["Authorization"] = f"Bearer {named}"
@@ -99,12 +94,10 @@ def test_no_route_and_no_log_shows_a_secret(tmp_path: Path) -> None:
                 assert (
                     refused.status_code == 422 and "password" in refused.json()["detail"]
                 )
-                assert (
-                    api.patch(
-                        "/v1/sessions/planted/settings", json={"base_url": url}
-                    ).status_code
-                    == 422
-                )
+                found = api.patch(
+                    "/v1/sessions/planted/settings", json={"base_url": url}
+                ).status_code
+                assert found == 422
                 seen += _everything(api, "own")
             for sent in (
                 request(f"Authorization: Bearer {TOKEN}x"),
@@ -191,9 +184,7 @@ def test_a_known_secret_is_never_in_what_is_masked(
         ("ullage_sessions_open 3", "ullage_sessions_open 3"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked_wherever_it_stands(
-    text: str, shown: str
-) -> None:
+def test_what_looks_like_a_secret_is_masked_anywhere(text: str, shown: str) -> None:
     assert Secrets().masked(text) == shown
 
 

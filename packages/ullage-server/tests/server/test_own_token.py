@@ -28,9 +28,7 @@ def test_servers_that_start_at_once_take_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
-def test_one_that_others_could_read_or_change_is_refused(
-    mode: int, tmp_path: Path
-) -> None:
+def test_a_token_that_others_could_read_is_refused(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "server-token"
     own_token(path)
     path.chmod(mode)

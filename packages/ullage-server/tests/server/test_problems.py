@@ -96,23 +96,14 @@ def test_a_refused_request_is_told_what_was_wrong_with_it(
     assert problem.next and problem.status == answer.status_code
 
 
-def test_a_message_that_nobody_has_can_not_be_pinned(api: Api) -> None:
-    session = api.session("pinless")
-    answer = api.post(f"/v1/sessions/{session}/pins", json={"messages": ["nope"]})
-    assert answer.status_code == 409
-    assert "There is no message 'nope' in view" in answer.json()["detail"]
-
-
 def test_nobody_is_told_what_a_mistake_of_the_server_was() -> None:
     said = of_http_error(HTTPException("password=hunter2", status_code=500))
     assert (said.status, "hunter2" in said.detail) == (500, False)
 
 
 def test_the_framework_s_errors_keep_their_words() -> None:
-    assert (
-        of_http_error(NotFoundException("There is no such thing.")).detail
-        == "There is no such thing."
-    )
+    found = of_http_error(NotFoundException("There is no such thing.")).detail
+    assert found == "There is no such thing."
     extra = [{"key": "text", "message": "Expected `str`", "source": "body"}, "odd"]
     (field,) = of_http_error(ValidationException("Bad body", extra=extra)).errors
     assert (field.field, field.message) == ("text", "Expected `str`")

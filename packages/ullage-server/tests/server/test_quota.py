@@ -45,9 +45,7 @@ def wait_for_the_next_day(within_s: float = 120) -> None:
         time.sleep(left_s + 1)
 
 
-def test_a_tenant_sees_what_is_left_and_is_told_when_it_may_go_on(
-    provider: str, tmp_path: Path
-) -> None:
+def test_a_tenant_sees_what_is_left_and_until_when(provider: str, tmp_path: Path) -> None:
     wait_for_the_next_day()
     tokens = NamedTokens(FileRecords(tmp_path))
     named = {

@@ -107,11 +107,6 @@ def test_a_file_that_is_sent_in_pieces_is_put_together(api: Api) -> None:
     assert api.messages("whole") == api.messages(session)
 
 
-def test_an_id_that_was_not_given_is_none() -> None:
-    assert usable_id(None) == ""
-    assert usable_id("notes") == "notes"
-
-
 @pytest.mark.parametrize("said", [*RESERVED, "notes\n"])
 def test_an_id_that_means_something_else_is_refused(said: str) -> None:
     with pytest.raises(ClientException):

@@ -44,9 +44,7 @@ def test_what_changes_something_needs_more_than_to_read() -> None:
         assert needs_more == ((changes and name not in READING) or name in OWNERS), name
 
 
-def test_every_route_refuses_each_token_that_lacks_its_scope(
-    provider: str, tmp_path: Path
-) -> None:
+def test_routes_refuse_tokens_without_their_scope(provider: str, tmp_path: Path) -> None:
     kept = NamedTokens(FileRecords(tmp_path))
     made = {scope: kept.add(scope, (scope,), expires=None, now=0) for scope in SCOPES}
     with serving(provider, tmp_path / "s.db", tokens=kept) as server:

@@ -82,47 +82,23 @@ def test_a_cancel_while_tools_run_says_so(cellar: Local) -> None:
     assert cellar.api.until(session)["ended"] == "cancelled"
 
 
-def test_a_call_that_needs_approval_waits_and_runs_once_it_is_given(
-    cellar: Local,
-) -> None:
+def test_a_call_that_needs_approval_runs_once_it_is_given(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("approved")
     api.say(session, "press the grapes")
     state = api.until(session, "waiting")
     assert state["paused"] == "approval"
     (call,) = state["open"]
     assert (call["name"], call["state"]) == ("press", "asked")
-    assert (
-        api.post(
-            f"/v1/sessions/{session}/approvals/other", json={"approved": True}
-        ).status_code
-        == 409
-    )
+    found = api.post(
+        f"/v1/sessions/{session}/approvals/other", json={"approved": True}
+    ).status_code
+    assert found == 409
     pressed.clear()
     path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
     assert api.post(path, json={"approved": True}).status_code == 202
     assert api.until(session, "idle")["ended"] == "finished"
     assert pressed == ["grapes"]
     assert api.post(path, json={"approved": False}).status_code == 409
-
-
-def test_a_denied_call_is_not_run_and_the_model_is_told_why(cellar: Local) -> None:
-    api, session = cellar.api, cellar.api.session("denied")
-    pressed.clear()
-    api.say(session, "press the grapes")
-    (call,) = api.until(session, "waiting")["open"]
-    api.post(
-        f"/v1/sessions/{session}/approvals/{call['call_id']}",
-        json={"approved": False, "note": "too early"},
-    )
-    api.until(session, "idle")
-    assert pressed == []
-    results = [
-        part
-        for message in api.messages(session)
-        for part in message["parts"]
-        if part["type"] == "tool_result"
-    ]
-    assert "too early" in results[0]["content"][0]["text"]
 
 
 def test_an_answer_counts_for_the_call_that_was_shown_alone(cellar: Local) -> None:
@@ -143,65 +119,14 @@ def test_an_answer_counts_for_the_call_that_was_shown_alone(cellar: Local) -> No
         refused = api.post(path, json={"approved": True, **wrong})
         assert refused.status_code == 409
     assert pressed == []
-    assert (
-        api.post(path, json={"approved": True, "digest": call["digest"]}).status_code
-        == 202
-    )
+    found = api.post(path, json={"approved": True, "digest": call["digest"]}).status_code
+    assert found == 202
     api.until(session, "idle")
     assert pressed == ["grapes"]
     assert api.get(f"/v1/sessions/{session}/approvals").json() == {"approvals": []}
 
 
-def test_always_is_a_grant_that_is_listed_and_revoked(cellar: Local) -> None:
-    api, session = cellar.api, cellar.api.session("granted")
-    pressed.clear()
-    api.say(session, "press the grapes")
-    (call,) = api.until(session, "waiting")["open"]
-    path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
-    said = {"approved": True, "digest": call["digest"], "always": "session"}
-    assert api.post(path, json=said).status_code == 202
-    api.until(session, "idle")
-    api.say(session, "press the grapes again")
-    api.until(session, "idle")
-    assert pressed == ["grapes", "grapes"]
-    (grant,) = api.get(f"/v1/sessions/{session}/grants").json()["grants"]
-    assert (grant["scope"], grant["tool"], grant["prefix"]) == ("session", "press", [])
-    assert api.delete(f"/v1/sessions/{session}/grants/{grant['id']}").status_code == 204
-    assert api.delete(f"/v1/sessions/{session}/grants/{grant['id']}").status_code == 409
-    api.say(session, "press the grapes once more")
-    assert api.until(session, "waiting")["paused"] == "approval"
-    assert pressed == ["grapes", "grapes"]
-
-
-def test_there_is_nothing_to_resume_at_rest(cellar: Local) -> None:
-    session = cellar.api.session("nothing-to-resume")
-    assert cellar.api.post(f"/v1/sessions/{session}/resume").status_code == 409
-
-
-def test_a_turn_that_ran_out_of_its_budget_waits_and_is_resumed(cellar: Local) -> None:
-    api, session = (
-        cellar.api,
-        cellar.api.session(
-            "budget", settings={"budget": {"calls": 1}, "approve": ["ripen"]}
-        ),
-    )
-    api.say(session, "press the grapes")
-    (call,) = api.until(session, "waiting")["open"]
-    api.post(
-        f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": True}
-    )
-    for _ in range(2_000):
-        state = api.state(session)
-        if state["paused"] == "budget":
-            break
-    assert (state["state"], state["paused"]) == ("waiting", "budget")
-    assert api.post(f"/v1/sessions/{session}/resume").status_code == 202
-    assert api.until(session, "idle")["ended"] == "finished"
-
-
-def test_settings_change_in_a_running_session_and_the_reading_shows_it(
-    cellar: Local,
-) -> None:
+def test_settings_change_while_running_and_the_reading_shows_it(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("settings")
     changed = api.patch(
         f"/v1/sessions/{session}/settings", json={"trigger": 0.5, "window": "100k"}
@@ -229,9 +154,7 @@ def _reading_with(api: Api, session: str, window: int) -> dict[str, object]:
 @pytest.mark.parametrize(
     "body", [{"triger": 1}, {"trigger": -1}, {"self": 1}, {"root": 3}]
 )
-def test_a_setting_that_can_t_be_changes_nothing(
-    cellar: Local, body: dict[str, object]
-) -> None:
+def test_a_wrong_setting_changes_nothing(cellar: Local, body: dict[str, object]) -> None:
     session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
     before = cellar.api.until(session)["seq"]
     answer = cellar.api.patch(
@@ -266,41 +189,9 @@ def test_a_caller_gets_no_more_than_the_server_was_started_with(
     assert cellar.api.get("/v1/sessions/greedy").status_code == 404
     session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
     before = cellar.api.until(session)["seq"]
-    assert (
-        cellar.api.patch(f"/v1/sessions/{session}/settings", json=beyond).status_code
-        == 422
-    )
+    found = cellar.api.patch(f"/v1/sessions/{session}/settings", json=beyond).status_code
+    assert found == 422
     assert cellar.api.state(session)["seq"] == before
-
-
-def test_params_that_are_nested_without_end_begin_no_session(cellar: Local) -> None:
-    deep: dict[str, object] = {}
-    for _ in range(90):
-        deep = {"a": deep}
-    refused = cellar.api.post(
-        "/v1/sessions", json={"id": "deep", "settings": {"params": deep}}
-    )
-    assert refused.status_code == 422 and "no deeper than" in refused.text
-
-
-@pytest.mark.parametrize("approve", ["never", ["pres"], ["press", "*x"], 3, {}])
-def test_an_approval_of_a_tool_that_there_is_not_is_422_and_changes_nothing(
-    cellar: Local, approve: object
-) -> None:
-    body = {"id": "mistyped", "settings": {"approve": approve}}
-    refused = cellar.api.post("/v1/sessions", json=body)
-    assert refused.status_code == 422, refused.text
-    assert cellar.api.get("/v1/sessions/mistyped").status_code == 404
-    session = cellar.api.post("/v1/sessions", json={}).json()["id"]
-    path = f"/v1/sessions/{session}/settings"
-    assert cellar.api.patch(path, json={"approve": approve}).status_code == 422
-    assert cellar.api.get(path).json()["own"] == {}
-
-
-def test_every_tool_can_be_asked_about(cellar: Local) -> None:
-    session = cellar.api.session("every", settings={"approve": True})
-    told = cellar.api.get(f"/v1/sessions/{session}/settings").json()
-    assert told["effective"]["approve"] == ["*"]
 
 
 def test_settings_tell_no_secrets(cellar: Local) -> None:
@@ -340,12 +231,10 @@ def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
     before = api.get(f"/v1/sessions/{session}/context").json()
     messages = api.messages(session)
     newest = api.state(session)["seq"]
-    assert (
-        api.post(
-            f"/v1/sessions/{session}/compact", json={"instructions": "keep the cask"}
-        ).status_code
-        == 202
-    )
+    found = api.post(
+        f"/v1/sessions/{session}/compact", json={"instructions": "keep the cask"}
+    ).status_code
+    assert found == 202
     committed = api.until_event(session, "compaction_committed", after=newest)
     api.until(session)
     after = api.get(f"/v1/sessions/{session}/context").json()
@@ -382,9 +271,8 @@ def test_going_back_to_a_message_leaves_what_came_after_it(cellar: Local) -> Non
         api.say(session, f"number {number}")
         api.until(session)
     second = api.messages(session)[1]["id"]
-    assert (
-        api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code == 202
-    )
+    found = api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code
+    assert found == 202
     assert [message["id"] for message in api.messages(session)][-1] == second
 
 
@@ -393,12 +281,10 @@ def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:
     api.say(session, "let it ripen")
     api.until_event(session, "tool_started")
     assert api.post(f"/v1/sessions/{session}/rewind", json={"to": ""}).status_code == 409
-    assert (
-        api.post(
-            f"/v1/sessions/{session}/uncompact", json={"compaction": "x"}
-        ).status_code
-        == 409
-    )
+    found = api.post(
+        f"/v1/sessions/{session}/uncompact", json={"compaction": "x"}
+    ).status_code
+    assert found == 409
     api.post(f"/v1/sessions/{session}/cancel")
 
 

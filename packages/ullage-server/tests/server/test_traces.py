@@ -48,9 +48,7 @@ def test_a_span_of_the_request_lies_between_the_sender_and_the_turn() -> None:
     assert stored == f"00-{span.context.trace_id:032x}-{span.context.span_id:016x}-01"
 
 
-def test_without_spans_the_senders_own_trace_is_in_the_ledger(
-    provider: str, tmp_path: Path
-) -> None:
+def test_without_spans_a_sent_trace_is_stored(provider: str, tmp_path: Path) -> None:
     with serving(provider, tmp_path / "s.db") as server:
         session = server.api.session("s")
         sent = server.api.post(

@@ -74,20 +74,6 @@ def test_a_yes_to_a_long_call_counts_only_once_its_end_was_on_the_screen() -> No
     assert approving.act("y") == "approve"
 
 
-def test_a_jump_to_the_end_has_not_read_what_is_between() -> None:
-    approving = asking(question(command=LONG))
-    words(approving)
-    approving.scroll("end")
-    assert "touch hidden" in words(approving)
-    assert approving.act("y") == ""
-    approving.scroll("pagedown")
-    assert "touch hidden" not in words(approving), (
-        "Page Down goes on with what was not read"
-    )
-    approving.scroll("home")
-    assert "echo 0" in words(approving)
-
-
 @pytest.mark.parametrize(
     "keys", [["pagedown"] * 60, ["down"] * 300, ["end", *["pagedown"] * 60]]
 )
@@ -125,9 +111,7 @@ def test_another_call_under_the_same_id_is_another_question() -> None:
     assert not approving.take([question(command=LONG + "; rm -rf .")])
 
 
-def test_several_questions_are_counted_and_always_is_offered_where_there_is_something_to_offer() -> (
-    None
-):
+def test_questions_are_counted_and_always_is_offered_where_it_can_be() -> None:
     assert "Allow (1 of 2)?" in words(asking(question(), question(call_id="u")))
     text = words(asking(question(command="git status --short", offer=("git", "status"))))
     assert 'a always "git status …" in this session' in text
@@ -137,10 +121,6 @@ def test_several_questions_are_counted_and_always_is_offered_where_there_is_some
     granting = asking(question("write", offer=(), path="a", content="b"))
     assert 'a always "every write call" in this session' in words(granting)
     assert (granting.act("a"), granting.act("p")) == ("session", "project")
-
-
-def test_what_is_in_the_input_comes_first() -> None:
-    assert "what is in the input" in words(asking(question()), is_typing=True)
 
 
 def test_a_no_asks_for_a_reason() -> None:
@@ -157,9 +137,3 @@ def test_the_question_keeps_to_its_place(width: int, height: int) -> None:
     lines = words(asking(asked), width, height).splitlines()
     assert len(lines) <= max(height, 11)
     assert all(line.isprintable() for line in lines)
-
-
-def test_nothing_is_shown_where_nothing_is_asked() -> None:
-    approving = asking()
-    assert approving.lines(WIDTH, HEIGHT, is_typing=False) == []
-    assert (approving.act("y"), approving.scroll("down")) == ("", False)

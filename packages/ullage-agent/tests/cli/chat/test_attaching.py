@@ -25,13 +25,7 @@ def shot(tmp_path: Path) -> Path:
 
 def test_a_dropped_image_is_recognised_however_its_path_is_written(shot: Path) -> None:
     escaped = str(shot).replace(" ", "\\ ").replace("'", "\\'")
-    for written in (
-        str(shot),
-        f"{shot}\n",
-        escaped,
-        f'"{shot}"',
-        f"{shot.as_uri()} ",
-    ):
+    for written in (str(shot), f"{shot}\n", escaped, f'"{shot}"', f"{shot.as_uri()} "):
         assert paths_of(written) == [shot], written
     assert paths_of(f"{escaped} {escaped}") == [shot, shot]
 
@@ -65,9 +59,7 @@ def test_a_text_is_sent_with_the_files_of_its_words(shot: Path) -> None:
     assert attached.pieces("[image 7: unknown.png]") == ["[image 7: unknown.png]"]
 
 
-def test_a_waiting_message_keeps_its_files_unless_their_word_was_taken_out(
-    shot: Path,
-) -> None:
+def test_a_waiting_message_keeps_its_files_unless_their_word_is_gone(shot: Path) -> None:
     attached = AttachedFiles()
     word = attached.word(shot)
     image = ImagePart(id="p2", mime="image/png")
@@ -99,9 +91,7 @@ async def test_the_image_in_the_clipboard_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["exit 1", "exit 0", "printf half; exit 1"])
-async def test_a_clipboard_without_an_image_gives_none(
-    tmp_path: Path, script: str
-) -> None:
+async def test_a_clipboard_without_image_gives_none(tmp_path: Path, script: str) -> None:
     assert await clipboard_image(clipboard(tmp_path, script)) is None
 
 

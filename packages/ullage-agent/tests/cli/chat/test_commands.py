@@ -57,11 +57,6 @@ def test_completions_follow_what_was_typed_until_the_name_is_there() -> None:
     assert completions("compact") == []
 
 
-def test_names_are_told_apart_and_each_says_what_it_does() -> None:
-    assert len({command.name for command in COMMANDS}) == len(COMMANDS)
-    assert all(command.about and not command.about.endswith(".") for command in COMMANDS)
-
-
 async def perform(talk: Talk, text: str) -> CommandResult:
     typed = parse(text)
     assert typed is not None
@@ -74,9 +69,7 @@ def words(outcome: CommandResult) -> str:
     return "\n".join(plain(line) for line in outcome.lines)
 
 
-async def test_each_command_works_in_a_session_in_which_something_was_said(
-    tmp_path: Path,
-) -> None:
+async def test_each_command_works_in_a_session_with_a_message(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("hello")
         for command in COMMANDS:
@@ -120,9 +113,7 @@ async def test_steps_spend_and_tools_show_figures(tmp_path: Path) -> None:
         )
 
 
-async def test_model_and_set_change_the_session_and_say_what_is_wrong(
-    tmp_path: Path,
-) -> None:
+async def test_model_and_set_change_the_session_and_name_errors(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await perform(talk, "/model anthropic:claude-haiku-4-5")
         await perform(talk, "/set trigger 0.5")
@@ -137,9 +128,7 @@ async def test_model_and_set_change_the_session_and_say_what_is_wrong(
         assert "trigger" not in (await talk.session._look()).ledger.loop.settings
 
 
-async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_again(
-    tmp_path: Path,
-) -> None:
+async def test_pin_takes_the_last_message_or_a_place_and_unpins(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         with pytest.raises(CommandRefused):
             await perform(talk, "/pin")
@@ -155,9 +144,7 @@ async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_agai
             await perform(talk, "/pin nothing-of-this-id")
 
 
-async def test_rewind_goes_back_to_before_a_message_and_gives_its_text(
-    tmp_path: Path,
-) -> None:
+async def test_rewind_goes_back_before_a_message_with_its_text(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("first")
         await talk.session.ask("second")
@@ -193,24 +180,14 @@ async def test_compact_takes_all_or_what_stands_before_a_message_or_from_it_on(
         assert [each.replace(third, "#3") for each in found] == [*wanted]
 
 
-async def test_compact_from_words_that_name_no_message_changes_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_compact_from_words_that_name_no_message_is_refused(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("first")
         with pytest.raises(CommandRefused, match="no message 'now' in view"):
             await perform(talk, "/compact from now on keep names")
 
 
-async def test_explain_says_where_a_message_is(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.session.ask("hello")
-        assert "in view" in words(await perform(talk, "/explain #1"))
-
-
-async def test_export_writes_lines_that_can_be_taken_in_again_or_markdown(
-    tmp_path: Path,
-) -> None:
+async def test_export_writes_lines_to_import_again_or_markdown(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.session.ask("hello")
         assert "say which file" in words(await perform(talk, "/export"))

@@ -111,11 +111,6 @@ def test_the_system_prompt_shows_its_text() -> None:
     assert "Be brief." in shown("row:0")
 
 
-def test_a_message_that_has_left_is_an_empty_level() -> None:
-    assert shown("message:gone") == []
-    assert shown("row:99") == []
-
-
 def test_a_huge_message_is_cut_with_a_note() -> None:
     huge = Message(
         id="h", role="user", parts=(TextPart(id="h.0", text="x" * (LONGEST_TEXT + 5)),)

@@ -13,7 +13,6 @@ import pytest
 from tests.cli.chat.terminal import PATIENCE_S, STORY, Terminal, scenario
 from tests.tiers import first_of
 from ullage.events import (
-    CompactionCommitted,
     Event,
     MessageAdded,
     Queued,
@@ -76,17 +75,6 @@ def session_of(screen: str) -> str:
     found = re.search(r"--session (\S+)", screen)
     assert found, screen
     return found[1]
-
-
-def test_an_answer_streams_and_the_gauge_follows(place: Path) -> None:
-    with chat(place) as terminal:
-        terminal.wait_for("ready", "compacts at")
-        terminal.say("tell me a story")
-        first = terminal.wait_for("> tell me a story", "The cask", "writing")
-        assert "Sentence 119" not in first
-        terminal.keys("Escape")
-        done = terminal.wait_for("cancelled: the partial answer is kept", "ready")
-        assert re.search(r"\d,?\d* (±|\()[^·]* of 1,000,000", done), done
 
 
 def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path) -> None:
@@ -182,51 +170,6 @@ def lives(pid: int) -> bool:
     return True
 
 
-@pytest.mark.sweep
-async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(
-    place: Path,
-) -> None:
-    said = [
-        {
-            "when": {"contains": f"number {number}", "after": "user"},
-            "text": f"{'word ' * 500} and that was {number}",
-        }
-        for number in range(8)
-    ]
-    summary = {
-        "when": {"contains": "summary"},
-        "text": "## Goal\nSay words.\n## State\nThey were said.",
-    }
-    script = scenario(place, summary, *said, delay_s=0, window=12_000)
-    more = ("--window", "12000", "--max-output", "2000", "--session", "small")
-    with Terminal(
-        place, "chat", "--simulate", "--scenario", script, *more, width=100, height=30
-    ) as terminal:
-        terminal.wait_for("ready")
-        for number in range(8):
-            terminal.say(f"words, number {number}")
-            terminal.wait_for(f"and that was {number}", "ready")
-        terminal.say("/compact keep the goal")
-        terminal.wait_for("ready", "/uncompact undoes it")
-        terminal.say("/uncompact")
-        terminal.wait_for("undone: the view is as it was")
-    events = await stored(place, "small")
-    assert any(isinstance(event, CompactionCommitted) for event in events)
-
-
-def test_other_sizes_and_a_resize_keep_everything_in_sight(place: Path) -> None:
-    with chat(place, width=200, height=60) as terminal:
-        terminal.wait_for("ready")
-        terminal.say("something rich please")
-        wide = terminal.wait_for("Title", "print", "ready")
-        assert max(map(len, wide.splitlines())) > 150
-        terminal.resize(60, 16)
-        small = terminal.wait_for("print", "ready")
-        assert max(map(len, small.splitlines())) <= 60
-        terminal.resize(80, 24)
-        terminal.wait_for("> something rich please", "print", "ready")
-
-
 def test_no_color_uses_no_colour(place: Path) -> None:
     with chat(place, NO_COLOR="1") as terminal:
         terminal.wait_for("ready")
@@ -289,12 +232,3 @@ def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path)
         terminal.wait_for("ready", "claude-simulated")
         terminal.say("hello")
         terminal.wait_for("You said: hello")
-
-
-def test_a_dumb_terminal_gets_plain_lines(place: Path) -> None:
-    with chat(place, TERM="dumb") as terminal:
-        terminal.wait_for(">")
-        terminal.say("something rich please")
-        terminal.wait_for("Some **bold** text.")
-        terminal.say("/quit")
-        terminal.wait_for("ended with 0", "--session")

@@ -65,14 +65,6 @@ async def test_lines_without_a_target_only_scroll() -> None:
     assert app.chosen == []
 
 
-async def test_a_list_comes_back_to_the_line_it_was_on() -> None:
-    app = FakeScreen()
-    async with app.run_test(size=(40, 10)):
-        lister = app.query_one(Lister)
-        lister.show(CHOICES, "t30")
-        assert lister.target == "t30"
-
-
 async def test_an_overlay_gives_what_was_chosen_or_nothing() -> None:
     app = FakeScreen()
     async with app.run_test(size=(40, 20)) as pilot:

@@ -17,7 +17,6 @@ from ullage_agent.chat.panels import (
     SHOWN_COMMANDS,
     Panel,
     Panels,
-    as_text,
     doing,
     foot_line,
     gauge_line,
@@ -58,12 +57,6 @@ async def test_the_marked_command_stays_in_sight() -> None:
             assert len(shown.splitlines()) == SHOWN_COMMANDS + 1
 
 
-def test_lines_keep_their_styles_and_markup_is_text() -> None:
-    text = as_text([(Span("[red]a", "bad"), Span("b")), ()])
-    assert text.plain == "[red]ab\n"
-    assert text.spans[0].style is not None
-
-
 EXACT = replace(
     QUARTER_FULL,
     basis=Basis(last_input=50_000, last_output=2_100, new=0, changed=0, removed=0),
@@ -83,14 +76,6 @@ def test_the_whole_gauge_says_used_interval_window_point_growth_and_source() -> 
         "52,100 ± 140 of 200,000 (26 %) · compacts at 160,000 · +1,204 last step · partly estimated"
     )
     assert "│" in line
-
-
-def test_eighty_columns_keep_the_number_the_growth_and_the_source() -> None:
-    line = plain(gauge_line(QUARTER_FULL, -1_204, 78, UNICODE))
-    assert cells(line) <= 78
-    assert (
-        "52,100 ± 140 of 200,000 (26 %)" in line and "-1,204" in line and "est." in line
-    )
 
 
 @given(
@@ -142,11 +127,6 @@ RUNNING = OpenCall(call_id="t", name="shell", arguments="{}", part="p", state="s
 )
 def test_what_is_done_is_said_in_a_few_words(loop: Loop, words: str) -> None:
     assert plain(doing(loop, "text")) == words
-
-
-def test_what_takes_long_says_how_long() -> None:
-    assert plain(doing(Loop(turn="t", open=(RUNNING,)), "", 12.4)) == "running shell 12 s"
-    assert plain(doing(Loop(), "", 12.4)) == "ready"
 
 
 def test_the_foot_takes_as_many_hints_as_fit() -> None:

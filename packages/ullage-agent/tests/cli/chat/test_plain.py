@@ -92,12 +92,6 @@ def test_a_call_that_fails_ends_with_2_and_says_why(tmp_path: Path) -> None:
     assert "no-such-model" in done.stderr
 
 
-def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
-    done = chat(tmp_path, "", "--scenario", "x.toml")
-    assert done.returncode == 2
-    assert "--simulate" in done.stderr
-
-
 def test_plain_lines_need_no_full_screen_package() -> None:
     look = "import sys, ullage_agent.chat.start; print('textual' in sys.modules)"
     done = run_python("-c", look, check=True)

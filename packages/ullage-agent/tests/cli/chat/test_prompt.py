@@ -50,9 +50,7 @@ async def test_a_new_line_by_ctrl_j_shift_enter_or_a_backslash() -> None:
     assert app.sent == [("a\nb\nc\nd", False)]
 
 
-async def test_up_and_down_go_through_what_was_said_and_keep_what_was_being_written() -> (
-    None
-):
+async def test_up_and_down_go_through_what_was_said_and_keep_the_draft() -> None:
     app = FakeConversation()
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)
@@ -81,9 +79,7 @@ async def test_up_edits_what_waits_where_something_does() -> None:
     assert app.asked == ["edit", "withdraw", "escape"]
 
 
-async def test_a_paste_keeps_its_lines_loses_its_controls_and_a_long_one_stands_as_a_word() -> (
-    None
-):
+async def test_a_paste_keeps_lines_loses_controls_and_stands_as_a_word_if_long() -> None:
     app = FakeConversation()
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)

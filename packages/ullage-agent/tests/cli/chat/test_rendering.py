@@ -11,11 +11,10 @@ from ullage.cli.screenplay import (
     AnswerEntry,
     ChatEntry,
     MessageEntry,
-    Notice,
     ReasoningEntry,
     ToolCallEntry,
 )
-from ullage.display.text import Span, plain
+from ullage.display.text import plain
 from ullage_agent.chat.rendering import (
     FOLDED_LINES,
     ScreenRow,
@@ -23,7 +22,6 @@ from ullage_agent.chat.rendering import (
     details_of,
     plain_rows,
     rows_of,
-    visible,
 )
 
 TEXTS = st.text(
@@ -69,22 +67,8 @@ def test_whatever_is_said_fills_lines_of_the_width_and_holds_no_control(
             assert cell_len(line) <= width, (entry, line)
 
 
-@given(TEXTS)
-def test_visible_text_keeps_its_lines_and_shows_what_would_act_on_a_terminal(
-    text: str,
-) -> None:
-    shown = visible(text)
-    assert "\x1b" not in shown
-    assert all(
-        char == "\n" or char.isprintable() or char in "\u200c\u200d" for char in shown
-    )
-    assert shown.count("\u241b") >= text.count("\x1b")
-
-
 @given(st.text(alphabet="ab \n漢", max_size=200), st.integers(4, 40))
-def test_a_text_broken_into_lines_loses_nothing_but_where_it_is_broken(
-    text: str, width: int
-) -> None:
+def test_a_text_broken_into_lines_loses_only_line_ends(text: str, width: int) -> None:
     assert "".join(lines(plain_rows(text, width, ""))) == text.replace("\n", "")
 
 
@@ -158,19 +142,8 @@ def test_reasoning_is_one_line_until_it_is_unfolded() -> None:
     entry = ReasoningEntry(text="First this. " * 40, part="p")
     assert len(rows_of(entry, 80)) == 2
     assert len(rows_of(entry, 80, unfolded=True)) > 5
-    assert (
-        "not shown by the provider"
-        in lines(rows_of(ReasoningEntry(text="", part="p", hidden=900), 80))[1]
-    )
-
-
-def test_reasoning_under_way_shows_its_end() -> None:
-    (_, line) = lines(
-        rows_of(
-            ReasoningEntry(text="begin " * 100 + "the end", part="p", is_open=True), 60
-        )
-    )
-    assert line.startswith("∴ thinking") and line.endswith("the end")
+    found = lines(rows_of(ReasoningEntry(text="", part="p", hidden=900), 80))[1]
+    assert "not shown by the provider" in found
 
 
 @pytest.mark.parametrize(
@@ -206,13 +179,6 @@ def test_a_call_says_how_far_it_is(entry: ToolCallEntry, word: str) -> None:
     assert word in lines(rows_of(entry, 80))[1]
 
 
-def test_a_cut_result_says_how_large_the_whole_is() -> None:
-    entry = ToolCallEntry(
-        name="shell", arguments="{}", call_id="c", result="x", size_bytes=5_000_000
-    )
-    assert "5,000,000 bytes in all" in " ".join(lines(rows_of(entry, 80)))
-
-
 def test_details_are_the_change_that_a_call_would_make() -> None:
     def details(name: str, **arguments: object) -> list[str]:
         return [
@@ -231,25 +197,6 @@ def test_details_are_the_change_that_a_call_would_make() -> None:
     ] == ["{torn"]
 
 
-def test_a_notice_keeps_its_styles_and_wraps() -> None:
-    rows = rows_of(Notice(line=(Span("warned ", "warn"), Span("word " * 30))), 40)
-    assert len(rows) > 3
-    assert all(line.startswith("  ") for line in lines(rows))
-
-
-def test_an_interrupted_answer_and_a_summary_say_what_they_are() -> None:
-    assert (
-        "(interrupted: cancelled)"
-        in lines(
-            rows_of(AnswerEntry(text="I lo", part="p", interrupted="cancelled"), 40)
-        )[-1]
-    )
-    summary = lines(
-        rows_of(MessageEntry(text="a\n" * 30, message="m", origin="summary"), 40)
-    )
-    assert summary[1].startswith("= ") and len(summary) < 10
-
-
 def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded() -> None:
     note = (
         "[repositories (.git) are read-only in the sandbox: a person can run that git command, or open it to commands "
@@ -264,6 +211,5 @@ def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded(
             80,
         )
     )
-    assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in " ".join(
-        line.strip() for line in rows
-    )
+    found = " ".join(line.strip() for line in rows)
+    assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in found

@@ -207,9 +207,8 @@ def _examine_batches(
         )
     calls = {event.call for event in events if isinstance(event, CallEnded)}
     answers = {event.message.id for event in events if isinstance(event, MessageAdded)}
-    assert {f"answer-{call}" for call in calls} == {
-        each for each in answers if each.startswith("answer-")
-    }
+    found = {f"answer-{call}" for call in calls}
+    assert found == {each for each in answers if each.startswith("answer-")}
     assert not {call for call, _ in drafts} & calls, "a draft outlived its answer"
     for kind, name, *more in acknowledged:
         match kind:

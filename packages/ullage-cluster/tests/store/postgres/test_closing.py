@@ -56,9 +56,7 @@ def processes(server: PostgresServer) -> list[int]:
     return found
 
 
-async def test_reads_under_way_are_refused_when_the_store_is_closed(
-    database_url: str,
-) -> None:
+async def test_reads_under_way_are_refused_when_the_store_ends(database_url: str) -> None:
     store = PostgresStore(database_url)
     await store.open()
     # one more than there are connections
@@ -73,9 +71,7 @@ async def test_reads_under_way_are_refused_when_the_store_is_closed(
     assert "was closed" in str(given[0])
 
 
-async def test_a_write_that_meets_the_close_is_stored_or_refused(
-    database_url: str,
-) -> None:
+async def test_a_write_that_meets_a_close_is_stored_or_refused(database_url: str) -> None:
     kept = PostgresStore(database_url)
     await kept.create("s")
     stored = 0
@@ -173,9 +169,7 @@ async def test_news_come_again_after_the_server_stood_still(
     await store.close()
 
 
-def test_a_caller_whose_event_loop_was_closed_keeps_nobody_waiting(
-    database_url: str,
-) -> None:
+def test_a_caller_whose_event_loop_closed_makes_nobody_wait(database_url: str) -> None:
     store = PostgresStore(database_url)
     asyncio.run(store.create("s"))
     loop = asyncio.new_event_loop()
@@ -210,9 +204,7 @@ asyncio.run(main())
 """
 
 
-def test_what_waits_is_written_when_the_process_ends_without_a_close(
-    database_url: str,
-) -> None:
+def test_what_waits_is_written_when_a_process_ends_unclosed(database_url: str) -> None:
     subprocess.run(
         [sys.executable, "-c", ENDS_WITHOUT_CLOSE, database_url], check=True, timeout=60
     )

@@ -36,9 +36,7 @@ FORGED = (
 )
 
 
-async def test_forged_notifications_take_nothing_from_a_follower(
-    database_url: str,
-) -> None:
+async def test_forged_notifications_take_nothing_from_others(database_url: str) -> None:
     store, other = PostgresStore(database_url), PostgresStore(database_url)
     forger = await asyncpg.connect(database_url)
     try:

@@ -57,9 +57,7 @@ def pool(database_url: str) -> Iterator[str]:
     shutil.rmtree(folder)
 
 
-async def test_sessions_at_once_are_written_and_followed_through_a_pooler(
-    pool: str,
-) -> None:
+async def test_sessions_at_once_are_written_and_followed_by_pooler(pool: str) -> None:
     socket = quote(quote(str(shared_server().folder), safe=""))
     url = f"{pool}&direct={socket}:5432"
     store, other = PostgresStore(url), PostgresStore(url)

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from tests.postgres import shared_server
-from tests.tokens.test_calibration import after, seen
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.records import LARGEST_RECORD, Records
 from ullage.store.tenants import TenantStore
-from ullage.tokens.calibration import Learnt
 from ullage_cluster.postgres import records as module
 from ullage_cluster.postgres.connecting import PgConnection
 from ullage_cluster.postgres.records import TableRecords
@@ -52,9 +50,7 @@ async def test_a_change_of_another_machine_is_seen_without_asking_the_database(
     assert other.recent("tokens").bodies == {}
 
 
-async def test_records_that_could_not_be_looked_at_for_long_are_not_used(
-    database_url: str,
-) -> None:
+async def test_records_not_looked_at_for_long_are_not_used(database_url: str) -> None:
     store = PostgresStore(database_url)
     records = store._base.records
     records.recent("tokens")
@@ -99,9 +95,7 @@ async def test_records_are_read_once_a_database_is_there_that_was_not() -> None:
         server.drop_database("comes_later")
 
 
-async def test_a_record_that_is_too_large_is_refused(
-    machines: tuple[Records, Records],
-) -> None:
+async def test_a_too_large_record_is_refused(machines: tuple[Records, Records]) -> None:
     with pytest.raises(CommandRefused, match="at most"):
         machines[0].change("k", "k", lambda _: bytes(LARGEST_RECORD + 1))
 
@@ -116,10 +110,6 @@ async def test_one_record_too_many_is_refused(
     with pytest.raises(CommandRefused, match="takes no more"):
         one.change("k", "3", lambda _: b"3")
     one.change("k", "2", lambda _: b"another content")
-
-
-def model(*residuals: float) -> Learnt:
-    return after(*(seen(100 + residual, residual) for residual in residuals))
 
 
 async def test_a_tenant_s_store_has_the_same_records(database_url: str) -> None:

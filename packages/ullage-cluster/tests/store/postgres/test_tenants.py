@@ -94,9 +94,7 @@ async def test_statements_without_any_condition_give_one_tenant_s_rows(
         assert await read(url, "", statement) == [all_of_them], table
 
 
-async def test_a_tenant_can_t_write_another_one_s_rows(
-    store: PostgresStore, url: str
-) -> None:
+async def test_a_tenant_can_t_write_others_rows(store: PostgresStore, url: str) -> None:
     await filled(store, "acme")
     assert await read(url, "other", "UPDATE sessions SET title = 'x' RETURNING 1") == []
     assert await read(url, "other", "DELETE FROM events RETURNING 1") == []

@@ -34,9 +34,7 @@ def test_install_and_wrap_take_the_same_clients() -> None:
 
 
 @pytest.mark.parametrize("client", PLACES)
-def test_a_client_gets_its_extension_once_and_loses_it(
-    client: str, tmp_path: Path
-) -> None:
+def test_a_client_gets_an_extension_and_loses_it(client: str, tmp_path: Path) -> None:
     assert run(tmp_path, "install", client).returncode == 0
     place = tmp_path / PLACES[client]
     once = place.read_bytes()
@@ -88,9 +86,7 @@ def test_an_address_that_the_proxy_does_not_know_is_not_replaced(tmp_path: Path)
     assert "llm.example" in path.read_text()
 
 
-def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
-    tmp_path: Path,
-) -> None:
+def test_addresses_that_qwen_code_takes_first_are_not_hidden(tmp_path: Path) -> None:
     settings = tmp_path / ".qwen" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"modelProviders": {"openai": [{"id": "m"}]}}')
@@ -112,9 +108,7 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden_behind_ours(
         ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy`."),
     ],
 )
-def test_what_can_be_installed_instead_is_named(
-    client: str, instead: str, tmp_path: Path
-) -> None:
+def test_what_to_install_is_named(client: str, instead: str, tmp_path: Path) -> None:
     ended = run(tmp_path, "install", *client.split())
     assert ended.returncode == 2
     assert "has no place for that" in ended.stderr

@@ -59,9 +59,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         yield server
 
 
-def test_a_long_call_can_be_allowed_only_once_all_of_it_was_on_the_screen(
-    local: Local, open_page: Open
-) -> None:
+def test_a_long_call_is_allowed_once_it_was_read(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("long"))
     screen.say("A long one.")
     allow = screen.page.get_by_role("button", name="Allow", exact=True)
@@ -100,9 +98,7 @@ def test_what_cannot_be_seen_is_spelled_and_nothing_becomes_markup(
     assert screen.page.locator("#messages img").count() == 0
 
 
-def test_always_is_listed_beside_the_conversation_and_can_be_revoked(
-    local: Local, open_page: Open
-) -> None:
+def test_always_is_listed_and_can_be_revoked(local: Local, open_page: Open) -> None:
     noted.clear()
     screen = open_page(local.url, local.api.session("always"))
     screen.say("A short one.")

@@ -32,9 +32,7 @@ def wide(tmp_path: Path) -> Iterator[Local]:
         yield server
 
 
-def test_an_example_is_written_by_a_click_and_sent_by_enter(
-    local: Local, open_page: Open
-) -> None:
+def test_an_example_is_clicked_and_sent_by_enter(local: Local, open_page: Open) -> None:
     screen = open_page(local.url)
     example = screen.find("[data-example]").first
     example.click()
@@ -45,9 +43,7 @@ def test_an_example_is_written_by_a_click_and_sent_by_enter(
     expect(example).to_be_hidden()
 
 
-def test_a_wide_table_scrolls_inside_itself_on_a_phone_and_breaks_no_word(
-    wide: Local, open_page: Open
-) -> None:
+def test_a_wide_table_scrolls_on_a_phone(wide: Local, open_page: Open) -> None:
     name = wide.api.session("wide")
     screen = open_page(wide.url, name, **PHONE)
     screen.say("Measure the casks.")

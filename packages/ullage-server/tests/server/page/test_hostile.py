@@ -50,9 +50,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         yield server
 
 
-def test_markup_of_a_person_the_model_and_a_tool_is_shown_as_text(
-    local: Local, open_page: Open
-) -> None:
+def test_markup_of_anybody_is_shown_as_text(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("markup"))
     screen.say(f"A script: {SCRIPT}")
     expect(screen.find("article.user")).to_contain_text(

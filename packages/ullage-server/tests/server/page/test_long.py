@@ -40,9 +40,7 @@ async def written(store: Path) -> None:
         await kept.close()
 
 
-def test_ten_thousand_messages_are_opened_and_scrolled_through(
-    tmp_path: Path, open_page: Open
-) -> None:
+def test_ten_thousand_messages_open_and_scroll(tmp_path: Path, open_page: Open) -> None:
     with ThreadPoolExecutor(1) as apart:  # the browser's event loop has this thread
         apart.submit(asyncio.run, written(tmp_path / "sessions.db")).result()
     with (

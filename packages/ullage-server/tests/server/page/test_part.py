@@ -48,9 +48,7 @@ def names(local: Local, session: str) -> list[str]:
     return [message["id"] for message in answer["messages"]]
 
 
-def test_from_a_message_on_with_what_came_of_it_at_that_message(
-    local: Local, open_page: Open
-) -> None:
+def test_a_summary_from_a_message_is_shown_there(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("from"))
     fill(screen, local, "from", 6)
     screen.is_at_rest()
@@ -72,9 +70,7 @@ def test_from_a_message_on_with_what_came_of_it_at_that_message(
     assert names(local, "from") == before
 
 
-def test_up_to_a_message_with_keys_alone_and_escape_closes_the_choice(
-    local: Local, open_page: Open
-) -> None:
+def test_a_summary_up_to_a_message_by_keys_alone(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("upto"), **PHONE)
     fill(screen, local, "upto", 6)
     screen.is_at_rest()
@@ -95,9 +91,7 @@ def test_up_to_a_message_with_keys_alone_and_escape_closes_the_choice(
     assert names(local, "upto")[1:] == before[start:]
 
 
-def test_why_nothing_was_summarised_is_said_at_the_message(
-    local: Local, open_page: Open
-) -> None:
+def test_why_nothing_was_summarised_is_said(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("nothing"))
     fill(screen, local, "nothing", 2)
     screen.is_at_rest()

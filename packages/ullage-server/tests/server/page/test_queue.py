@@ -103,9 +103,7 @@ def test_a_steer_is_shown_as_queued_until_it_is_delivered(
     assert roles == ["user", "assistant", "tool", "user", "assistant"]
 
 
-def test_a_follow_up_waits_for_the_end_of_the_turn(
-    local: Local, open_page: Open, taps: Taps
-) -> None:
+def test_a_follow_up_waits_for_the_end(local: Local, open_page: Open, taps: Taps) -> None:
     screen = open_page(local.url, local.api.session("followed"))
     screen.say("Please wait for the tap.")
     expect(screen.find(".fold.tool .tag")).to_have_text("running …")
@@ -169,9 +167,7 @@ def test_what_is_typed_for_a_message_that_is_delivered_meanwhile_is_in_the_messa
     expect(screen.find("article.user")).to_have_count(2)
 
 
-def test_a_message_that_a_cancel_gives_back_can_be_written_again(
-    local: Local, open_page: Open
-) -> None:
+def test_a_returned_message_can_be_written_again(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("returned"))
     screen.say("Tell me at length.")
     expect(screen.find("article.draft")).to_be_visible()
@@ -182,26 +178,6 @@ def test_a_message_that_a_cancel_gives_back_can_be_written_again(
     expect(mark).to_contain_text("Never delivered.")
     mark.get_by_role("button").click()
     expect(screen.find("#say")).to_have_value("Never delivered.")
-
-
-def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(
-    local: Local, open_page: Open
-) -> None:
-    screen = open_page(local.url, local.api.session("approved"))
-    screen.say("Please draw.")
-    box = screen.find(".approval")
-    expect(box).to_be_visible()
-    expect(screen.find("#activity")).to_have_text("waits")
-    expect(screen.find(".fold.tool .arguments")).to_contain_text("litres: 2")
-    expect(box.get_by_role("region", name="All of the call: draw")).to_have_text(
-        "draw\nlitres: 2"
-    )
-    screen.page.reload()
-    box.get_by_role("button", name="Allow", exact=True).click()
-    expect(box).to_be_hidden()
-    expect(screen.answers().last).to_contain_text("Done.")
-    screen.find(".fold.tool summary").first.click()
-    expect(screen.find(".fold-body").first).to_contain_text("2 litres were drawn")
 
 
 def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
@@ -242,9 +218,7 @@ def test_a_waiting_message_keeps_its_picture_when_its_text_is_edited(
     expect(screen.find("article.user").last).to_contain_text("What is this?")
 
 
-def test_tools_over_time_show_each_run_and_the_failed_ones(
-    local: Local, open_page: Open, taps: Taps
-) -> None:
+def test_tools_over_time_show_each_run(local: Local, open_page: Open, taps: Taps) -> None:
     screen = open_page(local.url, local.api.session("timed"))
     screen.find("#tools-fold summary").click()
     expect(screen.find("#tools")).to_have_text("No tool has run yet.")

@@ -40,8 +40,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     with (
         running(script(*answers, delay_s=0.002)) as provider,
         serving(
-            provider.url("anthropic"),
-            tmp_path_factory.mktemp("along") / "sessions.db",
+            provider.url("anthropic"), tmp_path_factory.mktemp("along") / "sessions.db"
         ) as server,
     ):
         server.api.session("told")
@@ -80,9 +79,7 @@ def test_it_opens_at_the_end_and_follows_the_answer(
     expect(screen.find("#newest")).to_be_hidden()
 
 
-def test_who_scrolls_up_stays_there_until_the_button_is_used(
-    local: Local, open_page: Open
-) -> None:
+def test_who_scrolls_up_stays_until_the_button(local: Local, open_page: Open) -> None:
     local.api.post("/v1/sessions/told/fork", json={"id": "scrolled"})
     screen = open_page(local.url, "scrolled")
     is_at_the_end(screen)
@@ -96,9 +93,7 @@ def test_who_scrolls_up_stays_there_until_the_button_is_used(
     is_at_the_end(screen)
 
 
-def test_another_column_in_front_does_not_lose_the_place(
-    local: Local, open_page: Open
-) -> None:
+def test_another_column_keeps_the_place(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told", viewport=SIZES[2])
     is_at_the_end(screen)
     screen.find("#tabs [data-tab=window]").click()
@@ -112,9 +107,7 @@ def test_few_stops_lie_before_the_message_box(local: Local, open_page: Open) -> 
     assert screen.page.evaluate(STOPS) <= 20
 
 
-def test_each_message_and_session_is_reached_with_keys(
-    local: Local, open_page: Open
-) -> None:
+def test_messages_and_sessions_are_reached_by_keys(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told")
     screen.press("k")
     newest = screen.find("article").last
@@ -130,9 +123,7 @@ def test_each_message_and_session_is_reached_with_keys(
     expect(screen.find(".session").filter(has_text="other-0")).to_be_focused()
 
 
-def test_why_nothing_was_compacted_is_said_where_it_was_asked_for(
-    local: Local, open_page: Open
-) -> None:
+def test_why_nothing_was_compacted_is_said_there(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "other-1", viewport=SIZES[2])
     screen.find("#tabs [data-tab=window]").click()
     screen.find("#compact").click()
@@ -142,9 +133,7 @@ def test_why_nothing_was_compacted_is_said_where_it_was_asked_for(
     expect(outcome).to_be_in_viewport(ratio=0.99)
 
 
-def test_what_is_typed_before_a_new_session_is_there_belongs_to_it(
-    local: Local, open_page: Open
-) -> None:
+def test_what_is_typed_early_is_the_new_session_s(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told")
     waiting: list[Route] = []
     screen.page.route("**/v1/sessions", lambda route: hold(route, waiting))
@@ -176,9 +165,7 @@ def area(node: Locator) -> float:
     return box["width"] * box["height"]
 
 
-def test_a_bad_log_covers_little_of_a_phone_and_leaves_with_a_good_one(
-    local: Local, open_page: Open
-) -> None:
+def test_a_bad_log_covers_little_and_leaves(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told", viewport=SIZES[2])
     drop(screen, "bad.jsonl", b'{"a": 1}\n')
     notice = screen.find(".notice")
@@ -192,9 +179,7 @@ def test_a_bad_log_covers_little_of_a_phone_and_leaves_with_a_good_one(
     expect(notice).to_have_count(0)
 
 
-def test_progress_is_shown_while_a_log_is_read_and_it_can_be_stopped(
-    local: Local, open_page: Open
-) -> None:
+def test_reading_a_log_shows_and_can_stop(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told", viewport=SIZES[2])
     waiting: list[Route] = []
     screen.page.route("**/v1/look", lambda route: hold(route, waiting))

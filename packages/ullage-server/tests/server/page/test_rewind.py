@@ -19,9 +19,7 @@ def three_turns(local: Local, open_page: Open, name: str) -> Screen:
     return screen
 
 
-def test_a_message_is_rewound_with_keys_after_it_was_said_what_leaves(
-    local: Local, open_page: Open
-) -> None:
+def test_a_rewind_by_keys_says_what_leaves(local: Local, open_page: Open) -> None:
     screen = three_turns(local, open_page, "rewound")
     second = screen.find("article.user", has_text="Second question.")
     second.focus()
@@ -42,9 +40,7 @@ def test_a_message_is_rewound_with_keys_after_it_was_said_what_leaves(
     assert len(said) == 2
 
 
-def test_a_no_changes_nothing_and_the_first_message_can_be_rewound_too(
-    local: Local, open_page: Open
-) -> None:
+def test_a_no_changes_nothing(local: Local, open_page: Open) -> None:
     screen = three_turns(local, open_page, "kept")
     first = screen.find("article.user", has_text="First question.")
     first.hover()

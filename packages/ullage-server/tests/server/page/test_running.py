@@ -54,9 +54,7 @@ def followed(machine: Machine, open_page: Open) -> tuple[Screen, GrowingSession]
     return screen, session
 
 
-def test_a_session_that_begins_appears_in_the_list(
-    machine: Machine, open_page: Open
-) -> None:
+def test_a_new_session_appears_in_the_list(machine: Machine, open_page: Open) -> None:
     screen = open_page(machine.local.url)
     expect(screen.find("#live")).to_be_hidden()
     GrowingSession(machine.home, "11111111-aaaa").turn("Which price?")
@@ -66,9 +64,7 @@ def test_a_session_that_begins_appears_in_the_list(
     expect(line.locator(".unseen")).to_have_text(re.compile(r"[\d,]+ tokens of 200,000"))
 
 
-def test_its_window_is_shown_and_follows_its_log(
-    machine: Machine, open_page: Open
-) -> None:
+def test_its_window_is_shown_and_grows(machine: Machine, open_page: Open) -> None:
     screen, session = followed(machine, open_page)
     for _ in range(3):
         expect(screen.find(".used-number")).to_have_text(used_in(session.path))
@@ -78,22 +74,7 @@ def test_its_window_is_shown_and_follows_its_log(
     expect(screen.find("#growth .chart-said")).to_contain_text("Call 4:")
 
 
-def test_what_was_opened_and_focused_stays_so_while_it_grows(
-    machine: Machine, open_page: Open
-) -> None:
-    screen, session = followed(machine, open_page)
-    summary = screen.find("#growth summary")
-    summary.click()
-    rows = screen.find("#growth tbody tr")
-    count = rows.count()
-    summary.focus()
-    session.turn("And the next one?")
-    expect(rows).not_to_have_count(count)
-
-
-def test_its_address_shows_it_again_after_a_reload(
-    machine: Machine, open_page: Open
-) -> None:
+def test_its_address_shows_it_after_reload(machine: Machine, open_page: Open) -> None:
     screen, session = followed(machine, open_page)
     assert "/#/live/" in screen.page.url
     screen.page.reload()
@@ -101,9 +82,7 @@ def test_its_address_shows_it_again_after_a_reload(
     expect(screen.find("#live-list .session")).to_have_attribute("aria-current", "true")
 
 
-def test_leaving_it_for_a_session_of_our_own_ends_the_following(
-    machine: Machine, open_page: Open
-) -> None:
+def test_leaving_it_ends_the_following(machine: Machine, open_page: Open) -> None:
     name = machine.local.api.session("own")
     screen, _ = followed(machine, open_page)
     screen.find(f'[data-session="{name}"]').click()
@@ -118,14 +97,6 @@ def test_leaving_it_for_a_session_of_our_own_ends_the_following(
     with screen.page.expect_response(re.compile("/v1/live$")):
         pass
     assert not [url for url in asked if "/v1/live/" in url]
-
-
-def test_closing_it_goes_to_the_newest_session(machine: Machine, open_page: Open) -> None:
-    machine.local.api.session("own")
-    screen, _ = followed(machine, open_page)
-    screen.find("#looked").get_by_role("button", name="Close").click()
-    screen.is_live()
-    expect(screen.find("#subtitle")).to_contain_text("own")
 
 
 def test_names_that_are_markup_stay_text(machine: Machine, open_page: Open) -> None:
@@ -168,9 +139,7 @@ def test_without_the_right_nothing_of_it_is_asked_for(
         expect(screen.find("#live")).to_be_hidden()
 
 
-def test_on_a_phone_the_list_and_the_gauge_of_one_fit(
-    machine: Machine, open_page: Open
-) -> None:
+def test_on_a_phone_list_and_gauge_fit(machine: Machine, open_page: Open) -> None:
     session = GrowingSession(machine.home, "11111111-aaaa")
     session.turn("Which price? " * 20)
     screen = open_page(machine.local.url, viewport={"width": 390, "height": 844})

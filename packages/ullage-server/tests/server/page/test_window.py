@@ -64,9 +64,7 @@ def fill(screen: Screen, local: Local, session: str, turns: int) -> None:
         local.api.until(session)
 
 
-def test_three_clicks_lead_to_one_message_and_its_tokens(
-    local: Local, open_page: Open
-) -> None:
+def test_three_clicks_lead_to_one_message(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("drilled"))
     fill(screen, local, "drilled", 2)
     screen.is_at_rest()
@@ -130,9 +128,7 @@ def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open)
     expect(screen.find("article.user.shown")).to_be_focused()
 
 
-def test_prunes_and_compactions_are_marked_and_can_be_undone(
-    local: Local, open_page: Open
-) -> None:
+def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("compacted"))
     fill(screen, local, "compacted", 12)
     screen.is_at_rest()
@@ -164,24 +160,7 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(
     assert reading["used"]["tokens"] > small
 
 
-def test_marks_are_there_again_after_the_page_was_loaded_anew(
-    local: Local, open_page: Open
-) -> None:
-    screen = open_page(local.url, local.api.session("again"))
-    fill(screen, local, "again", 1)
-    screen.find("#compact").click()
-    expect(screen.marks("Compacting: requested")).to_be_attached()
-    local.api.until("again")
-    expect(screen.find(".mark")).not_to_have_count(1)
-    before = screen.find(".mark-text").all_inner_texts()
-    screen.page.reload()
-    screen.is_live()
-    expect(screen.find(".mark-text")).to_have_text(before)
-
-
-def test_the_calls_are_listed_with_estimate_and_actual(
-    local: Local, open_page: Open
-) -> None:
+def test_the_calls_are_listed_with_actuals(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("charted"))
     fill(screen, local, "charted", 2)
     steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
@@ -195,9 +174,7 @@ def test_the_calls_are_listed_with_estimate_and_actual(
     expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))
 
 
-def test_a_change_of_settings_moves_the_compaction_point_at_once(
-    local: Local, open_page: Open
-) -> None:
+def test_a_setting_moves_the_point_at_once(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("changed"))
     screen.find("#settings-fold summary").click()
     screen.find("#setting-trigger").fill("0.5")
@@ -210,23 +187,7 @@ def test_a_change_of_settings_moves_the_compaction_point_at_once(
     assert screen.refused == [422]
 
 
-def test_a_strategy_is_chosen_among_the_settings(local: Local, open_page: Open) -> None:
-    screen = open_page(local.url, local.api.session("chosen"))
-    screen.find("#settings-fold summary").click()
-    field = screen.find("#setting-strategy")
-    expect(field).to_have_value("hybrid")
-    field.fill("clear,summary")
-    field.press("Enter")
-    expect(screen.find("#setting-strategy")).to_have_value("clear,summary")
-    screen.find("#setting-strategy").fill("sumary")
-    screen.find("#setting-strategy").press("Enter")
-    expect(screen.find(".notice")).to_contain_text("did you mean 'summary'")
-    assert screen.refused == [422]
-
-
-def test_what_a_person_types_while_settings_are_saved_stays_in_its_field(
-    local: Local, open_page: Open
-) -> None:
+def test_what_is_typed_while_saving_stays(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("typed"))
     screen.find("#settings-fold summary").click()
     strategy, trigger = screen.find("#setting-strategy"), screen.find("#setting-trigger")
@@ -259,9 +220,7 @@ def test_what_a_person_types_while_settings_are_saved_stays_in_its_field(
     expect(trigger).to_have_value("0.5")
 
 
-def test_the_settings_of_another_session_are_its_own(
-    local: Local, open_page: Open
-) -> None:
+def test_another_session_has_its_settings(local: Local, open_page: Open) -> None:
     local.api.session("first-settings", settings={"trigger": 0.5})
     screen = open_page(local.url, local.api.session("second-settings"))
     screen.page.goto(f"{local.url}/#/s/first-settings")
@@ -275,9 +234,7 @@ def test_the_settings_of_another_session_are_its_own(
     expect(screen.find("#setting-trigger")).to_have_value("0.8")
 
 
-def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(
-    local: Local, open_page: Open
-) -> None:
+def test_a_pin_and_a_message_s_place_are_shown(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("pinned"))
     fill(screen, local, "pinned", 1)
     message = screen.find("article.user")
