@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,9 +31,6 @@ KINDS: Final = {
     ".webmanifest": "application/manifest+json",
 }
 """The media types of files that may be served, by suffix; text is UTF-8."""
-
-_COMMENT: Final = re.compile(rb"^[ \t]*(//.*|/\*\*.*\*/)$", re.MULTILINE)
-"""A comment on a line of its own: its words are not sent. Errors name the line that the file has."""
 
 
 @get("/", include_in_schema=False)
@@ -81,8 +77,6 @@ async def _served(name: str, request: Request[Any, Any, Any]) -> Response[bytes]
         content = await asyncio.to_thread(path.read_bytes)
     except OSError:
         raise NotFoundException(f"There is no file {name!r}.") from None
-    if path.suffix == ".js":
-        content = _COMMENT.sub(b"", content)
     headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["content-encoding"] = "gzip"
