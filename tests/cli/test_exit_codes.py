@@ -88,7 +88,7 @@ FAILED = [
     Case("wrap claud", 2, "Did you mean `ullage wrap claude`?"),
     Case("proxy --port TAKEN", 2, "is in use"),
     Case("install claude-cod", 2, "Did you mean 'claude-code'?"),
-    Case("install codex --statusline", 2, "has no place for that"),
+    Case("install codex --statusline", 2, "codex takes no status line"),
     Case("install", 2, "`ullage install` needs CLIENT"),
     Case("admin worker", 2, "`ullage admin worker` needs --store"),
     Case("admin cluster", 2, "give --local"),
