@@ -21,6 +21,16 @@ def test_every_format_is_told_by_its_content_whatever_the_file_is_called(
     Folded(read(renamed).events)
 
 
+def test_a_log_without_the_session_that_is_asked_for_says_which_it_has(
+    tmp_path: Path,
+) -> None:
+    path = FIXTURES / "codex/session.jsonl"
+    known = read(path).session
+    assert read(path, session=known[-8:]).session == known
+    with pytest.raises(UnreadableInput, match=f"has one session, {known}, and none"):
+        read(path, session="nobody")
+
+
 def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(
     tmp_path: Path,
 ) -> None:
