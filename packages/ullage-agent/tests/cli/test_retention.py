@@ -59,7 +59,7 @@ def test_old_sessions_are_listed_archived_and_brought_back(
     said = capsys.readouterr().out
     assert (
         said.splitlines()[-1]
-        == "2 sessions would go, 0 would be left. Nothing was changed."
+        == "2 sessions would go. Newer sessions stay. Nothing was changed."
     )
     assert len(ids(place)) == 3
 
@@ -171,5 +171,5 @@ def test_sessions_are_deleted_only_by_that_word(
         "acme",
     ]
     assert main([*prune, "--delete"]) == 0
-    assert "1 session deleted, 0 left." in capsys.readouterr().out
+    assert "1 session deleted.\n" in capsys.readouterr().out
     assert ids(place) == {"default young", "default old"}
