@@ -387,9 +387,9 @@ SHOWN: list[tuple[Event, str]] = [
     (CallEnded(call="c", outcome="failed", error="No.", purpose="summary"), "summary call: No."),
     (
         GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
-        "allowed in this session: shell: git log … · /grants lists them",
+        "allowed in this session: shell: git log … · /permissions lists them",
     ),
-    (GrantRevoked(grant="g"), "a grant of this session was revoked"),
+    (GrantRevoked(grant="g"), "a permission of this session was revoked"),
     (
         TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
         "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget",

@@ -582,7 +582,7 @@ class ChatApp(App[str]):
         try:
             await give(self.session, question, reply)
             if line := granted_line(question, reply):
-                self._tell([(Span(f"{line} · /grants lists them", "dim"),)])
+                self._tell([(Span(f"{line} · /permissions lists them", "dim"),)])
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True

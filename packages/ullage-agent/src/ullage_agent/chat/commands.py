@@ -54,7 +54,7 @@ COMMANDS: Final = (
     Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
     Command("tools", "", "the tools, and which need your approval"),
     Command(
-        "grants",
+        "permissions",
         "[revoke ID]",
         "what is allowed without asking, here and in this project; revoke one",
     ),
@@ -187,8 +187,8 @@ class Acting:
                 return await self._tools(width)
             case "spend":
                 return await self._spend()
-            case "grants":
-                return await self._grants(typed.argument)
+            case "permissions":
+                return await self._permissions(typed.argument)
             case "help":
                 return CommandResult(tuple(help_lines()))
             case "attach":
@@ -388,7 +388,7 @@ class Acting:
             )
         return CommandResult(tuple(lines))
 
-    async def _grants(self, argument: str) -> CommandResult:
+    async def _permissions(self, argument: str) -> CommandResult:
         """What is allowed without asking, or one of it revoked."""
         word, _, name = argument.partition(" ")
         if word == "revoke" and name.strip():
@@ -401,7 +401,7 @@ class Acting:
             )
         if argument:
             return said(
-                "/grants lists what is allowed without asking; /grants revoke ID takes one back.",
+                "/permissions lists what is allowed without asking; /permissions revoke ID takes one back.",
                 "warn",
             )
         found = await self.session.grants()
@@ -418,7 +418,7 @@ class Acting:
             for one in found
         ]
         return CommandResult(
-            (*listed, (Span("/grants revoke ID takes one back.", "dim"),))
+            (*listed, (Span("/permissions revoke ID takes one back.", "dim"),))
         )
 
     async def _spend(self) -> CommandResult:

@@ -241,7 +241,7 @@ def _state(entry: ToolCallEntry) -> tuple[str, str]:
         return f"being written, {number(len(entry.arguments))} characters", "dim"
     if entry.outcome is not None and OUTCOMES[entry.outcome]:
         return OUTCOMES[entry.outcome], "yellow"
-    return ("not asked: /grants allows it", "dim") if entry.is_granted else ("", "")
+    return ("not asked: /permissions allows it", "dim") if entry.is_granted else ("", "")
 
 
 def _result(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]:

@@ -230,10 +230,10 @@ def notice(event: Event) -> Notice | None:
         case GrantGiven():
             allowed = granted_words(event.tool, event.prefix)
             return _notice(
-                "dim", f"allowed in this session: {allowed}", "/grants lists them"
+                "dim", f"allowed in this session: {allowed}", "/permissions lists them"
             )
         case GrantRevoked():
-            return _notice("dim", "a grant of this session was revoked")
+            return _notice("dim", "a permission of this session was revoked")
         case Pinned():
             label = "pinned" if event.pinned else "no longer pinned"
             return _notice("dim", f"{label}: {counted(len(event.messages), 'message')}")
