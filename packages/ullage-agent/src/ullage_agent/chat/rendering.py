@@ -220,7 +220,7 @@ def _called(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]
         ]
         most = len(details) if unfolded else 2 * FOLDED_LINES
         rows += details[:most] + _more(len(details) - most)
-    if entry.result is not None:
+    if entry.result is not None and entry.outcome != "not_started":
         rows += _result(entry, width - 4, unfolded)
     mark = (
         "bold red"
