@@ -46,7 +46,7 @@ def test_a_dropped_log_shows_what_fills_its_window(local: Local, open_page: Open
     assert [int(one.replace(",", "")) for one in shown] == [
         row.tokens for row in reading.rows
     ]
-    expect(screen.find("#growth .chart-said")).to_contain_text(
+    expect(screen.find("#growth .calls-said")).to_contain_text(
         f"Call {len(meter.steps)}:"
     )
 

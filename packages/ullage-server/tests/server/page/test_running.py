@@ -75,7 +75,7 @@ def test_its_window_is_shown_and_follows_its_log(
         expect(screen.find("#looked .item").first).to_be_visible()
         session.turn("And the next one?")
     expect(screen.find(".used-number")).to_have_text(used_in(session.path))
-    expect(screen.find("#growth .chart-said")).to_contain_text("Call 4:")
+    expect(screen.find("#growth .calls-said")).to_contain_text("Call 4:")
 
 
 def test_what_was_opened_and_focused_stays_so_while_it_grows(

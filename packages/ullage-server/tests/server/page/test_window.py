@@ -139,9 +139,9 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(
     marks = screen.find(".mark.compaction")
     expect(marks.first).to_be_attached()
     steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
-    screen.find(".chart-table summary").click()
+    screen.find(".calls-table summary").click()
     for kind, word in (("prune", "pruned"), ("compaction", "compacted")):
-        rows = screen.find(".chart-table tbody tr", has_text=word)
+        rows = screen.find(".calls-table tbody tr", has_text=word)
         expect(rows).to_have_count(sum(kind in step["marks"] for step in steps))
     assert any(
         "compaction" in step["marks"] or "prune" in step["marks"] for step in steps
@@ -158,6 +158,8 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(
     small = local.api.get("/v1/sessions/compacted/context").json()["used"]["tokens"]
     done.get_by_role("button", name="Undo").click()
     expect(screen.marks("Undone:")).to_be_visible()
+    expect(done.get_by_role("button", name="Undo")).to_have_count(0)
+    expect(screen.find("#compact-outcome")).to_be_empty()
     local.api.until("compacted")
     reading = local.api.get("/v1/sessions/compacted/context").json()
     expect(screen.find(".used-number")).to_have_text(f"{reading['used']['tokens']:,}")
@@ -186,13 +188,15 @@ def test_the_calls_are_listed_with_estimate_and_actual(
     fill(screen, local, "charted", 2)
     steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
     last = steps[-1]
-    said = screen.find(".chart-said")
+    said = screen.find(".calls-said")
     expect(said).to_contain_text(f"Call {last['number']}: {last['tokens']:,}")
     expect(said).to_contain_text(
         f"estimate {last['estimated']:,}, actual {last['actual']:,}"
     )
-    screen.find(".chart-table summary").click()
-    expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))
+    screen.find(".calls-table summary").click()
+    expect(screen.find(".calls-table tbody tr")).to_have_count(len(steps))
+    newest = screen.find(".calls-table tbody th").first
+    expect(newest).to_have_text(str(last["number"]))
 
 
 def test_a_change_of_settings_moves_the_compaction_point_at_once(
