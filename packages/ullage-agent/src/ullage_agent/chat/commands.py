@@ -64,7 +64,7 @@ COMMANDS: Final = (
     Command(
         "export",
         "FILE",
-        "write it as JSON lines, or FILE.md as Markdown",
+        "write JSON lines, or Markdown as FILE.md",
     ),
     Command(
         "set",

@@ -3,7 +3,7 @@
 import { h, replace } from "./dom.js";
 import { number, percentSigned, signed } from "./format.js";
 
-const MARKS = { compaction: "compacted", prune: "pruned", model: "model changed", rewind: "rewound" };
+const MARKS = { compaction: "compacted", prune: "pruned", model: "model changed", rewind: "rewound", uncompact: "compaction undone" };
 
 export class Growth {
   constructor(node) {
