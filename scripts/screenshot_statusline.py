@@ -57,7 +57,7 @@ def prepared(home: Path, project: Path) -> None:
     (home / ".claude.json").write_text(json.dumps(configuration))
     settings = {"permissions": {"allow": ["Read"]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(settings))
-    ullage = [sys.executable, "-m", "ullage", "install", "claude-code"]
+    ullage = [sys.executable, "-m", "ullage", "install", "claude-code", "--yes"]
     subprocess.run(ullage, check=True, env={"HOME": str(home)})
 
 

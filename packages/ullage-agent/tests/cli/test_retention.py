@@ -57,8 +57,10 @@ def test_old_sessions_are_listed_archived_and_brought_back(
     prune = ["admin", "store", "prune", str(place), "--unchanged", "1d"]
     assert main([*prune, "--dry-run"]) == 0
     said = capsys.readouterr().out
-    found = said.splitlines()[-1]
-    assert found == "2 sessions would go, 0 would be left. Nothing was changed."
+    assert (
+        said.splitlines()[-1]
+        == "2 sessions would go. Newer sessions stay. Nothing was changed."
+    )
     assert len(ids(place)) == 3
 
     archive = tmp_path / "archive"
@@ -169,5 +171,5 @@ def test_sessions_are_deleted_only_by_that_word(
         "acme",
     ]
     assert main([*prune, "--delete"]) == 0
-    assert "1 session deleted, 0 left." in capsys.readouterr().out
+    assert "1 session deleted.\n" in capsys.readouterr().out
     assert ids(place) == {"default young", "default old"}

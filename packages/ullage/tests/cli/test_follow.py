@@ -43,7 +43,7 @@ def test_what_is_no_log_is_an_error_at_once(
     assert main(["context", "--follow", str(tmp_path / "notes.txt")]) == 2
     assert main(["context", "--follow", str(tmp_path / "nothing")]) == 2
     assert main(["context", "--follow"]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    assert "There is no file" in capsys.readouterr().err
 
 
 class Following:

@@ -27,7 +27,21 @@ def settings(tmp_path: Path) -> Path:
 
 
 def run(place: Path, *words: str, home: Path | None = None) -> Ended:
-    return perform(place, {"HOME": str(home or place)}, *words)
+    return perform(place, {"HOME": str(home or place)}, *words, "--yes")
+
+
+@pytest.mark.parametrize("words", [(), ("--remove",)])
+def test_without_a_terminal_nothing_is_written_unless_it_is_agreed_to(
+    settings: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    if words:
+        run(tmp_path, "install", "claude-code")
+    before = settings.read_bytes()
+    environment = {"HOME": str(tmp_path)}
+    ended = perform(tmp_path, environment, "install", "claude-code", *words)
+    assert ended.returncode == 2
+    assert "Add --yes to write this" in ended.stderr
+    assert settings.read_bytes() == before
 
 
 def test_what_is_installed_is_said_and_taken_out_again(

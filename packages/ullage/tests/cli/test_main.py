@@ -45,7 +45,7 @@ def test_a_usable_log_ends_with_0_and_says_nothing_on_standard_error(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (None, "does not exist"),
+        (None, "There is no file"),
         (b"", "it is empty"),
         (b"\x00" * 100, "it is empty"),
         (b"hello", "it holds no JSON"),

@@ -28,7 +28,7 @@ def test_grants_are_listed_by_project(
     assert lines[1].startswith("  g-1") and lines[1].endswith("shell: git status …")
     assert lines[3].endswith("write")
     assert main(["permissions", "--json"]) == 0
-    assert [one["id"] for one in json.loads(capsys.readouterr().out)["grants"]] == [
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)["permissions"]] == [
         "g-1",
         "g-2",
     ]

@@ -275,7 +275,7 @@ def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None
         [TurnStarted(turn="t"), Cancelled(), TurnEnded(turn="t", reason="cancelled")]
     )
     screenplay.apply_all([TurnStarted(turn="u"), TurnEnded(turn="u", reason="cancelled")])
-    assert notices(screenplay) == ["cancelled: nothing was running", "cancelled"]
+    assert notices(screenplay) == ["cancelled", "cancelled"]
 
 
 def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> (
@@ -324,12 +324,15 @@ def test_settings_that_a_session_begins_with_are_no_news() -> None:
     assert notices(screenplay) == ["set: model = a:c"]
 
 
-def test_an_interrupted_answer_says_so() -> None:
-    screenplay = Screenplay()
-    screenplay.apply(answered(TextPart(id="p1", text="I lo"), interrupted="cancelled"))
-    assert screenplay.entries == [
-        AnswerEntry(text="I lo", part="p1", interrupted="cancelled")
-    ]
+def test_an_interrupted_answer_says_so_where_no_line_about_a_cancel_does() -> None:
+    for interrupted, told in (("dropped", "dropped"), ("cancelled", "")):
+        screenplay = Screenplay()
+        screenplay.apply(
+            answered(TextPart(id="p1", text="I lo"), interrupted=interrupted)
+        )
+        assert screenplay.entries == [
+            AnswerEntry(text="I lo", part="p1", interrupted=told)
+        ]
 
 
 def test_a_result_whose_call_is_not_known_is_shown_all_the_same() -> None:
@@ -359,12 +362,12 @@ SHOWN: list[tuple[Event, str]] = [
             compaction="c", summarised=("a", "b"), dropped=(DroppedMessage(id="d", reason="old"),), before=9_000,
             after=1_200, rung="summary",
         ),
-        "compacted: 3 messages became a summary, 9,000 -> 1,200 tokens · /uncompact undoes it",
+        "compacted: 3 messages became a summary, 9,000 → 1,200 tokens · /uncompact undoes it",
     ),
     (CompactionRolledBack(compaction="c", reason="longer", note="It grew."), "compaction failed: It grew."),
     (
         Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
-        "pruned: 2 old tool results cleared, 900 -> 100 tokens, 100 written to the cache anew · /uncompact undoes it",
+        "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache anew · /uncompact undoes it",
     ),
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
@@ -387,9 +390,9 @@ SHOWN: list[tuple[Event, str]] = [
     (CallEnded(call="c", outcome="failed", error="No.", purpose="summary"), "summary call: No."),
     (
         GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
-        "allowed in this session: shell: git log … · /grants lists them",
+        "allowed in this session: shell: git log … · /permissions lists them",
     ),
-    (GrantRevoked(grant="g"), "a grant of this session was revoked"),
+    (GrantRevoked(grant="g"), "a permission of this session was revoked"),
     (
         TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
         "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget",
@@ -405,7 +408,6 @@ SHOWN: list[tuple[Event, str]] = [
         Imported(origin="s-1", dropped=("the setting base_url", "an unfinished turn")),
         "imported from s-1, without the setting base_url, an unfinished turn",
     ),
-    (RequestRepaired(call="c", repairs=("an id", "a pair")), "request repaired: an id; a pair"),
     (
         ReasoningRefused(call="c", model="m"),
         "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
@@ -437,6 +439,7 @@ def test_what_people_should_know_is_a_line_with_its_numbers() -> None:
         TurnPaused(turn="t", reason="approval"),
         QueueLeft(message_id="m", how="delivered"),
         CallEnded(call="c"),
+        RequestRepaired(call="c", repairs=("an id",)),
         SettingsChanged(settings={"a": 1}, source="resolved"),
         CompactionRolledBack(compaction="c", reason="longer", rung="summary"),
         LimitLearnt(model="m", source="user", window=32_000),

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import case
 from tests.importers.folding import FIXTURES, Folded
+from ullage.codec.dialects import DIALECTS
 from ullage.errors import NotASession, UnreadableInput
 from ullage.importers import read, reader_for
+from ullage.importers.detect import FIRST, LAST, formats
+from ullage_programs.opencode.log_messages import OpenCodeReader
 
 LOGS = sorted(path for path in FIXTURES.glob("*/*.json*") if path.is_file())
 
@@ -19,6 +23,23 @@ def test_every_format_is_told_by_its_content_whatever_the_file_is_called(
     renamed.write_bytes(path.read_bytes())
     assert read(renamed).format == path.parent.name.replace("_", "-")
     Folded(read(renamed).events)
+
+
+def test_each_reader_knows_the_dialect_in_which_its_program_logs_usage() -> None:
+    own = [each.reader("") for each in formats() if each not in (FIRST, LAST)]
+    for reader in (*own, OpenCodeReader("")):
+        with case(reader.format):
+            assert (reader.dialect or reader.format) in DIALECTS
+
+
+def test_a_log_without_the_session_that_is_asked_for_says_which_it_has(
+    tmp_path: Path,
+) -> None:
+    path = FIXTURES / "codex/session.jsonl"
+    known = read(path).session
+    assert read(path, session=known[-8:]).session == known
+    with pytest.raises(UnreadableInput, match=f"has one session, {known}, and none"):
+        read(path, session="nobody")
 
 
 def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(

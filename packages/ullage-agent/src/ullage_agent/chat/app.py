@@ -44,7 +44,6 @@ from ullage_agent.chat.choices import (
 from ullage_agent.chat.commands import (
     LEAVE,
     Acting,
-    Command,
     CommandResult,
     Typed,
     command_of,
@@ -174,7 +173,7 @@ class ChatApp(App[str]):
         self.set_interval(FRAME_S, self._draw)
         await self._open(self.session)
         for warning in warnings_of((await self.session._look()).tools):
-            self._tell([(Span(warning, "warn"),)])
+            self._warn(warning)
 
     async def _open(self, session: Session) -> None:
         """Show another session, from what is stored of it, and what happens in it from now on."""
@@ -194,7 +193,7 @@ class ChatApp(App[str]):
             self._note(event)
             seen = event.seq
         if line := await left_out_line(session):
-            self._tell([(Span(line, "warn"),)])
+            self._warn(line)
         if not self.transcript.entries:
             self._tell([(Span("Ask something. /help lists keys and commands.", "dim"),)])
         self.prompt.earlier = list(self.transcript.prompts)
@@ -225,9 +224,7 @@ class ChatApp(App[str]):
         self._note(event)
         match event:
             case QueueLeft(how="returned") if event.message_id in self._said:
-                held = self.prompt.whole_text
-                said = self._said[event.message_id]
-                self.prompt.put(f"{held}\n{said}" if held.strip() else said)
+                self.prompt.give_back(self._said[event.message_id])
             case CallStarted(purpose="main") | ToolStarted():
                 self._streaming, self._since = "", time.monotonic()
         if isinstance(event, QueueLeft) and event.message_id == self._editing:
@@ -314,6 +311,9 @@ class ChatApp(App[str]):
             first if self._first_changed is None else min(first, self._first_changed)
         )
 
+    def _warn(self, text: str) -> None:
+        self._tell([(Span(text, "warn"),)])
+
     def _fail(self, problem: BaseException) -> None:
         said = (
             str(problem)
@@ -325,9 +325,7 @@ class ChatApp(App[str]):
     # -- what is typed --
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        prompt = self.prompt
         text, editing = event.text, self._editing
-        prompt.clear_all()
         self._left_at = -LEAVE_WITHIN_S
         question = self.approving.question
         if self.approving.is_refusing and question is not None:
@@ -338,7 +336,7 @@ class ChatApp(App[str]):
             await self._edit(editing, text)
             return
         typed = parse(text)
-        prompt.earlier.append(text)
+        self.prompt.earlier.append(text)
         if typed is not None:
             await self.run_command(typed, text)
             return
@@ -346,7 +344,7 @@ class ChatApp(App[str]):
         try:
             await self.session.send(*self.attached.pieces(text), kind=kind)
         except UllageError as problem:
-            prompt.put(text)
+            self.prompt.give_back(text)
             self._fail(problem)
         self.feed.to_end()
         self._is_stale = True
@@ -358,19 +356,12 @@ class ChatApp(App[str]):
             await self.session.edit(message, *self.attached.pieces(text, waiting))
             self._said[message] = text
         except CommandRefused:
-            self.prompt.put(text)
-            self._tell(
-                [
-                    (
-                        Span(
-                            "It was delivered before the change: Enter sends this as a new message.",
-                            "warn",
-                        ),
-                    )
-                ]
+            self.prompt.give_back(text)
+            self._warn(
+                "It was delivered before the change: Enter sends this as a new message."
             )
         except UllageError as problem:
-            self.prompt.put(text)
+            self.prompt.give_back(text)
             self._fail(problem)
         self._is_stale = True
 
@@ -398,7 +389,7 @@ class ChatApp(App[str]):
             self._fail(problem)
             return
         if image is None:
-            self._tell([(Span("The clipboard holds no image.", "warn"),)])
+            self._warn("The clipboard holds no image.")
         else:
             prompt.insert(self.attached.word(image))
 
@@ -458,20 +449,17 @@ class ChatApp(App[str]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         self._marked = 0
-        self._panels.completing(self._completions(), self._marked)
+        self._panels.completing(completions(self.prompt.text), self._marked)
         if self.approving.questions:
             self._draw_question()
 
-    def _completions(self) -> list[Command]:
-        return completions(self.prompt.text)
-
     def _complete(self, step: int) -> bool:
-        found = self._completions()
+        found = completions(self.prompt.text)
         if not found:
             return False
         if step:
             self._marked = (self._marked + step) % len(found)
-            self._panels.completing(self._completions(), self._marked)
+            self._panels.completing(found, self._marked)
             return True
         chosen = found[min(self._marked, len(found) - 1)]
         self.prompt.put(f"/{chosen.name} " if chosen.takes else f"/{chosen.name}")
@@ -483,8 +471,8 @@ class ChatApp(App[str]):
         """Carry out a slash command; ``text`` comes back into the input where it is none."""
         command = command_of(typed.name)
         if command is None:
-            self._tell([(Span(unknown(typed.name), "warn"),)])
-            self.prompt.put(text)
+            self._warn(unknown(typed.name))
+            self.prompt.give_back(text)
             return
         try:
             match command.name, typed.argument:
@@ -522,7 +510,7 @@ class ChatApp(App[str]):
     def _show(self, outcome: CommandResult) -> None:
         self._tell(outcome.lines)
         if outcome.text:
-            self.prompt.put(outcome.text)
+            self.prompt.give_back(outcome.text)
         if outcome.opens == LEAVE:
             self.exit(self.session.id)
         elif outcome.opens:
@@ -559,8 +547,6 @@ class ChatApp(App[str]):
                 self._answer(question, Reply(True))
             case "session" | "project" as scope:
                 self._answer(question, Reply(True, always=scope))
-            case "":
-                pass
         self._draw_question()
         return True
 
@@ -596,7 +582,7 @@ class ChatApp(App[str]):
         try:
             await give(self.session, question, reply)
             if line := granted_line(question, reply):
-                self._tell([(Span(f"{line} · /grants lists them", "dim"),)])
+                self._tell([(Span(f"{line} · /permissions lists them", "dim"),)])
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True

@@ -41,24 +41,22 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = (
-    Command("context", "", "what fills the window, down to a single message"),
+    Command("context", "", "what fills the window, down to one message"),
     Command(
         "compact",
         "[up-to|from MESSAGE] [INSTRUCTIONS]",
-        "make the view smaller now, or what stands before a message, or from it on; instructions are for the summary",
+        "make the view smaller: all, or around a message",
     ),
     Command("uncompact", "", "undo the last compaction or prune"),
-    Command(
-        "pin", "[MESSAGE]", "keep a message through every compaction, or let it go again"
-    ),
+    Command("pin", "[MESSAGE]", "keep a message in view, or let it go again"),
     Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
     Command("tools", "", "the tools, and which need your approval"),
     Command(
-        "grants",
+        "permissions",
         "[revoke ID]",
-        "what is allowed without asking, here and in this project; revoke one",
+        "what is allowed without asking; revoke one",
     ),
-    Command("retry", "", "continue a turn that waits after a failure or for more budget"),
+    Command("retry", "", "continue a turn that failed or needs budget"),
     Command("resume", "[SESSION]", "another session"),
     Command("new", "", "a new session"),
     Command("fork", "", "go on in a copy of this session"),
@@ -66,43 +64,41 @@ COMMANDS: Final = (
     Command(
         "export",
         "FILE",
-        "write the session to a file: JSON lines, or Markdown for a name that ends in .md",
+        "write JSON lines, or Markdown as FILE.md",
     ),
     Command(
         "set",
         "KEY [VALUE]",
-        "change a setting of this session; without a value back to its default",
+        "change a setting; no value: its default",
     ),
     Command("steps", "", "every call: estimate, actual, error"),
     Command("spend", "", "what the session has cost"),
     Command("explain", "MESSAGE", "where a message went"),
-    Command(
-        "attach", "FILE", "send an image, a PDF or a text file with the next message"
-    ),
+    Command("attach", "FILE", "add an image, a PDF or a text file"),
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
 
 KEYS: Final = (
-    ("Enter", "send; while it works: steer, goes in before the next call"),
+    ("Enter", "send; while it works: before the next call"),
     ("Tab, Alt+Enter", "send when the turn is over (follow-up)"),
-    ("Ctrl+J, Shift+Enter", "a new line; a backslash before Enter does the same"),
-    ("Up", "edit the newest message that waits; else what you said before"),
-    ("Ctrl+X", "withdraw the newest message that waits, or the one being edited"),
+    ("Ctrl+J, Shift+Enter", "a new line; so does a backslash before Enter"),
+    ("Up", "edit what waits, else what you said before"),
+    ("Ctrl+X", "withdraw the newest that waits, or is edited"),
     ("Escape", "cancel; again: don't wait for tools"),
     (
         "y n a p",
-        "answer a call that needs approval: yes, no, always in this session, in this project",
+        "yes, no, always in this session, in this project",
     ),
     (
         "Page Down, Down",
-        "read a call that is longer than its place; a yes counts at its end",
+        "read a long call; a yes counts at its end",
     ),
-    ("Ctrl+V", "paste the image in the clipboard; a dropped image is attached too"),
+    ("Ctrl+V", "paste an image; a dropped one is added too"),
     ("Ctrl+O", "unfold results"),
     ("Ctrl+R", "unfold reasoning"),
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
-    ("Ctrl+C", "copy what is selected, else clear the input; twice: leave"),
+    ("Ctrl+C", "copy what is selected, else clear; twice: leave"),
 )
 
 
@@ -187,8 +183,8 @@ class Acting:
                 return await self._tools(width)
             case "spend":
                 return await self._spend()
-            case "grants":
-                return await self._grants(typed.argument)
+            case "permissions":
+                return await self._permissions(typed.argument)
             case "help":
                 return CommandResult(tuple(help_lines()))
             case "attach":
@@ -388,7 +384,7 @@ class Acting:
             )
         return CommandResult(tuple(lines))
 
-    async def _grants(self, argument: str) -> CommandResult:
+    async def _permissions(self, argument: str) -> CommandResult:
         """What is allowed without asking, or one of it revoked."""
         word, _, name = argument.partition(" ")
         if word == "revoke" and name.strip():
@@ -401,7 +397,7 @@ class Acting:
             )
         if argument:
             return said(
-                "/grants lists what is allowed without asking; /grants revoke ID takes one back.",
+                "/permissions lists what is allowed without asking; /permissions revoke ID takes one back.",
                 "warn",
             )
         found = await self.session.grants()
@@ -418,7 +414,7 @@ class Acting:
             for one in found
         ]
         return CommandResult(
-            (*listed, (Span("/grants revoke ID takes one back.", "dim"),))
+            (*listed, (Span("/permissions revoke ID takes one back.", "dim"),))
         )
 
     async def _spend(self) -> CommandResult:
@@ -478,15 +474,11 @@ def said(text: str, style: str = "dim") -> CommandResult:
 
 def help_lines() -> list[Line]:
     """Keys and commands."""
-    widest = max(len(command.usage) for command in COMMANDS) + 2
     lines: list[Line] = [(Span("Keys", "title"),)]
-    lines += [
-        (Span(padded(f"  {keys}", widest + 2)), Span(about, "dim"))
-        for keys, about in KEYS
-    ]
+    lines += [(Span(f"  {keys:<28}  "), Span(about, "dim")) for keys, about in KEYS]
     lines += [(), (Span("Commands", "title"),)]
     lines += [
-        (Span(padded(f"  {command.usage}", widest + 2)), Span(command.about, "dim"))
+        (Span(f"  {command.usage:<28}  "), Span(command.about, "dim"))
         for command in COMMANDS
     ]
     return lines

@@ -96,9 +96,9 @@ class Panels:
         top = max(0, min(marked - SHOWN_COMMANDS // 2, len(found) - SHOWN_COMMANDS))
         for place, command in enumerate(found[top : top + SHOWN_COMMANDS], top):
             style, mark = ("title", "› ") if place == marked else ("", "  ")
-            lines.append(
-                (Span(f"{mark}{command.usage:<28}", style), Span(command.about, "dim"))
-            )
+            usage = f"{mark}{command.usage:<28}  "
+            about = shortened(command.about, max(10, self._width - cells(usage)))
+            lines.append((Span(usage, style), Span(about, "dim")))
         if len(found) > SHOWN_COMMANDS:
             lines.append(
                 (Span(f"  {counted(len(found), 'command')}, Up and Down", "dim"),)

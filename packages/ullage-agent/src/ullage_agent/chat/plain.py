@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from ullage.cli.exit_codes import DONE, FAILED, OF_TURNS
@@ -18,22 +18,29 @@ from ullage.cli.screen import Screen
 from ullage.cli.screenplay import Screenplay
 from ullage.errors import UllageError
 from ullage.store.store import Store
-from ullage.tasks import start
 from ullage_agent.chat.commands import LEAVE, Acting, Typed, command_of, parse
 from ullage_agent.cli.agent_options import warn_of_left_out
 from ullage_agent.cli.asking import ask_person
-from ullage_agent.cli.run import follow
+from ullage_agent.cli.run import canceller, follow
 from ullage_agent.runtime.session import Session
 
 
 async def converse(
-    session: Session, store: Store, environment: Mapping[str, str], *, yes: bool = False
+    session: Session,
+    store: Store,
+    environment: Mapping[str, str],
+    *,
+    resume: str,
+    yes: bool = False,
 ) -> int:
-    """Talk until the input ends or ``/quit``. Gives the highest code of a line: 130 for a turn that was cancelled."""
+    """Talk until the input ends or ``/quit``. Gives the highest code of a line: 130 for a turn that was cancelled.
+
+    ``resume`` is the command that continues the session.
+    """
     screen = Screen(sys.stdout if sys.stdout.isatty() else sys.stderr)
     acting = Acting(store, session, environment)
     with suppress(RuntimeError, ValueError):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
     await warn_of_left_out(session)
     code = DONE
     while (line := await _next_line()) is not None:
@@ -52,7 +59,7 @@ async def converse(
         except UllageError as problem:
             print(f"ullage: {problem}", file=sys.stderr)
             code = max(code, FAILED)
-    print(f"Session {session.id} (continue with --session {session.id})", file=sys.stderr)
+    print(f"Session {session.id} (continue with `{resume}`)", file=sys.stderr)
     return code
 
 
@@ -97,14 +104,3 @@ async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
             live.show(event, acting.session.reading)
         live.end()
     return outcome.opens
-
-
-def _canceller(session: Session) -> Callable[[], None]:
-    tasks: list[asyncio.Task[object]] = []
-
-    def cancel() -> None:
-        if session.is_idle or any(not task.done() for task in tasks):
-            raise KeyboardInterrupt
-        tasks.append(start(session.cancel()))
-
-    return cancel

@@ -70,6 +70,11 @@ class Prompt(TextArea):
         self.text = self._short(visible(text))
         self.move_cursor(self.document.end)
 
+    def give_back(self, text: str) -> None:
+        """Show this text again, below what has been typed since."""
+        held = self.whole_text
+        self.put(f"{held}\n{text}" if held.strip() else text)
+
     def clear_all(self) -> None:
         """Empty it, the pasted texts too."""
         self._pasted.clear()
@@ -92,15 +97,11 @@ class Prompt(TextArea):
         return word
 
     async def _on_key(self, event: events.Key) -> None:
-        if not self.text and self.scrolls(event.key):
-            event.stop()
-            event.prevent_default()
-            return
-        if await self._handled(event.key):
-            event.stop()
-            event.prevent_default()
-            return
-        if not self.text and event.character and self.answers(event.character):
+        if (
+            (not self.text and self.scrolls(event.key))
+            or await self._handled(event.key)
+            or (not self.text and event.character and self.answers(event.character))
+        ):
             event.stop()
             event.prevent_default()
             return
@@ -146,7 +147,7 @@ class Prompt(TextArea):
         text = self.whole_text
         if not text.strip() and not self.takes_empty():
             return False
-        self._place = None
+        self.clear_all()  # here, since what is typed next comes before Sent is handled
         self.post_message(self.Sent(text, follow_up))
         return True
 

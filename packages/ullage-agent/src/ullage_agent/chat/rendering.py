@@ -220,7 +220,7 @@ def _called(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]
         ]
         most = len(details) if unfolded else 2 * FOLDED_LINES
         rows += details[:most] + _more(len(details) - most)
-    if entry.result is not None:
+    if entry.result is not None and entry.outcome != "not_started":
         rows += _result(entry, width - 4, unfolded)
     mark = (
         "bold red"
@@ -241,7 +241,7 @@ def _state(entry: ToolCallEntry) -> tuple[str, str]:
         return f"being written, {number(len(entry.arguments))} characters", "dim"
     if entry.outcome is not None and OUTCOMES[entry.outcome]:
         return OUTCOMES[entry.outcome], "yellow"
-    return ("not asked: /grants allows it", "dim") if entry.is_granted else ("", "")
+    return ("not asked: /permissions allows it", "dim") if entry.is_granted else ("", "")
 
 
 def _result(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]:

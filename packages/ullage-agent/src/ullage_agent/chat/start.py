@@ -93,12 +93,8 @@ def require_textual() -> None:
 
 def wants_simulator(why: str) -> bool:
     """Offer the model that needs no key."""
-    print(why)
-    print(
-        "\nTalk to a simulated model on this machine instead? It needs no key and costs nothing. [Y/n] ",
-        end="",
-    )
-    sys.stdout.flush()
+    question = "Talk to a simulated model on this machine instead? It needs no key and costs nothing. [Y/n] "
+    print(f"{why}\n\n{question}", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
@@ -112,8 +108,9 @@ async def _talk(
         ) as host:  # the one that is looked at may rest for hours
             session = await opened(host, args, simulator)
             if not full:
+                resume = resume_command(args, session.id)
                 return await converse(
-                    session, shared.store, shared.environment, yes=args.yes
+                    session, shared.store, shared.environment, resume=resume, yes=args.yes
                 )
             name = await _full_screen(host, shared.store, session, shared.environment)
             await host.forget(name)

@@ -27,7 +27,8 @@ def _run(grants: ProjectGrants, args: argparse.Namespace) -> int:
         return _revoke(grants, args.revoke, place_option("--store", args.store))
     found = grants.all()
     if args.json:
-        print(json.dumps({"grants": [_as_json(one) for one in found]}))
+        listed = {"permissions": [_as_json(one) for one in found]}
+        Screen().show_json(json.dumps(listed).encode())
         return 0
     if not found:
         print(
@@ -61,7 +62,7 @@ def meant(typed: str, known: Iterable[str]) -> str:
         return typed
     if len(found) > 1:
         raise CommandRefused(
-            f"Several grants begin with {typed!r}: {', '.join(found)}. Type more of the one you mean."
+            f"Several permissions begin with {typed!r}: {', '.join(found)}. Type more of the one you mean."
         )
     return found[0]
 

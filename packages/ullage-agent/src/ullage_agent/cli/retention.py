@@ -60,17 +60,18 @@ async def prune_sessions(args: argparse.Namespace) -> int:
     finally:
         await store.close()
     left = sum(outcomes[outcome] for outcome in _LEFT)
+    stay = f", {counted(left, 'session')} as old left (named above)" if left else ""
     if args.dry_run:
         print(
-            f"{counted(outcomes['found'], 'session')} would go, {left} would be left. Nothing was changed."
+            f"{counted(outcomes['found'], 'session')} would go{stay}. Newer sessions stay. Nothing was changed."
         )
     elif archive is not None:
         print(
             f"{counted(outcomes['archived'], 'session')} archived to {printable(str(archive))} ({size:,} bytes) and "
-            f"deleted, {left} left."
+            f"deleted{stay}."
         )
     else:
-        print(f"{counted(outcomes['deleted'], 'session')} deleted, {left} left.")
+        print(f"{counted(outcomes['deleted'], 'session')} deleted{stay}.")
     return DONE
 
 

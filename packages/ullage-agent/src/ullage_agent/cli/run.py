@@ -148,7 +148,7 @@ def canceller(session: Session) -> Callable[[], None]:
     tasks: list[asyncio.Task[object]] = []
 
     def cancel() -> None:
-        if tasks:
+        if session.is_idle or any(not task.done() for task in tasks):
             raise KeyboardInterrupt
         tasks.append(start(session.cancel()))
 

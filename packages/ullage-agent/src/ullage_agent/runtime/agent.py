@@ -676,7 +676,7 @@ def first_events(
     """The first events of a session. Raises ``SettingError`` for a model without a provider."""
     if not settings.model:
         raise SettingError(
-            "No model is set: name one, as in model='anthropic:claude-haiku-4-5'."
+            "No model is set: name one, as in model='anthropic:claude-haiku-4-5' (on the command line --model)."
         )
     provider, model = settings.destination()
     started = SessionStarted(

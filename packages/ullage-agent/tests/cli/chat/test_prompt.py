@@ -26,7 +26,6 @@ class FakeConversation(App[None]):
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         self.sent.append((event.text, event.follow_up))
-        self.query_one(Prompt).clear_all()
 
     def on_prompt_asked(self, event: Prompt.Asked) -> None:
         self.asked.append(event.what)
@@ -38,6 +37,16 @@ async def test_enter_sends_and_tab_and_alt_enter_are_follow_ups() -> None:
         await pilot.press("a", "enter", "b", "tab", "c", "alt+enter", "enter", "tab")
         await pilot.pause()
     assert app.sent == [("a", False), ("b", True), ("c", True)]
+
+
+async def test_what_is_typed_before_a_message_is_taken_up_stays() -> None:
+    app = FakeConversation()
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        await pilot.press("a", "enter", "b")
+        assert prompt.text == "b"
+        prompt.give_back("a")
+        assert prompt.text == "b\na"
 
 
 async def test_a_new_line_by_ctrl_j_shift_enter_or_a_backslash() -> None:

@@ -1,7 +1,7 @@
 // What would make room, as the server found it: each with what it saves and how it is done.
 
 import { button, h, replace } from "./dom.js";
-import { besideNumber, brief, firstLine, money, number } from "./format.js";
+import { besideNumber, brief, counted, firstLine, money, number } from "./format.js";
 import { loadStyles } from "./styles.js";
 
 const CENT = 0.01;
@@ -47,8 +47,10 @@ function ahead(compaction) {
   if (!compaction) return null;
   const { by, threshold, left, leaves, stays, note } = compaction;
   const who = by ? `${by} compacts` : "Ullage would compact";
-  const range = left ? `${number(left.low)} to ${left.high === null ? "many" : number(left.high)}` : "";
-  const when = !left ? "" : left.calls > 0 ? `, in about ${number(left.calls)} calls (${range})` : ", perhaps at the next call";
-  const what = leaves === null ? "" : ` Then ${number(leaves)} tokens leave the window and ${number(stays)} stay.`;
-  return [h("h4", { class: "ahead" }, "The next compaction"), h("p", {}, `${who} at ${number(threshold)}${when}.${what}`), note ? h("p", { class: "how" }, withCode(note)) : null];
+  const ends = left ? [number(left.low), left.high === null ? "many" : number(left.high)] : [];
+  const range = ends[0] === ends[1] ? "" : ` (${ends.join(" to ")})`;
+  const when = !left ? "" : left.calls > 0 ? `, in about ${counted(left.calls, "call")}${range}` : ", perhaps at the next call";
+  const moves = leaves === 0 ? "It would find nothing to take out now." : `If it came now, ${number(leaves)} tokens would leave the window and ${number(stays)} would stay.`;
+  const what = leaves === null ? "" : ` ${moves}`;
+  return [h("h4", { class: "ahead" }, "The next compaction"), h("p", {}, `${who} at ${number(threshold)}${when}.${what}`), note ? h("p", { class: "how" }, withCode(`${note}.`)) : null];
 }

@@ -11,7 +11,7 @@ export class Refusal extends Error {
   constructor(status, problem) {
     super(problem.detail || problem.title || `The server answered ${status}.`);
     this.status = status;
-    this.next = problem.next ?? "";
+    this.next = /\bGET /.test(problem.next) ? "" : (problem.next ?? ""); // requests are advice for programs
   }
 }
 

@@ -103,7 +103,7 @@ export class Conversation {
 
   nodeOf(item) {
     if (item.kind === "message") return this.drawing.message(item);
-    if (item.kind === "mark") return drawMark(item, this.acts);
+    if (item.kind === "mark") return drawMark(item, this.acts, this.ledger);
     const draft = new DraftDrawing(item);
     this.drafts.set(item.key, draft);
     draft.show(item);

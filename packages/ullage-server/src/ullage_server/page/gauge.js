@@ -12,6 +12,9 @@ export function shadeOf(name) {
 
 const SHADES = ["Messages", "System prompt", "Tools", "Summary", "Instruction files"];
 
+const NARROWEST_PX = 284; // of the gauge beside a conversation
+const LETTER_PX = 7; // of the scale
+
 /** The window of a reading, or of the short form of one that an event carries. */
 export class Gauge {
   constructor(node) {
@@ -72,7 +75,8 @@ export class Gauge {
       const side = point / whole > 0.75 ? "left" : "right";
       ticks.push(place(h("span", { class: `tick compacts ${side}` }, compacts), { left: at(point) }));
     }
-    if (window && (!point || point / whole < 0.84)) ticks.push(h("span", { class: "tick end" }, number(window)));
+    const room_px = NARROWEST_PX * (1 - (point ?? 0) / whole);
+    if (window && room_px > LETTER_PX * (number(window).length + 2)) ticks.push(h("span", { class: "tick end" }, number(window)));
     this.scale.replaceChildren(...ticks);
   }
 }

@@ -3,12 +3,12 @@
 import { h, replace } from "./dom.js";
 import { number, percentSigned, signed } from "./format.js";
 
-const MARKS = { compaction: "compacted", prune: "pruned", model: "model changed", rewind: "rewound" };
+const MARKS = { compaction: "compacted", prune: "pruned", model: "model changed", rewind: "rewound", uncompact: "compaction undone" };
 
 export class Growth {
   constructor(node) {
-    this.said = h("p", { class: "chart-said" });
-    this.table = h("details", { class: "chart-table" });
+    this.said = h("p", { class: "calls-said" });
+    this.table = h("details", { class: "calls-table" });
     replace(node, this.said, this.table);
   }
 
@@ -20,13 +20,13 @@ export class Growth {
 
   drawTable() {
     const rows = () =>
-      this.steps.slice(-500).map((step) =>
+      this.steps.slice(-500).reverse().map((step) =>
         h("tr", {}, h("th", { scope: "row" }, step.number), h("td", {}, number(step.estimated)), h("td", {}, step.actual === null && step.refused !== null ? `not ${number(step.refused)}` : number(step.actual)), h("td", {}, step.first ? "first" : percentSigned(step.error_percent)), h("td", {}, step.marks.map((mark) => MARKS[mark] ?? mark).join(", "))),
       );
     const body = h("tbody", {});
     const heads = ["Call", "Estimate", "Actual", "Error", ""].map((text) => h("th", { scope: "col" }, text));
     const isOpen = this.table.open;
-    replace(this.table, h("summary", {}, "As a table"), h("div", { class: "table", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)));
+    replace(this.table, h("summary", {}, "All calls, newest first"), h("div", { class: "table", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)));
     const fill = () => this.table.open && replace(body, rows());
     this.table.ontoggle = fill;
     if (isOpen) fill();

@@ -81,7 +81,8 @@ export class Ledger {
     if (event.seq) this.seq = event.seq;
     this.interrupt(false);
     HANDLERS[event.type]?.(this, event);
-    if (this.lines.has(event.seq)) this.mark(event);
+    const isBeginning = event.type === "settings_changed" && !this.items.size;
+    if (this.lines.has(event.seq) && !isBeginning) this.mark(event);
   }
 
   /** The sentence for an event that comes next. */
@@ -364,6 +365,7 @@ const HANDLERS = {
       to.away.delete(id);
       to.changed("item", `m:${id}`);
     }
+    if (undone.has(to.ordered?.event?.compaction)) to.order(null);
     for (const [message, { compaction }] of [...to.parts]) if (undone.has(compaction)) to.parts.delete(message);
     for (const [part, prune] of [...to.cleared]) if (undone.has(prune)) to.cleared.delete(part);
     to.changed("compactions");

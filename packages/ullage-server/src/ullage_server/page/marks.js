@@ -7,9 +7,9 @@ import { longText } from "./text.js";
 /** How a line of a style looks. */
 const KINDS = { mark: "compaction", warn: "warn", bad: "warn" };
 
-/** The node of a mark; `acts` carries out what its buttons offer. */
-export function drawMark(item, acts) {
-  const { kind, text, actions, more } = describe(item, acts);
+/** The node of a mark; `acts` carries out what its buttons offer, `ledger` knows what can be undone still. */
+export function drawMark(item, acts, ledger) {
+  const { kind, text, actions, more } = describe(item, acts, ledger);
   return h(
     "div",
     { class: `mark ${kind}`, "data-key": item.key, role: "note" },
@@ -19,11 +19,11 @@ export function drawMark(item, acts) {
   );
 }
 
-function describe({ event, line, message }, acts) {
+function describe({ event, line, message }, acts, ledger) {
   if (event.type === "queue_left") return returned(message, acts);
   const { text, style } = line ?? { text: SAID_HERE[event.type](event), style: "warn" };
   const more = event.summary?.parts?.map((part) => part.text ?? "").join("\n");
-  return { kind: KINDS[style] ?? "quiet", text: text.charAt(0).toUpperCase() + text.slice(1), actions: actionOf(event, acts), more };
+  return { kind: KINDS[style] ?? "quiet", text: text.charAt(0).toUpperCase() + text.slice(1), actions: actionOf(event, acts, ledger), more };
 }
 
 /** What only the page tells. */
@@ -32,9 +32,9 @@ const SAID_HERE = {
   call_ended: () => "The answer was cut at its longest",
 };
 
-function actionOf(event, acts) {
-  const undone = { compaction_committed: event.compaction, pruned: event.prune }[event.type];
-  if (undone) return button("Undo", () => acts.uncompact(undone), { kind: "small", "data-needs": "write", hint: "Bring back into view what left it" });
+function actionOf(event, acts, ledger) {
+  const done = { compaction_committed: event.compaction, pruned: event.prune }[event.type];
+  if (ledger.compactions.some((one) => one.id === done)) return button("Undo", () => acts.uncompact(done), { kind: "small", "data-needs": "write", hint: "Bring back into view what left it" });
   if (["turn_paused", "interrupted"].includes(event.type)) return button("Resume", acts.resume, { kind: "small", "data-needs": "write", hint: "Continue from here" });
   return null;
 }

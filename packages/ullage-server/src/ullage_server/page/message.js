@@ -50,7 +50,7 @@ export class Drawing {
       choices?.row,
       summaryOutcome(this.ledger.parts.get(message.id)),
       parts.map((part) => this.part(part, message)),
-      message.interrupted ? h("p", { class: "interrupted" }, `Interrupted${message.interrupted === "true" ? "" : `: ${message.interrupted}`}`) : null,
+      message.interrupted && message.interrupted !== "cancelled" ? h("p", { class: "interrupted" }, `Interrupted${message.interrupted === "true" ? "" : `: ${message.interrupted}`}`) : null,
     );
   }
 
@@ -68,7 +68,7 @@ export class Drawing {
       h(
         "span",
         { class: "message-acts" },
-        button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", "data-needs": "write", hint: "No compaction touches a pinned message" }),
+        away ? null : button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", "data-needs": "write", hint: "No compaction touches a pinned message" }),
         summarise,
         kindOf(message) === "said" && !away ? button("Rewind …", () => this.acts.rewind(message), { kind: "small bare", "data-needs": "write", hint: "Go back to before this message" }) : null,
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
@@ -120,7 +120,7 @@ export class Drawing {
     const known = this.ledger.tools.get(part.call_id) ?? {};
     const state = known.state ?? (result ? (result.part.is_error ? "failed" : "finished") : "");
     const isCleared = result && (result.part.cleared || this.ledger.cleared.has(result.part.id));
-    const isAway = result && this.ledger.away.has(result.message);
+    const away = result && this.ledger.away.get(result.message);
     const tokens = result && this.tokens.get(result.message);
     const label = h(
       "span",
@@ -128,7 +128,7 @@ export class Drawing {
       h("strong", {}, visible(part.name)),
       h("span", { class: "arguments" }, firstLine(visible(compact(part.arguments ?? "")), 160)),
       tokens === undefined ? null : h("span", { class: "tokens" }, `${number(tokens)} tokens`),
-      isCleared ? h("span", { class: "tag" }, "pruned") : isAway ? h("span", { class: "tag" }, "summarised") : null,
+      isCleared ? h("span", { class: "tag" }, "pruned") : away ? h("span", { class: "tag" }, AWAY[away.how]) : null,
       TOOL_STATES[state] ? h("span", { class: `tag state-${state}` }, TOOL_STATES[state]) : null,
     );
     const fold = this.fold(part.id, label, () => this.callBody(part, result, known), { kind: `tool state-${state}`, message: result?.message });

@@ -163,12 +163,12 @@ async def test_a_grant_for_the_project_is_shown_and_revoked(tmp_path: Path) -> N
         await shown.until(lambda: "Allow (1 of 2)? write" in shown.text("question"))
         await asyncio.sleep(0.6)
         await shown.pilot.press("p")
-        told = "allowed in this project: every write call · /grants lists them"
+        told = "allowed in this project: every write call · /permissions lists them"
         await shown.until(lambda: told in shown.notices)
         await shown.until(lambda: "ready" in shown.text("foot"))
         (grant,) = await shown.talk.session.grants()
         assert grant.scope == "project"
-        await shown.say(f"/grants revoke {grant.grant.id[:7]}")
+        await shown.say(f"/permissions revoke {grant.grant.id[:7]}")
         revoked = f"Revoked: {grant.grant.id}"
         await shown.until(lambda: revoked in shown.notices)
         assert await shown.talk.session.grants() == []

@@ -43,9 +43,10 @@ def test_a_dropped_log_shows_what_fills_its_window(local: Local, open_page: Open
     expect(screen.find("#composer")).to_be_hidden()
     expect(screen.find("#compaction")).to_be_hidden()
     shown = screen.find("#rows .top > .row:not(.rest) .row-tokens").all_inner_texts()
-    found = [int(one.replace(",", "")) for one in shown]
-    assert found == [row.tokens for row in reading.rows]
-    expect(screen.find("#growth .chart-said")).to_contain_text(
+    assert [int(one.replace(",", "")) for one in shown] == [
+        row.tokens for row in reading.rows
+    ]
+    expect(screen.find("#growth .calls-said")).to_contain_text(
         f"Call {len(meter.steps)}:"
     )
 

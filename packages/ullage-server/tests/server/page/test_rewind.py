@@ -35,6 +35,7 @@ def test_a_rewind_by_keys_says_what_leaves(local: Local, open_page: Open) -> Non
     expect(screen.find("#say")).to_have_value("Second question.")
     expect(screen.find("#say")).to_be_focused()
     expect(second.locator(".tag")).to_have_text("rewound")
+    expect(second.get_by_role("button", name="Pin")).to_have_count(0)
     said = [one["parts"][0]["text"] for one in local.api.messages("rewound")]
     assert said[0] == "First question."
     assert len(said) == 2

@@ -71,7 +71,7 @@ def test_its_window_is_shown_and_grows(machine: Machine, open_page: Open) -> Non
         expect(screen.find("#looked .item").first).to_be_visible()
         session.turn("And the next one?")
     expect(screen.find(".used-number")).to_have_text(used_in(session.path))
-    expect(screen.find("#growth .chart-said")).to_contain_text("Call 4:")
+    expect(screen.find("#growth .calls-said")).to_contain_text("Call 4:")
 
 
 def test_its_address_shows_it_after_reload(machine: Machine, open_page: Open) -> None:

@@ -135,9 +135,9 @@ def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> Non
     marks = screen.find(".mark.compaction")
     expect(marks.first).to_be_attached()
     steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
-    screen.find(".chart-table summary").click()
+    screen.find(".calls-table summary").click()
     for kind, word in (("prune", "pruned"), ("compaction", "compacted")):
-        rows = screen.find(".chart-table tbody tr", has_text=word)
+        rows = screen.find(".calls-table tbody tr", has_text=word)
         expect(rows).to_have_count(sum(kind in step["marks"] for step in steps))
     assert any(
         "compaction" in step["marks"] or "prune" in step["marks"] for step in steps
@@ -154,6 +154,8 @@ def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> Non
     small = local.api.get("/v1/sessions/compacted/context").json()["used"]["tokens"]
     done.get_by_role("button", name="Undo").click()
     expect(screen.marks("Undone:")).to_be_visible()
+    expect(done.get_by_role("button", name="Undo")).to_have_count(0)
+    expect(screen.find("#compact-outcome")).to_be_empty()
     local.api.until("compacted")
     reading = local.api.get("/v1/sessions/compacted/context").json()
     expect(screen.find(".used-number")).to_have_text(f"{reading['used']['tokens']:,}")
@@ -165,13 +167,15 @@ def test_the_calls_are_listed_with_actuals(local: Local, open_page: Open) -> Non
     fill(screen, local, "charted", 2)
     steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
     last = steps[-1]
-    said = screen.find(".chart-said")
+    said = screen.find(".calls-said")
     expect(said).to_contain_text(f"Call {last['number']}: {last['tokens']:,}")
     expect(said).to_contain_text(
         f"estimate {last['estimated']:,}, actual {last['actual']:,}"
     )
-    screen.find(".chart-table summary").click()
-    expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))
+    screen.find(".calls-table summary").click()
+    expect(screen.find(".calls-table tbody tr")).to_have_count(len(steps))
+    newest = screen.find(".calls-table tbody th").first
+    expect(newest).to_have_text(str(last["number"]))
 
 
 def test_a_setting_moves_the_point_at_once(local: Local, open_page: Open) -> None:

@@ -88,7 +88,7 @@ def next_compaction(
         places = _places_in(step, history)
         is_summary = isinstance(step, AskModel)
         if isinstance(step, Commit) and any(isinstance(e, Pruned) for e in step.events):
-            note = "old tool results are cleared"
+            note = "Old tool results are cleared"
     elif rule is not None:
         places, note = _by_rule(history, rule), rule.note
     else:

@@ -192,7 +192,7 @@ def _compaction(compaction: NextCompaction, history: WindowHistory) -> str:
         text += f". If it came now, {parts} of {number(compaction.leaves)} tokens"
         text += f" would {becomes} and {number(compaction.stays or 0)} would stay"
     if compaction.note and compaction.is_summary:
-        text += f". {compaction.note[0].upper()}{compaction.note[1:]}"
+        text += f". {compaction.note}"
     return f"{text}."
 
 
@@ -202,10 +202,12 @@ def _when(left: CallsLeft) -> str:
     growth = f"at {number(left.growth)} tokens a call"
     if left.calls > FAR:
         return f"more than {counted(FAR, 'call')} away {growth}"
-    ends = f"at least {number(left.low)}"
+    ends = f" (at least {number(left.low)})"
     if left.high is not None:
-        ends = f"{number(left.low)} to {number(left.high)}"
-    return f"in about {counted(left.calls, 'call')} ({ends}) {growth}"
+        ends = f" ({number(left.low)} to {number(left.high)})"
+    if left.high == left.low:
+        ends = ""
+    return f"in about {counted(left.calls, 'call')}{ends} {growth}"
 
 
 def short(tokens: int) -> str:

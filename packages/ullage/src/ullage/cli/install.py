@@ -29,6 +29,9 @@ FROM_CACHE: Final = (
     "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
     "program that is gone. Install Ullage first: uv tool install ullage"
 )
+UNASKED: Final = (
+    "nothing was changed: without a terminal you can't be asked. Add --yes to write this."
+)
 
 
 def install(options: argparse.Namespace) -> int:
@@ -69,21 +72,24 @@ def _chosen(options: argparse.Namespace) -> list[ClientEntry]:
         possible = _entries(options.client, proxy, is_project=options.project)
     chosen = [entry for entry in possible if entry.kind in wanted]
     if not chosen and not options.remove:
-        raise SettingError(_no_place(options.client))
+        raise SettingError(_no_place(options, wanted))
     return chosen
 
 
 def _entries(client: str, proxy: str, *, is_project: bool) -> list[ClientEntry]:
     """What can be installed."""
-    found: list[ClientEntry] = client_of(client).entries(proxy=proxy, project=is_project)
-    return found
+    return list(client_of(client).entries(proxy=proxy, project=is_project))
 
 
-def _no_place(client: str) -> str:
-    """What can be installed instead."""
-    kinds = {entry.kind: None for entry in _entries(client, "", is_project=False)}
-    possible = " or ".join(f"`ullage install {client} --{kind}`" for kind in kinds)
-    return f"{client} has no place for that. Use {possible}. See docs/statusline.md."
+def _no_place(options: argparse.Namespace, wanted: Sequence[str]) -> str:
+    """What the client has no setting for, and what can be installed instead."""
+    client, where = options.client, " in a project" if options.project else ""
+    lacking = " or ".join(KINDS[kind] for kind in wanted)
+    kinds = {
+        f"`ullage install {client} --{entry.kind}`": None
+        for entry in _entries(client, "", is_project=False)
+    }
+    return f"nothing was changed: {client} takes no {lacking}{where}. Use {' or '.join(kinds)}."
 
 
 def _own_proxy(client: str, is_project: bool) -> str:
@@ -134,8 +140,15 @@ def _carry_out(
     if options.dry_run:
         print("Nothing was changed: this is what would be changed.")
         return DONE
-    if not _agreed(options):
-        return _refuse("nothing was changed.")
+    if not options.yes:
+        if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
+            return _refuse(UNASKED)
+        try:
+            answer = input("Write this? [Y/n] ")
+        except EOFError:
+            answer = "n"
+        if answer.strip().lower() not in ("", "y", "yes"):
+            return _refuse("nothing was changed.")
     # A status line of the user's own is written to its new place before it goes from the old one.
     for file in changed if is_removed else reversed(changed):
         try:
@@ -154,19 +167,6 @@ def _listed(chosen: Sequence[ClientEntry]) -> str:
     """As in ``1 status line, 3 hooks``."""
     counts = Counter(KINDS[entry.kind] for entry in chosen)
     return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts.items())
-
-
-def _agreed(options: argparse.Namespace) -> bool:
-    """The user's answer. Nobody is asked with ``--yes``, and none can be where there is no terminal."""
-    if options.yes or sys.stdin is None or not sys.stdin.isatty():
-        return True
-    if not sys.stdout.isatty():
-        return True
-    try:
-        answer = input("Write this? [Y/n] ")
-    except EOFError:
-        return False
-    return answer.strip().lower() in ("", "y", "yes")
 
 
 def _refuse(message: str) -> int:

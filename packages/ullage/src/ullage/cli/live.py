@@ -122,7 +122,9 @@ class Live:
 
     def _notice(self, notice: Notice) -> None:
         line = notice.hinted_line if self.shows_hints else notice.line
-        for text in wrapped(plain(line), max(20, self.scroll.width - 3)):
+        for text in wrapped(
+            self.screen.glyphs.spell(plain(line)), max(20, self.scroll.width - 3)
+        ):
             self.scroll.line((Span(f"  {text}", line[0].style),))
 
     def _labelled(self, label: str, text: str) -> None:

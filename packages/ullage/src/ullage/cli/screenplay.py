@@ -47,7 +47,6 @@ from ullage.events import (
     ReadingTaken,
     ReasoningRefused,
     Renamed,
-    RequestRepaired,
     Rewound,
     RowDamaged,
     RuleFlipped,
@@ -125,10 +124,10 @@ _AFTER_A_PAUSE: Final = {
     "approval": "answer with y or n",
 }
 _CANCELLED: Final = {
-    None: "nothing was running",
-    "partial_assistant": "the partial answer is kept",
-    "tools_in_progress": "tools were running",
-    "compaction_rolled_back": "the compaction is undone",
+    None: "cancelled",
+    "partial_assistant": "cancelled: the partial answer is kept",
+    "tools_in_progress": "cancelled: tools were running",
+    "compaction_rolled_back": "cancelled: the compaction is undone",
 }
 _UNDO: Final = "/uncompact undoes it"
 
@@ -212,15 +211,6 @@ ChatEntry = MessageEntry | AnswerEntry | ReasoningEntry | ToolCallEntry | Notice
 def notice(event: Event) -> Notice | None:
     """What a person is told of one event; ``None`` for events that are shown elsewhere or concern no person."""
     match event:
-        case (
-            TurnPaused()
-            | TurnResumed()
-            | TurnEnded()
-            | CallRetried()
-            | CallEnded()
-            | Cancelled()
-        ):
-            return _turn_notice(event)
         case SettingsChanged(source="session"):
             changes = ", ".join(
                 f"{printable(key)} = {_value(value)}"
@@ -230,10 +220,10 @@ def notice(event: Event) -> Notice | None:
         case GrantGiven():
             allowed = granted_words(event.tool, event.prefix)
             return _notice(
-                "dim", f"allowed in this session: {allowed}", "/grants lists them"
+                "dim", f"allowed in this session: {allowed}", "/permissions lists them"
             )
         case GrantRevoked():
-            return _notice("dim", "a grant of this session was revoked")
+            return _notice("dim", "a permission of this session was revoked")
         case Pinned():
             label = "pinned" if event.pinned else "no longer pinned"
             return _notice("dim", f"{label}: {counted(len(event.messages), 'message')}")
@@ -258,10 +248,6 @@ def notice(event: Event) -> Notice | None:
             return _notice(
                 "dim", f"agent {printable(event.child)} on {printable(event.model)}"
             )
-        case RequestRepaired():
-            return _notice(
-                "dim", f"request repaired: {printable('; '.join(event.repairs))}"
-            )
         case ToolServerNoticed():
             return _notice("warn", printable(server_sentence(event)))
         case ReasoningRefused():
@@ -269,7 +255,7 @@ def notice(event: Event) -> Notice | None:
         case RuleFlipped():
             return _notice("dim", f"learnt: {_learnt_rule(event)}")
         case _:
-            return window_notice(event)
+            return _turn_notice(event) or window_notice(event)
 
 
 UNBOUND: Final = "the provider did not take earlier reasoning, bound to another conversation; it is left out now"
@@ -380,7 +366,7 @@ def _lost(event: EpochChanged) -> str:
 def _sizes(before: int | None, after: int | None) -> str:
     if before is None or after is None:
         return ""
-    return f", {number(before)} -> {number(after)} tokens"
+    return f", {number(before)} → {number(after)} tokens"
 
 
 def _without(dropped: Sequence[str]) -> str:
@@ -394,9 +380,7 @@ def _value(value: object) -> str:
     return shortened(printable(text), LONGEST_VALUE) or "none"
 
 
-def _turn_notice(
-    event: TurnPaused | TurnResumed | TurnEnded | CallRetried | CallEnded | Cancelled,
-) -> Notice | None:
+def _turn_notice(event: Event) -> Notice | None:
     match event:
         case CallRetried(attempt=0):
             return _notice(
@@ -411,7 +395,7 @@ def _turn_notice(
             purpose = "" if event.purpose == "main" else f"{event.purpose} call: "
             return _notice("bad", purpose + printable(event.error))
         case Cancelled():
-            return _notice("warn", f"cancelled: {_CANCELLED[event.persisted]}")
+            return _notice("warn", _CANCELLED[event.persisted])
         case TurnPaused() if event.reason != "approval":
             note = f": {printable(event.note)}" if event.note else ""
             return _notice(
@@ -736,8 +720,10 @@ class Screenplay:
     def _part(self, part: object, message: Message) -> int:
         match part:
             case TextPart() if part.text:
+                why = message.interrupted or ""
+                interrupted = "" if why == "cancelled" else why  # ``Cancelled`` tells it
                 answer = AnswerEntry(
-                    text=part.text, part=part.id, interrupted=message.interrupted or ""
+                    text=part.text, part=part.id, interrupted=interrupted
                 )
                 return self._put(part.id, answer)
             case ReasoningPart() if part.text or part.opaque_size:

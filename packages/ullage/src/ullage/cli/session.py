@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ullage.cli.screen import progress
 from ullage.display.text import counted, number, printable
-from ullage.errors import InputError, UnreadableInput
+from ullage.errors import InputError
 from ullage.events import CallEnded, CallStarted, Event
 from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
@@ -41,10 +40,6 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
 
     Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
     """
-    if not os.path.exists(path):
-        raise UnreadableInput(
-            f"{path} does not exist. `ullage sessions` lists the logs it finds."
-        )
     with progress(f"Reading {path.name}"):
         imported = read(path, session=session)
     if not imported.usable:
@@ -54,10 +49,8 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
             f"{path} looks like a log of {program}, but holds no message and no model call that can be read: {why}. "
             "Give another file; `ullage sessions` lists those it finds."
         )
-    if session:
-        # it was chosen, so the others are nothing to say
-        return dataclasses.replace(imported, other_sessions=0)
-    return imported
+    # Of a chosen session the others are nothing to say.
+    return dataclasses.replace(imported, other_sessions=0) if session else imported
 
 
 def metered(imported: ImportedSession, meter: Meter, step: int | None = None) -> Metered:

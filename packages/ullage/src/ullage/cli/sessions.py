@@ -114,7 +114,7 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"{name} does not exist, and no session's id begins or ends so. `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends so. `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = ", ".join(str(place.path) for place in matching[:5])
@@ -202,8 +202,8 @@ def session_lines(
         Column("used", right=True),
         Column("of window", right=True),
     ]
-    places = found.places[: len(listed)]
-    cells = [_row(place, line) for place, line in zip(places, listed, strict=True)]
+    looked_at = zip(found.places, listed, strict=False)
+    cells = [_row(place, line) for place, line in looked_at]
     head, *rows = columns(table, cells, width)
     lines = [head]
     for row, each in zip(rows, listed, strict=True):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ullage.display.gauge import Drawable, gauge
-from ullage.display.glyphs import UNICODE, Glyphs
+from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, number, padded, percent, printable, shortened
 
 BAR: Final = 16
@@ -81,9 +81,9 @@ def _figures(call: CallFigures, glyphs: Glyphs) -> Line:
         unknown = padded("no usage reported", FIGURES)
         return (Span(f"{estimate} "), Span(unknown, "dim"))
     error = 100 * (call.estimate - call.actual) / max(1, call.actual)
-    arrow = "→" if glyphs is UNICODE else "->"
     actual = padded(number(call.actual), 9, right=True)
     off = padded(f"{error:+.2f} %", 10, right=True)
+    arrow = glyphs.spell("→")
     return (Span(f"{estimate} {arrow} {actual} "), Span(off, "dim"))
 
 

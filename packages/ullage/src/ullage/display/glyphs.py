@@ -30,6 +30,7 @@ class Glyphs:
             return text
         return (
             text.replace("±", self.plus_minus)
+            .replace("→", "->")
             .replace(" · ", f" {self.dot} ")
             .replace("…", self.ellipsis)
         )

@@ -99,7 +99,12 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
             raise UnreadableInput(
                 f"{where} is compressed. Unpack it first, for example with: {command} {where.name}"
             )
-    return _read_text(where, head)
+    imported = _read_text(where, head)
+    if not imported.session.endswith(session):
+        raise UnreadableInput(
+            f"{where} has one session, {imported.session}, and none whose id ends in {session}. Leave out --session."
+        )
+    return imported
 
 
 def reader_for(path: str | Path) -> Reader:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from ullage.codec.dialects import normalise
+from ullage.codec.dialects import DIALECTS
 from ullage.codec.reminders import words_of_person
+from ullage.codec.usage import read_usage
 from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
 from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded
@@ -207,8 +208,12 @@ class Reader(ABC):
         """What a call used, as ``normalise`` reads it; ``None`` where the log does not say."""
         if not raw:
             return None
-        dialect = self.dialect or self.format
-        return normalise(dialect, raw, final=final, placeholder=placeholder)
+        return read_usage(
+            DIALECTS[self.dialect or self.format],
+            raw,
+            final=final,
+            placeholder=placeholder,
+        )
 
     def prompted(self, text: str) -> None:
         """Notes a person's message: the first is the title of a session without another title."""

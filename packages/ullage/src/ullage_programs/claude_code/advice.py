@@ -18,6 +18,6 @@ ADVICE = ProgramAdvice(
     },
     # https://code.claude.com/docs/en/context-window, "What survives compaction"
     CompactionRule(
-        note="then up to five files that it used last come back, CLAUDE.md and skills too",
+        note="Afterwards up to five files that it used last come back, CLAUDE.md and skills too",
     ),
 )

@@ -19,6 +19,6 @@ ADVICE = ProgramAdvice(
     CompactionRule(
         tokens=20_000,
         of="people",
-        note="your newest messages stay, up to 20,000 tokens",
+        note="Your newest messages stay, up to 20,000 tokens",
     ),
 )

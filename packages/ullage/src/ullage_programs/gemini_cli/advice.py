@@ -18,6 +18,6 @@ ADVICE = ProgramAdvice(
     # https://github.com/google-gemini/gemini-cli
     CompactionRule(
         share=0.3,
-        note="the newest 30 % of the conversation stay",
+        note="The newest 30 % of the conversation stay",
     ),
 )

@@ -15,6 +15,6 @@ ADVICE = ProgramAdvice(
     # keepRecentTokens in docs/compaction.md of @earendil-works/pi-coding-agent 0.87.1
     CompactionRule(
         tokens=20_000,
-        note="the newest 20,000 tokens stay",
+        note="The newest 20,000 tokens stay",
     ),
 )
