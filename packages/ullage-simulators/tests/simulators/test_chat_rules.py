@@ -283,9 +283,7 @@ def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
 
 
 @pytest.mark.parametrize(("wire", "rule"), ALL, ids=lambda each: each)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
-    talk: Talk, wire: str, rule: str
-) -> None:
+def test_a_violation_is_refused_not_its_twin(talk: Talk, wire: str, rule: str) -> None:
     prove(talk, wire, rule, CASES[wire][rule](talk))
 
 
@@ -309,9 +307,7 @@ def test_a_server_that_was_started_with_a_limit_on_images_takes_no_more() -> Non
         prove(Talk(server), "vllm", "too_many_images", Case(says, refused, taken))
 
 
-def test_a_model_that_needs_it_for_ever_asks_for_the_reasoning_of_earlier_turns_too(
-    talk: Talk,
-) -> None:
+def test_a_model_may_ask_for_the_reasoning_of_earlier_turns(talk: Talk) -> None:
     history = [HI, call(), result(), {"role": "assistant", "content": "It is sunny."}, HI]
     assert talk.send("deepseek", ask("deepseek", *history)).status_code == 200
     later = talk.send("deepseek", ask("deepseek", *history, model="deepseek-v4-flash"))
@@ -353,9 +349,7 @@ def tight() -> Iterator[Talk]:
 
 
 @pytest.mark.parametrize("wire", OVERFLOWS)
-def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(
-    tight: Talk, wire: str
-) -> None:
+def test_an_overflow_has_the_words_of_the_variant(tight: Talk, wire: str) -> None:
     long = ask(
         wire, {"role": "user", "content": "far " * 2_000}, model="small", max_tokens=50
     )
@@ -365,9 +359,7 @@ def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(
 
 
 @pytest.mark.parametrize("wire", ["deepseek", "openrouter", "vllm"])
-def test_where_the_answer_counts_too_a_long_one_is_refused(
-    tight: Talk, wire: str
-) -> None:
+def test_where_the_answer_counts_a_long_one_is_refused(tight: Talk, wire: str) -> None:
     assert tight.send(wire, ask(wire, model="small", max_tokens=1_000)).status_code == 400
     assert (
         tight.send("llamacpp", ask(wire, model="small", max_tokens=1_000)).status_code
@@ -400,9 +392,7 @@ def test_a_wrong_key_is_refused(tight: Talk, wire: str, says: str) -> None:
         ("vllm", "/tokenize", "count"),
     ],
 )
-def test_servers_of_one_s_own_count_what_they_then_report(
-    talk: Talk, name: str, path: str, field: str
-) -> None:
+def test_own_servers_count(talk: Talk, name: str, path: str, field: str) -> None:
     asked = ask(name, HI)
     counted = talk.ok(name, asked._replace(path=path))
     assert counted[field] == talk.ok(name, asked)["usage"]["prompt_tokens"]

@@ -224,16 +224,12 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
-    talk: Talk, rule: str
-) -> None:
+def test_a_violation_is_refused_and_its_twin_is_not(talk: Talk, rule: str) -> None:
     prove(talk, "gemini", rule, CASES[rule](talk))
 
 
 @pytest.mark.parametrize("signature", ["c2lnbmVk", "no base64", ""])
-def test_a_signature_is_read_only_on_the_calls_of_the_current_turn_and_from_gemini_3_on(
-    talk: Talk, signature: str
-) -> None:
+def test_a_signature_is_read_in_the_current_turn(talk: Talk, signature: str) -> None:
     signed = call(thoughtSignature=signature)
     text = {"role": "model", "parts": [{"text": "Hm.", "thoughtSignature": signature}]}
     assert talk.send("gemini", ask(HI, signed, result(), path=THREE)).status_code == 400

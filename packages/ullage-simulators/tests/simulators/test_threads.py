@@ -56,9 +56,7 @@ def answered(talk: Talk, answer: Body) -> Body:
     return {"role": "assistant", "content": answer["content"]}
 
 
-def test_a_continued_thread_is_billed_as_the_same_conversation_without_one(
-    talk: Talk,
-) -> None:
+def test_a_continued_thread_is_billed_as_one_conversation(talk: Talk) -> None:
     kept: Body = {"system": CASKS, "tools": [{"name": "see", "input_schema": {}}]}
     first = talk.ok("anthropic", created(**kept))
     second = talk.ok("anthropic", continued(first["id"]))
@@ -133,9 +131,7 @@ def test_a_request_that_no_thread_can_take_names_why(talk: Talk) -> None:
     }
 
 
-def test_what_claude_code_adds_to_each_request_of_a_thread_is_accepted(
-    talk: Talk,
-) -> None:
+def test_what_claude_code_adds_to_a_thread_is_accepted(talk: Talk) -> None:
     billing = {"type": "text", "text": "x-anthropic-billing-header: cch=1"}
     talk.ok("anthropic", continued(started(talk), system=[billing]))
 
@@ -235,9 +231,7 @@ RUNS = {"plain": run, "streaming": run_streaming, "async": run_async}
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", RUNS)
-def test_the_tool_runner_of_the_sdk_works_on_a_thread(
-    server: Server, kind: str, model: str
-) -> None:
+def test_the_tool_runner_works_on_a_thread(server: Server, kind: str, model: str) -> None:
     """Its last answer is billed for the whole conversation, as without a thread."""
     answer = RUNS[kind](server, model)
     threads = [exchange.body["thread"]["type"] for exchange in bodies(server)]
@@ -254,9 +248,7 @@ def bodies(server: Server) -> list[Any]:
     return [exchange for exchange in server.exchanges if exchange.body]
 
 
-def test_the_thread_helper_of_the_sdk_replays_a_thread_that_is_gone(
-    server: Server,
-) -> None:
+def test_the_thread_helper_replays_a_thread_that_is_gone(server: Server) -> None:
     thread = client(server).beta.messages.thread(
         model="claude-sonnet-5", max_tokens=500, system="Be brief."
     )

@@ -104,9 +104,7 @@ def notices(screenplay: Screenplay) -> list[str]:
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=20))
-def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(
-    pieces: list[str],
-) -> None:
+def test_what_streamed_and_what_was_stored_are_one_entry(pieces: list[str]) -> None:
     screenplay = Screenplay()
     for place, piece in enumerate(pieces):
         screenplay.apply(DraftPiece("c", place, "text", "p1", piece))
@@ -259,16 +257,6 @@ def test_a_message_that_was_queued_is_named_when_it_is_not_sent() -> None:
         assert notices(screenplay) == [words] and not screenplay.queued
 
 
-def test_a_cancel_of_a_call_that_needed_approval_says_that_it_was_not_run() -> None:
-    screenplay = Screenplay()
-    screenplay.apply_all(
-        [TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()]
-    )
-    assert notices(screenplay) == [
-        "cancelled: the call that needed your approval was not run"
-    ]
-
-
 def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None:
     screenplay = Screenplay()
     screenplay.apply_all(
@@ -278,9 +266,7 @@ def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None
     assert notices(screenplay) == ["cancelled: nothing was running", "cancelled"]
 
 
-def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> (
-    None
-):
+def test_a_rewind_in_a_turn_is_the_programs_and_one_at_rest_a_persons() -> None:
     screenplay = Screenplay()
     screenplay.apply_all(
         [TurnStarted(turn="t"), Rewound(to="m"), TurnEnded(turn="t"), Rewound(to="m")]
@@ -443,9 +429,7 @@ def test_what_people_should_know_is_a_line_with_its_numbers() -> None:
         ReadingTaken(snapshot="s", used=Amount(tokens=1, low=1, high=1)),
     ],
 )
-def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(
-    event: Event,
-) -> None:
+def test_what_means_nothing_to_people_is_no_line(event: Event) -> None:
     assert notice(event) is None
 
 
@@ -454,9 +438,7 @@ def test_foreign_text_in_a_line_moves_no_cursor() -> None:
     assert told is not None and plain(told.line).isprintable()
 
 
-def test_a_server_that_can_not_be_used_is_told_with_its_reason_and_what_happens_next() -> (
-    None
-):
+def test_a_server_that_fails_is_told_with_its_reason() -> None:
     assert server_sentence(
         ToolServerNoticed(server="files", problem="no such file: /bin/x.")
     ) == (
@@ -538,3 +520,13 @@ def test_the_model_of_a_fallback_is_told_once_and_its_way_back_too() -> None:
         assert isinstance(entry, Notice)
         told.append("".join(span.text for span in entry.line))
     assert told == ["b:n answers after a:m: overloaded", "model: m"]
+
+
+def test_a_cancel_of_a_call_that_needed_approval_says_that_it_was_not_run() -> None:
+    screenplay = Screenplay()
+    screenplay.apply_all(
+        [TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()]
+    )
+    assert notices(screenplay) == [
+        "cancelled: the call that needed your approval was not run"
+    ]

@@ -355,9 +355,7 @@ async def test_a_cancel_in_the_middle_of_a_summary_changes_nothing() -> None:
 
 
 @EVERY_WIRE
-def test_an_overflow_that_came_all_the_same_is_corrected_and_compacted(
-    wire: LoopWire,
-) -> None:
+def test_an_overflow_is_corrected_and_compacted(wire: LoopWire) -> None:
     with running(scenario(wire), seed=4) as server:
         loop = loop_on(server, wire)
         with loop.compactor(window=None) as compactor:
@@ -384,9 +382,7 @@ def test_an_error_about_something_else_is_no_overflow() -> None:
 
 
 @EVERY_WIRE
-def test_what_was_compacted_stays_so_after_a_restart(
-    wire: LoopWire, tmp_path: Path
-) -> None:
+def test_compactions_outlive_a_restart(wire: LoopWire, tmp_path: Path) -> None:
     with running(scenario(wire), seed=4) as server:
         loop = loop_on(server, wire)
         with loop.compactor(store=tmp_path / "s.db", session="casks") as compactor:
@@ -424,9 +420,7 @@ def test_a_store_without_a_session_is_refused(tmp_path: Path) -> None:
         Compactor(store=tmp_path / "s.db")
 
 
-def test_a_store_of_the_caller_serves_one_compactor_after_the_other(
-    tmp_path: Path,
-) -> None:
+def test_a_store_serves_one_compactor_after_the_other(tmp_path: Path) -> None:
     with running(scenario(CHAT), seed=4) as server:
         loop = loop_on(server, CHAT)
         store = SqliteStore(tmp_path / "s.db")
@@ -460,16 +454,12 @@ def test_a_window_set_too_large_is_corrected_by_the_refusal_and_stays_so() -> No
         ({"summarise": "yes"}, "summarise is a function that takes a body"),
     ],
 )
-def test_a_setting_that_can_not_be_is_an_error_at_once(
-    settings: dict[str, Any], words: str
-) -> None:
+def test_an_impossible_setting_is_an_error(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         Compactor("gpt-4.1", **settings)
 
 
-def test_what_a_summariser_raises_is_logged_with_what_follows(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_a_summariser_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def broken(body: dict[str, Any]) -> object:
         raise ValueError("the key of the summariser has expired")
 
@@ -500,9 +490,7 @@ def thoughts(body: Any) -> list[str]:
     return found
 
 
-def test_thinking_behind_a_summary_of_ours_is_not_sent_though_the_caller_still_has_it() -> (
-    None
-):
+def test_thinking_behind_a_summary_of_ours_is_not_sent() -> None:
     call = {"name": "look", "arguments": {"cask": 1}}
     thought = {"reasoning": words(20, 1)}
     answers = [

@@ -13,6 +13,7 @@ import httpx2
 import openai
 import pytest
 from google import genai
+from pytest import LogCaptureFixture
 
 import ullage
 from tests.plugins.sdk_users import (
@@ -75,9 +76,7 @@ def billed(server: Server) -> list[int]:
 
 
 @pytest.mark.parametrize("name", sorted(USERS))
-def test_each_call_is_one_reading_and_its_reported_input_is_the_bill(
-    server: Server, name: str
-) -> None:
+def test_each_call_is_one_reading_and_one_bill(server: Server, name: str) -> None:
     user, followed = USERS[name], Followed(USERS[name].model)
 
     async def talk() -> None:
@@ -120,10 +119,7 @@ def test_calls_of_tools_are_followed_like_others(server: Server) -> None:
         "type": "function",
         "function": {
             "name": "get_weather",
-            "parameters": {
-                "type": "object",
-                "properties": {"city": {"type": "string"}},
-            },
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
         },
     }
     messages: list[Any] = [{"role": "user", "content": "please get_weather for Paris"}]
@@ -297,9 +293,7 @@ def test_a_cancelled_task_is_a_cancelled_call() -> None:
     assert followed.outcomes == [("main", "cancelled")]
 
 
-def test_a_chat_stream_without_usage_stays_an_estimate_and_says_so_once(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_stream_without_usage(server: Server, caplog: LogCaptureFixture) -> None:
     followed = Followed()
     client = attach(openai_client(server), followed.meter)
     for _ in range(2):
@@ -316,8 +310,8 @@ def test_a_chat_stream_without_usage_stays_an_estimate_and_says_so_once(
     assert len(said) == 1
 
 
-def test_an_error_of_metering_is_logged_and_the_call_goes_on(
-    server: Server, caplog: pytest.LogCaptureFixture
+def test_an_error_of_metering_is_logged(
+    server: Server, caplog: LogCaptureFixture
 ) -> None:
     def broken(event: Event) -> None:
         if isinstance(event, CallStarted | CallEnded):
@@ -334,9 +328,7 @@ def test_an_error_of_metering_is_logged_and_the_call_goes_on(
 # -- several conversations --
 
 
-def test_one_meter_follows_the_first_conversation_and_counts_others_as_spend(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_conversations_are_spend(server: Server, caplog: LogCaptureFixture) -> None:
     followed = Followed()
     client = attach(openai_client(server), followed.meter)
     run(converse(client, chat))
@@ -397,9 +389,7 @@ def test_a_header_names_the_conversation_and_is_not_sent(server: Server) -> None
     assert [one for one in sent if "x-ullage-session" in one.headers] == []
 
 
-def test_two_calls_of_one_conversation_at_once_are_one_step_and_spend(
-    server: Server,
-) -> None:
+def test_two_calls_at_once_are_one_step_and_spend(server: Server) -> None:
     followed = Followed()
 
     async def talk() -> None:

@@ -56,9 +56,7 @@ def test_a_damaged_record_is_learnt_again(tmp_path: Path, content: bytes) -> Non
     assert store.read() == Calibration(models=HAIKU.models | GPT.models)
 
 
-def test_of_several_that_learnt_of_a_model_at_once_the_one_that_saw_most_is_kept(
-    tmp_path: Path,
-) -> None:
+def test_of_several_that_learnt_at_once_the_longest_stays(tmp_path: Path) -> None:
     learnt = [Calibration()]
     for _ in range(4):
         learnt.append(learnt[-1].learn("openai", "gpt-5", SEEN))

@@ -82,15 +82,11 @@ def test_an_owner_whose_number_another_process_has_now_is_dead() -> None:
 @pytest.mark.parametrize(
     "owner", ["", "driver", "a:b", "a:1:2:3", ":::", "elsewhere-1234abcd:99999999:1:ff"]
 )
-def test_of_an_owner_of_another_machine_or_another_form_nothing_is_known(
-    owner: str,
-) -> None:
+def test_of_an_owner_elsewhere_or_of_another_form_nothing_is_known(owner: str) -> None:
     assert not is_dead(owner)
 
 
-def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dead() -> (
-    None
-):
+def test_an_owner_without_a_start_is_never_taken_for_dead() -> None:
     machine, _, _, rest = new_owner().split(":")
     assert not is_dead(f"{machine}:99999999::{rest}")
 
@@ -110,9 +106,7 @@ async def test_of_many_who_ask_at_once_exactly_one_holds(store: Store) -> None:
     assert sum(isinstance(each, SessionBusy) for each in given) == 49
 
 
-async def test_of_two_processes_that_race_exactly_one_holds_each_session(
-    place: str,
-) -> None:
+async def test_of_two_racing_processes_one_holds_each_session(place: str) -> None:
     store = store_at(place)
     for number in range(100):
         await store.create(f"s{number}")
