@@ -171,7 +171,7 @@ def test_the_count_endpoint_refuses_a_changed_prefix_too(talk: Talk) -> None:
     sent = three_turns(talk).request(user("Now?"), system="Be kind.")
     sent.body.pop("max_tokens")
     counted = sent._replace(path="/v1/messages/count_tokens")
-    assert talk.send("anthropic", counted).status_code == 400
+    assert talk.status("anthropic", counted) == 400
 
 
 def test_a_conversation_goes_on_behind_dropped_blocks(talk: Talk) -> None:
@@ -254,7 +254,7 @@ def test_kept_turns_that_changed_lose_their_thinking(talk: Talk, case: str) -> N
     conversation.compact(3)
     BROKEN[case](conversation)
     assert conversation.dropped()
-    assert talk.send("anthropic", conversation.request(user("Now?"))).status_code == 400
+    assert talk.status("anthropic", conversation.request(user("Now?"))) == 400
 
 
 @pytest.mark.parametrize(

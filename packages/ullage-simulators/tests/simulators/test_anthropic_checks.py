@@ -93,7 +93,7 @@ def test_models_without_bound_thinking_take_its_controls(talk: Talk) -> None:
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
 def test_a_client_may_ask_for_the_server(talk: Talk, method: str, path: str) -> None:
     hello = Ask(path, {}, {"x-api-key": None}, method=method)
-    assert talk.send("anthropic", hello).status_code == 200
+    assert talk.status("anthropic", hello) == 200
 
 
 def test_an_unknown_field_is_only_a_warning_in_a_lenient_run() -> None:

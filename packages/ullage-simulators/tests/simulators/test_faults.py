@@ -247,5 +247,5 @@ def test_a_page_can_come_instead_of_an_answer() -> None:
 
 def test_a_fault_can_be_for_one_path_alone() -> None:
     with broken({"kind": "status", "path": "/gemini"}) as talk:
-        assert talk.send("gemini", ASKS["gemini"]).status_code == 500
-        assert talk.send("openai", ASKS["openai"]).status_code == 200
+        assert talk.status("gemini", ASKS["gemini"]) == 500
+        assert talk.status("openai", ASKS["openai"]) == 200

@@ -34,34 +34,17 @@ def gemini(**more: Any) -> Ask:
 
 ASSUMED = {
     "an unknown parameter of Responses": ("openai", responses(newer=1), "param_unknown"),
-    "an item of an unknown kind": (
-        "openai",
-        responses(input=[HI, {"type": "newer", "text": "x"}]),
-        "value_unknown",
-    ),
-    "an unknown role of Responses": (
-        "openai",
-        responses(input=[{"role": "newer", "content": "x"}]),
-        "value_unknown",
-    ),
-    "a part of an unknown kind": (
-        "openai",
-        responses(input=[{"role": "user", "content": [{"type": "newer"}]}]),
-        "value_unknown",
-    ),
-    "a compaction that was altered": (
-        "openai",
-        responses(input=[HI, {"type": "compaction", "encrypted_content": "x"}]),
-        "compaction_altered",
-    ),
+    "an item of an unknown kind": ("openai", responses(input=[HI, {"type": "newer", "text": "x"}]), "value_unknown"),
+    "an unknown role of Responses": ("openai", responses(input=[{"role": "newer", "content": "x"}]), "value_unknown"),
+    "a part of an unknown kind": ("openai", responses(input=[{"role": "user", "content": [{"type": "newer"}]}]),
+        "value_unknown"),
+    "a compaction that was altered": ("openai",
+        responses(input=[HI, {"type": "compaction", "encrypted_content": "x"}]), "compaction_altered"),
     "an unknown parameter of Chat": ("openai", chat(newer=1), "param_unknown"),
     "an unknown role of Chat": ("openai", chat(messages=[{"role": "newer", "content": "x"}]), "value_unknown"),
     "an unknown field of Gemini": ("gemini", gemini(newer=1), "field_unknown"),
-    "an unknown field in a part": (
-        "gemini",
-        gemini(contents=[{"parts": [{"text": "x", "newer": 1}]}]),
-        "field_unknown",
-    ),
+    "an unknown field in a part": ("gemini", gemini(contents=[{"parts": [{"text": "x", "newer": 1}]}]),
+        "field_unknown"),
 }  # fmt: skip
 
 

@@ -119,16 +119,10 @@ def test_every_chat_model_of_the_catalogue_is_served_by_its_name() -> None:
 ECHOES: dict[str, tuple[str, Ask, str]] = {
     "responses": ("openai", Ask("/responses", {"model": "gpt-5-2025-08-07", "input": "hello"}), "model"),
     "chat": ("openai", Ask("/chat/completions", {"model": "gpt-5-2025-08-07", "messages": [HI]}), "model"),
-    "chat of an unknown model": (
-        "vllm",
-        Ask("/chat/completions", {"model": "qwen9-max", "messages": [HI]}),
-        "model",
-    ),
-    "gemini": (
-        "gemini",
+    "chat of an unknown model": ("vllm", Ask("/chat/completions", {"model": "qwen9-max", "messages": [HI]}), "model"),
+    "gemini": ("gemini",
         Ask("/v1beta/models/gemini-9-preview:generateContent", {"contents": [{"parts": [{"text": "hello"}]}]}),
-        "modelVersion",
-    ),
+        "modelVersion"),
 }  # fmt: skip
 
 

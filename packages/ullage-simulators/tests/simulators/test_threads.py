@@ -26,15 +26,10 @@ from ullage_simulators.scenario import read
 CASKS = "the gauge of the cask reads full and the cooper writes it down " * 40
 SCRIPT = read(
     {
-        "answers": [
-            {
-                "when": {"after": "user", "contains": "look"},
-                "reasoning": "It needs the tool. ",
-                "text": "One moment.",
-                "calls": [{"name": "look", "arguments": {"cask": 1}}, {"name": "look", "arguments": {"cask": 2}}],
-            },
-            {"reasoning": "Both are full. ", "text": "Full."},
-        ]
+        "answers": [{"when": {"after": "user", "contains": "look"}, "reasoning": "It needs the tool. ",
+            "text": "One moment.",
+            "calls": [{"name": "look", "arguments": {"cask": 1}}, {"name": "look", "arguments": {"cask": 2}}]}, {
+            "reasoning": "Both are full. ", "text": "Full."}]
     }
 )  # fmt: skip
 QUESTION: Any = {"role": "user", "content": "please look"}
@@ -107,7 +102,7 @@ def test_new_messages_are_held_against_those_of_the_thread(talk: Talk) -> None:
 
 def test_a_refused_continuation_leaves_the_thread_as_it_was(talk: Talk) -> None:
     first = started(talk)
-    assert talk.send("anthropic", continued(first, max_tokens=0)).status_code == 400
+    assert talk.status("anthropic", continued(first, max_tokens=0)) == 400
     talk.ok("anthropic", continued(first))
 
 
@@ -139,7 +134,7 @@ def test_what_claude_code_adds_to_a_thread_is_accepted(talk: Talk) -> None:
 def test_the_count_endpoint_knows_no_threads(talk: Talk) -> None:
     counted = created()._replace(path="/v1/messages/count_tokens")
     counted.body.pop("max_tokens")
-    assert talk.send("anthropic", counted).status_code == 400
+    assert talk.status("anthropic", counted) == 400
     assert talk.server.exchanges[-1].rule == "field_unknown"
 
 

@@ -326,20 +326,16 @@ def test_a_result_whose_call_is_not_known_is_shown_all_the_same() -> None:
 
 
 SHOWN: list[tuple[Event, str]] = [
-    (
-        CompactionStarted(compaction="c", trigger="point", high=16_100, limit=16_000),
-        "compacting: the compaction threshold is reached, 16,100 of 16,000",
-    ),
+    (CompactionStarted(compaction="c", trigger="point", high=16_100, limit=16_000),
+        "compacting: the compaction threshold is reached, 16,100 of 16,000"),
     (CompactionStarted(compaction="c", trigger="asked"), "compacting: requested"),
     (CompactionStarted(compaction="c", trigger=""), "compacting"),
     (
         CompactionCommitted(compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"),
         "compacted: 1 message became nothing: the oldest were left out · /uncompact undoes it",
     ),
-    (
-        CompactionCommitted(compaction="c", rung="trim"),
-        "compacted: the kept messages became shorter ones · /uncompact undoes it",
-    ),
+    (CompactionCommitted(compaction="c", rung="trim"),
+        "compacted: the kept messages became shorter ones · /uncompact undoes it"),
     (
         CompactionCommitted(
             compaction="c", summarised=("a", "b"), dropped=(DroppedMessage(id="d", reason="old"),), before=9_000,
@@ -348,38 +344,25 @@ SHOWN: list[tuple[Event, str]] = [
         "compacted: 3 messages became a summary, 9,000 -> 1,200 tokens · /uncompact undoes it",
     ),
     (CompactionRolledBack(compaction="c", reason="longer", note="It grew."), "compaction failed: It grew."),
-    (
-        Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
-        "pruned: 2 old tool results cleared, 900 -> 100 tokens, 100 written to the cache anew · /uncompact undoes it",
-    ),
+    (Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
+        "pruned: 2 old tool results cleared, 900 -> 100 tokens, 100 written to the cache anew · /uncompact undoes it"),
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
     (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
     (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
-    (
-        FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
-        "b:n answers after a:m: rate limited",
-    ),
-    (
-        FellBack(turn="t", model="b:n", error="a:m: 9 tokens at most"),
-        "b:n answers after a:m: 9 tokens at most",
-    ),
+    (FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
+        "b:n answers after a:m: rate limited"),
+    (FellBack(turn="t", model="b:n", error="a:m: 9 tokens at most"), "b:n answers after a:m: 9 tokens at most"),
     (HandedOver(agent=""), "handed over to the agent that began the session"),
-    (
-        CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
-        "Overloaded. Trying again in 2.0 s (attempt 2)",
-    ),
+    (CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
+        "Overloaded. Trying again in 2.0 s (attempt 2)"),
     (CallEnded(call="c", outcome="failed", error="No key."), "No key."),
     (CallEnded(call="c", outcome="failed", error="No.", purpose="summary"), "summary call: No."),
-    (
-        GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
-        "allowed in this session: shell: git log … · /grants lists them",
-    ),
+    (GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
+        "allowed in this session: shell: git log … · /grants lists them"),
     (GrantRevoked(grant="g"), "a grant of this session was revoked"),
-    (
-        TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
-        "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget",
-    ),
+    (TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
+        "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget"),
     (TurnResumed(turn="t"), "resumed"),
     (TurnEnded(turn="t", reason="max_steps", note="100"), "ended, the limit of steps is reached: 100"),
     (LimitLearnt(model="m", source="error", window=8_000), "window: 8,000 tokens, learnt from an error"),
@@ -387,23 +370,15 @@ SHOWN: list[tuple[Event, str]] = [
     (Pinned(messages=("m",)), "pinned: 1 message"),
     (Pinned(messages=("m",), pinned=False), "no longer pinned: 1 message"),
     (Forked(origin="s-1", through=12), "copied from s-1, up to its event 12"),
-    (
-        Imported(origin="s-1", dropped=("the setting base_url", "an unfinished turn")),
-        "imported from s-1, without the setting base_url, an unfinished turn",
-    ),
+    (Imported(origin="s-1", dropped=("the setting base_url", "an unfinished turn")),
+        "imported from s-1, without the setting base_url, an unfinished turn"),
     (RequestRepaired(call="c", repairs=("an id", "a pair")), "request repaired: an id; a pair"),
-    (
-        ReasoningRefused(call="c", model="m"),
-        "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
-    ),
-    (
-        EpochChanged(epoch=2, reason="system", reasoning_lost=5_310),
-        "5,310 tokens of earlier thinking are no longer sent (system)",
-    ),
-    (
-        RuleFlipped(model="m", rule="r", kept=False, residual=-300),
-        "learnt: this model does not count earlier reasoning; the estimates now leave it out",
-    ),
+    (ReasoningRefused(call="c", model="m"),
+        "the provider did not take earlier reasoning, bound to another conversation; it is left out now"),
+    (EpochChanged(epoch=2, reason="system", reasoning_lost=5_310),
+        "5,310 tokens of earlier thinking are no longer sent (system)"),
+    (RuleFlipped(model="m", rule="r", kept=False, residual=-300),
+        "learnt: this model does not count earlier reasoning; the estimates now leave it out"),
 ]  # fmt: skip
 
 

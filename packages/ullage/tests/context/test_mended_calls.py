@@ -70,6 +70,13 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     ]
 
 
+def test_a_result_that_came_late_goes_behind_its_call() -> None:
+    late: list[tuple[Role, list[Part]]] = [("user", [text(1)]), ("tool", [result(1)])]
+    found = mended(history(("assistant", [call(1)]), *late))
+    names = [["call1"], ["result1"], ["t1"]]
+    assert shape(found) == list(zip(("assistant", "tool", "user"), names, strict=True))
+
+
 def test_a_result_whose_call_may_be_one_that_the_provider_holds_stays() -> None:
     reference = ProviderItem(id="r", kind="item_reference")
     found = history(("assistant", [reference]), ("tool", [result(1)]))
@@ -120,6 +127,7 @@ def test_each_call_has_one_result_behind_it(said: list[tuple[Role, list[Part]]])
             if isinstance(part, ToolResultPart):
                 open_calls.remove(part.call_id)
     assert open_calls == []
+    assert all(one.parts or one in given_messages for one in found)
     given_parts = [part for one in given_messages for part in one.parts]
     texts = [id(part) for part in given_parts if not isinstance(part, ToolResultPart)]
     found_parts = [part for one in found for part in one.parts]

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from tests.processes import run_python
 from tests.store.test_leases import OWNER_OF_ANOTHER_PROCESS, needs_proc
-from ullage.errors import LeaseLost, SessionBusy
-from ullage.events import CancelAsked, DraftPiece, SettingsChanged, TurnStarted
+from ullage.events import CancelAsked, SettingsChanged, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
 from ullage.store.leases import new_owner
-from ullage.store.store import (
-    UNTAKEN_S,
-    Checkpoint,
-    Lease,
-    Store,
-    Unattended,
-    waiting_places,
-)
+from ullage.store.store import UNTAKEN_S, Store, Unattended, waiting_places
 
 
 def said(name: str) -> Message:
@@ -106,29 +96,6 @@ async def test_a_deleted_session_is_due_no_longer(store: Store) -> None:
     await store.create("other")
     await store.send("other", said("m"), "steer")
     assert await listed(store) == [Unattended("other", 1)]
-
-
-async def test_who_steals_a_lease_has_it_and_the_other_is_out(store: Store) -> None:
-    await store.create("s")
-    old = await store.acquire("s", "one", ttl_s=3_600)
-    with pytest.raises(SessionBusy):
-        await store.acquire("s", "two", ttl_s=60)
-    new = await store.acquire("s", "two", ttl_s=60, steal=True)
-    assert new == Lease("s", "two", old.generation + 1)
-    piece = DraftPiece("c", 0, "text", "p", "x")
-    for write in (
-        store.append(old, [TurnStarted(turn="t")], after=0),
-        store.draft(old, [piece]),
-        store.save_checkpoint(old, Checkpoint(0, "me", b"")),
-        store.renew(old, ttl_s=60),
-    ):
-        with pytest.raises(LeaseLost):
-            await write
-    await store.release(old)
-    assert (await store.about("s")).held_by == "two"
-    assert [e.seq for e in await store.append(new, [TurnStarted(turn="t")], after=0)] == [
-        1
-    ]
 
 
 async def test_unattended_sessions_are_counted_by_place(store: Store) -> None:

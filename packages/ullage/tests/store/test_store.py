@@ -170,11 +170,12 @@ async def test_a_second_driver_is_refused_with_the_holders_name(store: Store) ->
     assert (await store.about("s")).held_by == "driver"
 
 
-async def test_who_loses_a_lease_that_ran_out_writes_nothing(store: Store) -> None:
+@pytest.mark.parametrize("ttl_s", [0, 3_600], ids=["ran out", "stolen"])
+async def test_who_lost_a_lease_writes_nothing(store: Store, ttl_s: int) -> None:
     await store.create("s")
-    old = await store.acquire("s", "old", ttl_s=0)
-    new = await store.acquire("s", "new", ttl_s=60)
-    assert new.generation == old.generation + 1
+    old = await store.acquire("s", "old", ttl_s=ttl_s)
+    new = await store.acquire("s", "new", ttl_s=60, steal=ttl_s > 0)
+    assert new == Lease("s", "new", old.generation + 1)
     for late in (
         store.append(old, [TurnStarted(turn="late")], after=0),
         store.renew(old, ttl_s=60),
@@ -185,8 +186,9 @@ async def test_who_loses_a_lease_that_ran_out_writes_nothing(store: Store) -> No
             await late
     await store.release(old)
     assert (await store.about("s")).held_by == "new"
-    assert await store.read("s") == []
     assert await store.read_draft("s") == []
+    (event,) = await store.append(new, [TurnStarted(turn="t")], after=0)
+    assert event.seq == 1
 
 
 async def test_a_lease_that_ran_out_untaken_still_writes(store: Store) -> None:
