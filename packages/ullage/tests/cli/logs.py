@@ -40,9 +40,13 @@ def write_log(
         {**header, "cwd": "/home/ann/app", "provider": "anthropic"},
         _message(0, "user", [_text(f"Fix the parser; {SECRET}")]),
     ]
-    answered = {"api": "anthropic-messages", "provider": "anthropic", "model": model}
+    answered: dict[str, Any] = {
+        "api": "anthropic-messages",
+        "provider": "anthropic",
+        "model": model,
+    }
     for number in range(calls):
-        call = {"type": "toolCall", "id": f"t{number}", "name": "read"}
+        call: dict[str, Any] = {"type": "toolCall", "id": f"t{number}", "name": "read"}
         call["arguments"] = {"path": "parser.py"}
         usage = {"input": 2_100 + 1_250 * number, "output": 60}
         answered |= {"usage": {**usage, "cacheRead": 0, "cacheWrite": 0}}
