@@ -152,9 +152,7 @@ thread.close()
 """
 
 
-def test_what_interrupts_the_beginning_of_the_thread_may_make_a_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interrupted_start_may_make_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a signal's handler and a finalizer do."""
     thread = LoopThread("test")
     begin, calls = loop_thread.new_loop, [nothing]
@@ -243,9 +241,7 @@ async def test_a_blocked_thread_is_left_at_the_end_of_the_process() -> None:
         await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def test_an_object_of_one_loop_at_a_time_refuses_a_second_and_follows_a_closed_one() -> (
-    None
-):
+async def test_an_object_of_one_loop_refuses_a_second_and_follows_a_closed_one() -> None:
     used = LoopInUse("The thing")
 
     async def enter() -> bool:

@@ -39,9 +39,7 @@ async def test_a_cancel_gives_the_thread_up() -> None:
     await asyncio.sleep(0)  # what it gives finds nobody, and that is no error
 
 
-def test_a_loop_that_closed_meanwhile_is_no_error(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_loop_that_closed_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
     gate, done = threading.Event(), threading.Event()
 
     async def leave() -> None:

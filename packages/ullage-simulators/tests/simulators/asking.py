@@ -62,6 +62,9 @@ class Talk:
             headers=headers,
         )
 
+    def status(self, wire: str, ask: Ask) -> int:
+        return self.send(wire, ask).status_code
+
     def ok(self, wire: str, ask: Ask) -> Any:
         """The answer's object; the request must be accepted."""
         response = self.send(wire, ask)

@@ -80,23 +80,17 @@ def altered_signature(talk: Talk) -> Case:
 
 
 ANTHROPIC_CASES: dict[str, Maker] = {
-    "compaction_without_beta": _fixed(
-        "compaction: this parameter requires anthropic-beta: compact-2026-09-04",
-        _without_beta(compaction()),
-    ),
-    "compaction_unsupported": _fixed(
-        "compaction: claude-sonnet-4-5 does not support this parameter",
-        compaction(model="claude-sonnet-4-5"),
-    ),
+    "compaction_without_beta": _fixed("compaction: this parameter requires anthropic-beta: compact-2026-09-04",
+        _without_beta(compaction())),
+    "compaction_unsupported": _fixed("compaction: claude-sonnet-4-5 does not support this parameter",
+        compaction(model="claude-sonnet-4-5")),
     "compaction_type": _fixed(
         "compaction: Input tag 'shorten' found using 'type' does not match any of the expected tags: 'summarize'",
-        compaction(compaction={"type": "shorten"}),
-    ),
+        compaction(compaction={"type": "shorten"})),
     "compaction_instructions": _fixed(
         "compaction.summarize.instructions: String should have at most 16384 characters",
         compaction(compaction={**SUMMARIZE, "instructions": "x" * 16_385}),
-        compaction(compaction={**SUMMARIZE, "instructions": "x" * 16_384}),
-    ),
+        compaction(compaction={**SUMMARIZE, "instructions": "x" * 16_384})),
     "compaction_with": _with("stop_sequences", stop_sequences=["END"]),
     "compaction_nothing_to_summarize": _fixed("messages: there is nothing to summarize", compaction(messages=[])),
     "compaction_twice": twice,
@@ -108,11 +102,8 @@ ANTHROPIC_CASES: dict[str, Maker] = {
 FURTHER_CASES: dict[str, Maker] = {
     "context_management": _with("context_management", context_management={"edits": []}),
     "output_config": _with("output_config.format", output_config={"format": {"type": "json_schema"}}),
-    "tool_choice": _with(
-        "tool_choice",
-        tools=[{"name": "look", "input_schema": {"type": "object"}}],
-        tool_choice={"type": "any"},
-    ),
+    "tool_choice": _with("tool_choice", tools=[{"name": "look", "input_schema": {"type": "object"}}],
+        tool_choice={"type": "any"}),
 }  # fmt: skip
 """All that can't go with a compaction; the first is in the table above."""
 

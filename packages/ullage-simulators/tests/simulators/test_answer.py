@@ -61,9 +61,7 @@ def test_the_default_assistant_takes_any_schema(schema: dict[str, object]) -> No
 
 
 @given(st.integers(1, 60), st.text(max_size=60), st.text(max_size=40))
-def test_an_answer_never_costs_more_than_its_budget(
-    budget: int, text: str, reasoning: str
-) -> None:
+def test_an_answer_keeps_to_its_budget(budget: int, text: str, reasoning: str) -> None:
     answer = ScriptedAnswer(
         reasoning, text, (Call("f", '{"a": "a long value with some words"}'),)
     )

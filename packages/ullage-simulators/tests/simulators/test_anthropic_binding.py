@@ -114,9 +114,7 @@ EDITS: dict[str, tuple[Callable[[list[Body]], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_the_blocks_behind_an_edit_are_dropped_and_those_in_front_of_it_are_not(
-    talk: Talk, edit: str
-) -> None:
+def test_the_blocks_behind_an_edit_alone_are_dropped(talk: Talk, edit: str) -> None:
     conversation = three_turns(talk)
     change, expected = EDITS[edit]
     change(conversation.messages)
@@ -135,9 +133,7 @@ def test_the_blocks_behind_an_edit_are_dropped_and_those_in_front_of_it_are_not(
         ({"max_tokens": 3_000, "output_config": {"effort": "low"}}, []),
     ],
 )
-def test_system_and_loaded_tools_are_in_front_of_every_block(
-    talk: Talk, more: Body, expected: list[str]
-) -> None:
+def test_prefix_has_system_and_tools(talk: Talk, more: Body, expected: list[str]) -> None:
     assert three_turns(talk).dropped(**more) == expected
 
 
@@ -159,9 +155,7 @@ def test_a_deferred_tool_is_bound_from_the_block_on_that_names_it(talk: Talk) ->
         ({"messages": [user("Cask?")]}, '"drop_block".'),
     ],
 )
-def test_the_refusal_names_the_first_block_and_what_changed(
-    talk: Talk, more: Body, named: str
-) -> None:
+def test_the_refusal_names_what_changed(talk: Talk, more: Body, named: str) -> None:
     conversation = three_turns(talk)
     sent = conversation.request(user("Now?"), **more)
     if "messages" in more:
@@ -177,7 +171,7 @@ def test_the_count_endpoint_refuses_a_changed_prefix_too(talk: Talk) -> None:
     sent = three_turns(talk).request(user("Now?"), system="Be kind.")
     sent.body.pop("max_tokens")
     counted = sent._replace(path="/v1/messages/count_tokens")
-    assert talk.send("anthropic", counted).status_code == 400
+    assert talk.status("anthropic", counted) == 400
 
 
 def test_a_conversation_goes_on_behind_dropped_blocks(talk: Talk) -> None:
@@ -255,14 +249,12 @@ BROKEN: dict[str, Callable[[Conversation], Any]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_kept_turns_that_are_not_as_they_were_lose_their_thinking(
-    talk: Talk, case: str
-) -> None:
+def test_kept_turns_that_changed_lose_their_thinking(talk: Talk, case: str) -> None:
     conversation = three_turns(talk)
     conversation.compact(3)
     BROKEN[case](conversation)
     assert conversation.dropped()
-    assert talk.send("anthropic", conversation.request(user("Now?"))).status_code == 400
+    assert talk.status("anthropic", conversation.request(user("Now?"))) == 400
 
 
 @pytest.mark.parametrize(
@@ -273,9 +265,7 @@ def test_kept_turns_that_are_not_as_they_were_lose_their_thinking(
         {"tools": [], "behavior": "drop_block"},
     ],
 )
-def test_a_summary_by_another_model_or_prompt_keeps_no_thinking(
-    talk: Talk, more: Body
-) -> None:
+def test_a_summary_by_another_model_keeps_no_thinking(talk: Talk, more: Body) -> None:
     conversation = three_turns(talk)
     conversation.compact(3, **more)
     assert conversation.dropped() == ["messages.1.content.0", "messages.3.content.0"]
@@ -285,9 +275,7 @@ def test_a_summary_by_another_model_or_prompt_keeps_no_thinking(
     assert conversation.dropped() == []
 
 
-def test_kept_turns_begin_with_another_role_than_the_summarised_ones_end_with(
-    talk: Talk,
-) -> None:
+def test_kept_turns_begin_with_another_role_than_the_last_summarised(talk: Talk) -> None:
     """Messages of one role in a row are one message, of which a half can't be summarised."""
     conversation = Conversation(talk)
     conversation.ask(user("One."), user("Two."))

@@ -79,9 +79,7 @@ def test_a_message_that_only_sets_the_effort_may_stand_anywhere(talk: Talk) -> N
     talk.ok("anthropic", ask(EFFORT, HI, EFFORT, said, EFFORT, HI, EFFORT))
 
 
-def test_the_controls_of_bound_thinking_are_taken_by_models_without_it(
-    talk: Talk,
-) -> None:
+def test_models_without_bound_thinking_take_its_controls(talk: Talk) -> None:
     binding = {"prefix_mismatch_behavior": "drop_block"}
     thinking = {"type": "adaptive", "block_binding": binding}
     beta: dict[str, str | None] = {
@@ -93,11 +91,9 @@ def test_the_controls_of_bound_thinking_are_taken_by_models_without_it(
 
 @pytest.mark.parametrize("path", ["/api/hello", "/", ""])
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
-def test_a_client_may_ask_whether_the_server_is_there(
-    talk: Talk, method: str, path: str
-) -> None:
+def test_a_client_may_ask_for_the_server(talk: Talk, method: str, path: str) -> None:
     hello = Ask(path, {}, {"x-api-key": None}, method=method)
-    assert talk.send("anthropic", hello).status_code == 200
+    assert talk.status("anthropic", hello) == 200
 
 
 def test_an_unknown_field_is_only_a_warning_in_a_lenient_run() -> None:

@@ -45,9 +45,7 @@ def switched(talk: Talk, made_by: str, read_by: str, **headers: str | None) -> A
         ("claude-sonnet-4-6", "claude-haiku-5-5"),
     ],
 )
-def test_bound_thinking_is_dropped_for_a_model_that_cannot_read_it(
-    talk: Talk, made_by: str, read_by: str
-) -> None:
+def test_unreadable_thinking_is_dropped(talk: Talk, made_by: str, read_by: str) -> None:
     (dropped,) = switched(talk, made_by, read_by)["input_transformations"]
     bill = talk.server.truth().bills[-1]
     assert dropped["reason"] == "model_binding_mismatch"
@@ -67,9 +65,7 @@ def test_bound_thinking_is_dropped_for_a_model_that_cannot_read_it(
         ("claude-sonnet-5", "claude-sonnet-5-5"),
     ],
 )
-def test_thinking_of_a_model_that_can_be_read_is_kept_and_billed(
-    talk: Talk, made_by: str, read_by: str
-) -> None:
+def test_readable_thinking_is_billed(talk: Talk, made_by: str, read_by: str) -> None:
     assert switched(talk, made_by, read_by)["input_transformations"] == []
     first, second = talk.server.truth().bills[-2:]
     assert second.kept == first.reasoning > 0
@@ -85,9 +81,7 @@ def test_without_the_beta_header_nothing_is_said_of_dropped_thinking(talk: Talk)
     ("model", "behavior"),
     [("claude-opus-5-5", None), ("claude-opus-5-5", "error"), ("claude-fable-5-2", None)],
 )
-def test_a_lenient_run_bills_thinking_behind_a_changed_prefix_unless_told_to_refuse(
-    model: str, behavior: str | None
-) -> None:
+def test_a_lenient_run_bills_changed_prefixes(model: str, behavior: str | None) -> None:
     """Claude Fable 5.2 is strict with every account."""
     hello: Body = {"role": "user", "content": "hello"}
     body: Body = {"model": model, "max_tokens": 2_000, "messages": [hello]}

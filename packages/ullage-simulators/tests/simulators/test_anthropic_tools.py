@@ -68,7 +68,7 @@ def test_a_tool_may_be_defined_where_it_is_added(talk: Talk) -> None:
 def test_without_the_header_a_change_of_tools_is_of_an_unknown_kind(talk: Talk) -> None:
     body = {"model": MODEL, "max_tokens": 900, "tools": [LOOK]}
     body["messages"] = [ASKED, change("tool_removal")]
-    assert talk.send("anthropic", Ask("/v1/messages", body)).status_code == 400
+    assert talk.status("anthropic", Ask("/v1/messages", body)) == 400
     assert talk.server.exchanges[-1].rule == "block_unknown"
 
 

@@ -90,9 +90,7 @@ def test_what_looks_like_a_file_and_is_none_is_not_read(text: str) -> None:
         "<cwd>/home/ann/app/</cwd>",
     ],
 )
-def test_paths_are_absolute_where_the_client_says_in_which_directory_it_works(
-    told: str,
-) -> None:
+def test_paths_are_absolute_where_the_client_says_where_it_works(told: str) -> None:
     pieces = [Piece("You are an agent."), Piece(told)]
     assert read_by("read a.txt and /b.txt", pieces=pieces) == [
         {"file_path": "/home/ann/app/a.txt"},
@@ -124,7 +122,5 @@ def test_arguments_that_must_be_given_and_may_be_null_are_null() -> None:
         {"properties": {"path": {}, "a": {"anyOf": 1}}, "required": ["a"]},
     ],
 )
-def test_a_tool_whose_arguments_are_not_understood_is_not_called(
-    schema: dict[str, Any],
-) -> None:
+def test_a_tool_that_is_not_understood_is_not_called(schema: dict[str, Any]) -> None:
     assert read_by("read a.txt", tools=(DeclaredTool("read", schema),)) == []

@@ -19,55 +19,22 @@ TOOL: Body = {
     "type": "function",
 }
 GOOD: dict[str, Ask] = {
-    "anthropic": Ask(
-        "/v1/messages",
-        {
-            "model": "claude-sonnet-4-5",
-            "max_tokens": 2_000,
-            "thinking": {"type": "enabled", "budget_tokens": 1_024},
-            "system": [{"type": "text", "text": "x"}],
-            "messages": [USER, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, USER],
-        },
-    ),
-    "openai": Ask(
-        "/responses",
-        {
-            "model": "gpt-5",
-            "input": [
-                USER,
-                {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
-                {"type": "function_call_output", "call_id": "a", "output": "x"},
-            ],
-            "tools": [TOOL],
-            "reasoning": {"effort": "low"},
-        },
-    ),
-    "deepseek": Ask(
-        "/chat/completions",
-        {
-            "model": "deepseek-chat",
-            "messages": [
-                USER,
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
-                },
-                {"role": "tool", "tool_call_id": "a", "content": "x"},
-            ],
-        },
-    ),
-    "gemini": Ask(
-        "/v1beta/models/gemini-2.5-flash:generateContent",
-        {
-            "contents": [
-                {"role": "user", "parts": [{"text": "x"}]},
-                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
-                {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
-            ],
-            "generationConfig": {"thinkingConfig": {"thinkingBudget": 1}},
-        },
-    ),
+    "anthropic": Ask("/v1/messages", {"model": "claude-sonnet-4-5", "max_tokens": 2_000,
+        "thinking": {"type": "enabled", "budget_tokens": 1_024}, "system": [{"type": "text", "text": "x"}],
+        "messages": [USER, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, USER]}),
+    "openai": Ask("/responses", {"model": "gpt-5", "input": [USER,
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "x"}], "tools": [TOOL], "reasoning": {
+        "effort": "low"}}),
+    "deepseek": Ask("/chat/completions", {"model": "deepseek-chat", "messages": [USER, {"role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {
+        "role": "tool", "tool_call_id": "a", "content": "x"}]}),
+    "gemini": Ask("/v1beta/models/gemini-2.5-flash:generateContent", {"contents": [
+        {"role": "user", "parts": [{"text": "x"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}], "generationConfig": {
+        "thinkingConfig": {"thinkingBudget": 1}}}),
 }  # fmt: skip
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, 0, -1, True, "", "x", "\x00", [], [None], {}, {"type": 1}, {"role": []}, 1e400]
@@ -108,14 +75,12 @@ def test_the_whole_request_is_accepted(talk: Talk, wire: str) -> None:
         wire == "anthropic"
     ):  # its history has no thinking, which the turn it began was asked for
         ask = ask.but(messages=[USER])
-    assert talk.send(wire, ask).status_code == 200
+    assert talk.status(wire, ask) == 200
 
 
 @pytest.mark.parametrize("wire", GOOD)
 @given(data=st.data())
-def test_an_odd_value_anywhere_is_answered_or_refused(
-    talk: Talk, wire: str, data: st.DataObject
-) -> None:
+def test_an_odd_value_is_answered(talk: Talk, wire: str, data: st.DataObject) -> None:
     ask = GOOD[wire]
     path = data.draw(st.sampled_from([place for place in places(ask.body) if place]))
     value = data.draw(ODD)

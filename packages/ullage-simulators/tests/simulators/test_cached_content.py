@@ -37,9 +37,7 @@ def ask(client: genai.Client, **more: Any) -> types.GenerateContentResponse:
     )
 
 
-def test_a_request_is_billed_for_its_cache_and_shows_it_as_cached(
-    client: genai.Client, server: Server
-) -> None:
+def test_a_request_is_billed_for_its_cache(client: genai.Client, server: Server) -> None:
     cache = create(client, system_instruction=LONG)
     assert cache.usage_metadata is not None
     size = cache.usage_metadata.total_token_count
@@ -60,9 +58,7 @@ def test_a_request_is_billed_for_its_cache_and_shows_it_as_cached(
     assert len(server.exchanges[-1].body["contents"]) == 1
 
 
-def test_tools_and_contents_of_a_cache_belong_to_the_request(
-    client: genai.Client,
-) -> None:
+def test_what_a_cache_holds_belongs_to_the_request(client: genai.Client) -> None:
     function = types.FunctionDeclaration(name="get_weather", description="The weather.")
     tools = [types.Tool(function_declarations=[function])]
     cache = create(client, contents=LONG, tools=tools)

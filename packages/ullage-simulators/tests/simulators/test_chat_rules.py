@@ -68,207 +68,112 @@ NINE = "a1B2c3D4e"
 MISTRAL_LOOP = [HI, call(NINE), result(NINE)]
 CASES: dict[str, dict[str, Maker]] = {
     "openai": {
-        "bad_json": of(
-            "openai",
+        "bad_json": of("openai",
             "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common "
             "errors include trailing commas, missing closing brackets, missing quotation marks, etc.)",
-            Ask(PATH, {}, raw=BAD),
-        ),
-        "body_too_large": of(
-            "moonshot",
-            "Request body is too large: the maximum is 50000000 bytes.",
-            ask("moonshot", user="x" * 50_000_000),
-            status=413,
-        ),
-        "key_missing": of(
-            "openai",
-            rules.RULES["key_missing"].text,
-            ask("openai")._replace(headers={"authorization": None}),
-            status=401,
-        ),
-        "model_unknown": of(
-            "openai",
-            "The model `unheard-of` does not exist or you do not have access to it.",
-            ask("openai", model="unheard-of"),
-            status=404,
-        ),
+            Ask(PATH, {}, raw=BAD)),
+        "body_too_large": of("moonshot", "Request body is too large: the maximum is 50000000 bytes.",
+            ask("moonshot", user="x" * 50_000_000), status=413),
+        "key_missing": of("openai", rules.RULES["key_missing"].text,
+            ask("openai")._replace(headers={"authorization": None}), status=401),
+        "model_unknown": of("openai", "The model `unheard-of` does not exist or you do not have access to it.",
+            ask("openai", model="unheard-of"), status=404),
         "param_missing": of("openai", "Missing required parameter: 'messages'.", ask("openai").but(messages=None)),
         "param_unknown": of("openai", "Unknown parameter: 'input'.", ask("openai", input="x")),
-        "malformed": of(
-            "openai",
-            "Invalid type: a parameter has a value of the wrong type.",
-            ask("openai", messages=["hello"]),
-        ),
-        "name_pattern": of(
-            "openai",
+        "malformed": of("openai", "Invalid type: a parameter has a value of the wrong type.",
+            ask("openai", messages=["hello"])),
+        "name_pattern": of("openai",
             "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the "
-            "pattern '^[a-zA-Z0-9_-]+$'.",
-            ask("openai", tools=[{"type": "function", "function": {"name": "a b"}}]),
-            ask("openai", tools=[{"type": "function", "function": {"name": "a_b"}}]),
-        ),
-        "too_long": of(
-            "openai",
+            "pattern '^[a-zA-Z0-9_-]+$'.", ask("openai", tools=[{"type": "function", "function": {"name": "a b"}}]),
+            ask("openai", tools=[{"type": "function", "function": {"name": "a_b"}}])),
+        "too_long": of("openai",
             "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but "
-            "got a string with length 64 instead.",
-            ask("openai", HI, call("c" * 64), result("c" * 64)),
-            ask("openai", HI, call("c" * 40), result("c" * 40)),
-        ),
-        "array_empty": of(
-            "openai",
+            "got a string with length 64 instead.", ask("openai", HI, call("c" * 64), result("c" * 64)),
+            ask("openai", HI, call("c" * 40), result("c" * 40))),
+        "array_empty": of("openai",
             "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an "
-            "empty array instead.",
-            ask(
-                "openai", HI, {"role": "assistant", "content": "hm", "tool_calls": []}, HI
-            ),
-            ask("openai", HI, {"role": "assistant", "content": "hm"}, HI),
-        ),
-        "value_unknown": of(
-            "openai",
+            "empty array instead.", ask("openai", HI, {"role": "assistant", "content": "hm", "tool_calls": []}, HI),
+            ask("openai", HI, {"role": "assistant", "content": "hm"}, HI)),
+        "value_unknown": of("openai",
             "Invalid value: 'human'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and "
-            "'developer'.",
-            ask("openai", {"role": "human", "content": "x"}),
-        ),
-        "call_without_result": of(
-            "openai",
+            "'developer'.", ask("openai", {"role": "human", "content": "x"})),
+        "call_without_result": of("openai",
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
             "'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
-            ask("openai", HI, call(), HI, result()),
-            ask("openai", HI, call(), result(), HI),
-        ),
-        "result_without_call": of(
-            "openai",
+            ask("openai", HI, call(), HI, result()), ask("openai", HI, call(), result(), HI)),
+        "result_without_call": of("openai",
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
-            "'tool_calls'.",
-            ask("openai", HI, call(), result(), result()),
-            ask("openai", HI, call(), result()),
-        ),
-        "content_null": of(
-            "openai",
-            "Invalid value for 'content': expected a string, got null.",
-            ask("openai", {"role": "user", "content": None}),
-        ),
-        "use_completion_tokens": of(
-            "openai",
+            "'tool_calls'.", ask("openai", HI, call(), result(), result()), ask("openai", HI, call(), result())),
+        "content_null": of("openai", "Invalid value for 'content': expected a string, got null.",
+            ask("openai", {"role": "user", "content": None})),
+        "use_completion_tokens": of("openai",
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
-            "instead.",
-            ask("openai", max_tokens=100),
-            ask("openai", max_completion_tokens=100),
-        ),
-        "output_cap": of(
-            "openai",
+            "instead.", ask("openai", max_tokens=100), ask("openai", max_completion_tokens=100)),
+        "output_cap": of("openai",
             "max_tokens is too large: 32769. This model supports at most 32768 completion tokens, whereas you provided "
-            "32769.",
-            ask("openai", model="gpt-4.1", max_tokens=32_769),
-            ask("openai", model="gpt-4.1", max_tokens=32_768),
-        ),
-        "too_small": of(
-            "openai",
+            "32769.", ask("openai", model="gpt-4.1", max_tokens=32_769), ask("openai", model="gpt-4.1",
+            max_tokens=32_768)),
+        "too_small": of("openai",
             "Invalid 'max_completion_tokens': integer below minimum value. Expected a value >= 1, but got 0 instead.",
-            ask("openai", max_completion_tokens=0),
-            ask("openai", max_completion_tokens=1),
-        ),
-        "options_without_stream": of(
-            "openai",
+            ask("openai", max_completion_tokens=0), ask("openai", max_completion_tokens=1)),
+        "options_without_stream": of("openai",
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
             ask("openai", stream_options={"include_usage": True}),
-            ask("openai", stream_options={"include_usage": True}, stream=True),
-        ),
+            ask("openai", stream_options={"include_usage": True}, stream=True)),
     },
     "deepseek": {
-        "schema_refused": of(
-            "deepseek",
-            "This response_format type is unavailable now",
+        "schema_refused": of("deepseek", "This response_format type is unavailable now",
             ask("deepseek", response_format={"type": "json_schema"}),
-            ask("deepseek", response_format={"type": "json_object"}),
-        ),
-        "bad_json": of(
-            "deepseek",
+            ask("deepseek", response_format={"type": "json_object"})),
+        "bad_json": of("deepseek",
             "Failed to parse the request body as JSON: no low surrogate in string: line 1 column 68 (char 67)",
-            Ask(PATH, {}, raw=BAD),
-        ),
+            Ask(PATH, {}, raw=BAD)),
         "model_unknown": of("deepseek", "Model Not Exist", ask("deepseek", model="unheard-of")),
-        "reasoning_left_out": in_loop(
-            "deepseek",
-            "The `reasoning_content` in the thinking mode must be passed back to the API.",
-        ),
-        "call_without_result": of(
-            "deepseek",
+        "reasoning_left_out": in_loop("deepseek",
+            "The `reasoning_content` in the thinking mode must be passed back to the API."),
+        "call_without_result": of("deepseek",
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
             "'tool_call_id'. (insufficient tool messages following tool_calls message)",
-            ask("deepseek", HI, call(), HI),
-            ask("deepseek", HI, call(), result(), HI),
-        ),
-        "result_without_call": of(
-            "deepseek",
+            ask("deepseek", HI, call(), HI), ask("deepseek", HI, call(), result(), HI)),
+        "result_without_call": of("deepseek",
             "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-            ask("deepseek", HI, result()),
-        ),
+            ask("deepseek", HI, result())),
     },
     "moonshot": {
-        "reasoning_left_out": in_loop(
-            "moonshot",
-            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
-        ),
-        "content_blank": of(
-            "moonshot",
-            "text content is empty",
+        "reasoning_left_out": in_loop("moonshot",
+            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1"),
+        "content_blank": of("moonshot", "text content is empty",
             ask("moonshot", HI, {"role": "assistant", "content": ""}, HI),
-            ask("moonshot", HI, {"role": "assistant", "content": "ok"}, HI),
-        ),
+            ask("moonshot", HI, {"role": "assistant", "content": "ok"}, HI)),
     },
     "mistral": {
-        "call_id_pattern": of(
-            "mistral",
-            "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
-            ask("mistral", HI, call(), result()),
-            ask("mistral", *MISTRAL_LOOP),
-        ),
-        "call_without_result": of(
-            "mistral",
-            "Not the same number of function calls and responses",
-            ask("mistral", HI, call(NINE), HI),
-            ask("mistral", *MISTRAL_LOOP),
-        ),
-        "result_without_call": of(
-            "mistral",
-            "Unexpected role 'tool' after role 'user'",
-            ask("mistral", HI, result(NINE)),
-        ),
-        "user_after_tool": of(
-            "mistral",
-            "Unexpected role 'user' after role 'tool'",
+        "call_id_pattern": of("mistral", "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+            ask("mistral", HI, call(), result()), ask("mistral", *MISTRAL_LOOP)),
+        "call_without_result": of("mistral", "Not the same number of function calls and responses",
+            ask("mistral", HI, call(NINE), HI), ask("mistral", *MISTRAL_LOOP)),
+        "result_without_call": of("mistral", "Unexpected role 'tool' after role 'user'",
+            ask("mistral", HI, result(NINE))),
+        "user_after_tool": of("mistral", "Unexpected role 'user' after role 'tool'",
             ask("mistral", *MISTRAL_LOOP, HI),
-            ask("mistral", *MISTRAL_LOOP, {"role": "assistant", "content": "ok"}, HI),
-        ),
+            ask("mistral", *MISTRAL_LOOP, {"role": "assistant", "content": "ok"}, HI)),
     },
     "xai": {},
     "openrouter": {"reasoning_altered": details_altered},
     "llamacpp": {
-        "arguments_invalid": of(
-            "llamacpp",
+        "arguments_invalid": of("llamacpp",
             "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, "
-            "column 2: syntax error while parsing value",
-            ask("llamacpp", HI, call(arguments="{"), result()),
-            ask("llamacpp", HI, call(), result()),
-            500,
-        ),
+            "column 2: syntax error while parsing value", ask("llamacpp", HI, call(arguments="{"), result()),
+            ask("llamacpp", HI, call(), result()), 500),
     },
     "vllm": {
-        "arguments_invalid": of(
-            "vllm",
-            "Expecting ',' delimiter: line 1 column 14 (char 13)",
-            ask("vllm", HI, call(arguments='{"say": "so" "said"}'), result()),
-            ask("vllm", HI, call(), result()),
-        ),
+        "arguments_invalid": of("vllm", "Expecting ',' delimiter: line 1 column 14 (char 13)",
+            ask("vllm", HI, call(arguments='{"say": "so" "said"}'), result()), ask("vllm", HI, call(), result())),
     },
     "azure": {
-        "options_refused": of(
-            "azure",
+        "options_refused": of("azure",
             "Extra parameters ['stream_options'] are not allowed when extra-parameters is not set or set to be "
             "'error'. Set extra-parameters to 'pass-through' to pass to the model.",
-            ask("azure", stream=True, stream_options={"include_usage": True}),
-            ask("azure", stream=True),
-        ),
+            ask("azure", stream=True, stream_options={"include_usage": True}), ask("azure", stream=True)),
     },
 }  # fmt: skip
 ALL = [(wire, rule) for wire, cases in CASES.items() for rule in cases]
@@ -283,9 +188,7 @@ def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
 
 
 @pytest.mark.parametrize(("wire", "rule"), ALL, ids=lambda each: each)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
-    talk: Talk, wire: str, rule: str
-) -> None:
+def test_a_violation_is_refused_not_its_twin(talk: Talk, wire: str, rule: str) -> None:
     prove(talk, wire, rule, CASES[wire][rule](talk))
 
 
@@ -309,18 +212,16 @@ def test_a_server_that_was_started_with_a_limit_on_images_takes_no_more() -> Non
         prove(Talk(server), "vllm", "too_many_images", Case(says, refused, taken))
 
 
-def test_a_model_that_needs_it_for_ever_asks_for_the_reasoning_of_earlier_turns_too(
-    talk: Talk,
-) -> None:
+def test_a_model_may_ask_for_the_reasoning_of_earlier_turns(talk: Talk) -> None:
     history = [HI, call(), result(), {"role": "assistant", "content": "It is sunny."}, HI]
-    assert talk.send("deepseek", ask("deepseek", *history)).status_code == 200
+    assert talk.status("deepseek", ask("deepseek", *history)) == 200
     later = talk.send("deepseek", ask("deepseek", *history, model="deepseek-v4-flash"))
     assert "`reasoning_content` in the thinking mode must be passed back" in later.text
 
 
 def test_with_thinking_switched_off_no_reasoning_is_asked_for(talk: Talk) -> None:
     quiet = ask("deepseek", HI, call(), result(), thinking={"type": "disabled"})
-    assert talk.send("deepseek", quiet).status_code == 200
+    assert talk.status("deepseek", quiet) == 200
 
 
 OVERFLOWS = {
@@ -353,9 +254,7 @@ def tight() -> Iterator[Talk]:
 
 
 @pytest.mark.parametrize("wire", OVERFLOWS)
-def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(
-    tight: Talk, wire: str
-) -> None:
+def test_an_overflow_has_the_words_of_the_variant(tight: Talk, wire: str) -> None:
     long = ask(
         wire, {"role": "user", "content": "far " * 2_000}, model="small", max_tokens=50
     )
@@ -365,14 +264,9 @@ def test_a_prompt_beyond_the_window_is_refused_in_the_words_of_the_variant(
 
 
 @pytest.mark.parametrize("wire", ["deepseek", "openrouter", "vllm"])
-def test_where_the_answer_counts_too_a_long_one_is_refused(
-    tight: Talk, wire: str
-) -> None:
-    assert tight.send(wire, ask(wire, model="small", max_tokens=1_000)).status_code == 400
-    assert (
-        tight.send("llamacpp", ask(wire, model="small", max_tokens=1_000)).status_code
-        == 200
-    )
+def test_where_the_answer_counts_a_long_one_is_refused(tight: Talk, wire: str) -> None:
+    assert tight.status(wire, ask(wire, model="small", max_tokens=1_000)) == 400
+    assert tight.status("llamacpp", ask(wire, model="small", max_tokens=1_000)) == 200
 
 
 @pytest.mark.parametrize(
@@ -400,9 +294,7 @@ def test_a_wrong_key_is_refused(tight: Talk, wire: str, says: str) -> None:
         ("vllm", "/tokenize", "count"),
     ],
 )
-def test_servers_of_one_s_own_count_what_they_then_report(
-    talk: Talk, name: str, path: str, field: str
-) -> None:
+def test_own_servers_count(talk: Talk, name: str, path: str, field: str) -> None:
     asked = ask(name, HI)
     counted = talk.ok(name, asked._replace(path=path))
     assert counted[field] == talk.ok(name, asked)["usage"]["prompt_tokens"]
@@ -413,9 +305,7 @@ def test_servers_of_one_s_own_count_what_they_then_report(
 
 def test_other_servers_do_not_count_chat(talk: Talk) -> None:
     for path in ("/chat/completions/input_tokens", "/tokenize"):
-        assert (
-            talk.send("openai", ask("openai", HI)._replace(path=path)).status_code == 404
-        )
+        assert talk.status("openai", ask("openai", HI)._replace(path=path)) == 404
 
 
 def test_mistral_streams_a_call_in_one_chunk_with_its_name(talk: Talk) -> None:

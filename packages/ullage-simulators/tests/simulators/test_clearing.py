@@ -59,9 +59,7 @@ def asked(uses: int, *edits: Any) -> dict[str, Any]:
     return request
 
 
-def test_an_answer_says_what_was_cleared_and_bills_the_rest(
-    client: anthropic.Anthropic,
-) -> None:
+def test_an_answer_says_what_was_cleared(client: anthropic.Anthropic) -> None:
     plain = client.beta.messages.create(max_tokens=900, **asked(4))
     cleared = client.beta.messages.create(max_tokens=900, **asked(4, RESULTS))
     assert plain.context_management is None
@@ -102,9 +100,7 @@ def test_a_count_says_both_numbers(client: anthropic.Anthropic) -> None:
     ],
     ids=["trigger", "default", "too little", "excluded", "no thinking"],
 )
-def test_nothing_is_cleared_below_a_threshold(
-    client: anthropic.Anthropic, edit: Any
-) -> None:
+def test_thresholds_hold(client: anthropic.Anthropic, edit: Any) -> None:
     plain = client.beta.messages.create(max_tokens=900, **asked(4))
     answer = client.beta.messages.create(max_tokens=900, **asked(4, edit))
     assert answer.context_management is not None

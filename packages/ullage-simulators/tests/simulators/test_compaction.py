@@ -40,9 +40,7 @@ def talk(server: Server) -> Talk:
     return Talk(server)
 
 
-def test_a_compaction_is_one_signed_block_and_is_billed_as_a_pass_of_its_own(
-    talk: Talk,
-) -> None:
+def test_a_compaction_is_one_signed_block_and_a_pass_of_its_own(talk: Talk) -> None:
     answer = talk.ok("anthropic", compaction())
     (block,) = answer["content"]
     assert block.keys() == {"type", "content", "signature"}
@@ -110,9 +108,7 @@ def test_what_would_do_nothing_for_a_summary_is_refused(talk: Talk, field: str) 
         ({"text": "the gauge reads full, " * 2_000}, "max_tokens"),
     ],
 )
-def test_where_no_summary_came_the_answer_is_empty_and_billed(
-    answer: dict[str, Any], stop: str
-) -> None:
+def test_no_summary_is_an_empty_billed_answer(answer: dict[str, Any], stop: str) -> None:
     with running(read({"answers": [answer]})) as server:
         given = Talk(server).ok("anthropic", compaction(max_tokens=500))
     assert given["content"] == []
@@ -141,9 +137,7 @@ def triggered(**more: Any) -> Ask:
     return Ask("/responses", {"model": "gpt-5.5", "input": items, **more})
 
 
-def test_a_compaction_trigger_is_answered_by_one_item_that_stands_for_the_conversation(
-    talk: Talk,
-) -> None:
+def test_a_compaction_trigger_is_answered_by_one_item(talk: Talk) -> None:
     answer = talk.ok("openai", triggered(store=False))
     (item,) = answer["output"]
     assert item["type"] == "compaction"
@@ -155,9 +149,7 @@ def test_a_compaction_trigger_is_answered_by_one_item_that_stands_for_the_conver
     assert later == alone + bill.output
 
 
-def test_a_streamed_compaction_trigger_gives_the_item_in_its_last_events(
-    talk: Talk,
-) -> None:
+def test_a_streamed_trigger_gives_the_item_in_its_last_events(talk: Talk) -> None:
     events = talk.events("openai", triggered(stream=True))
     assert [event["type"] for event in events][-3:] == [
         "response.output_item.added",

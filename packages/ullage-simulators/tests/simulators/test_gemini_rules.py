@@ -128,91 +128,50 @@ CASES: dict[str, Maker] = {
     "cache_holds": cache_holds,
     "cache_model": cache_model,
     "cache_too_small": cache_too_small,
-    "bad_json": of(
-        "Invalid JSON payload received. no low surrogate in string: line 1 column 46 (char 45)",
-        Ask(TWO, {}, raw=b'{"contents": [{"parts": [{"text": "say \\ud83d\\u0041"}]}]}'),
-    ),
-    "body_too_large": of(
-        "Request payload size exceeds the limit: 20971520 bytes.",
-        ask({"parts": [{"text": "x" * 20_971_520}]}),
-    ),
+    "bad_json": of("Invalid JSON payload received. no low surrogate in string: line 1 column 46 (char 45)",
+        Ask(TWO, {}, raw=b'{"contents": [{"parts": [{"text": "say \\ud83d\\u0041"}]}]}')),
+    "body_too_large": of("Request payload size exceeds the limit: 20971520 bytes.",
+        ask({"parts": [{"text": "x" * 20_971_520}]})),
     "key_missing": of(
         "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
         "other form of API consumer identity to call this API.",
-        ask()._replace(headers={"x-goog-api-key": None, "authorization": None}),
-        status=403,
-    ),
+        ask()._replace(headers={"x-goog-api-key": None, "authorization": None}), status=403),
     "model_unknown": of(
         "models/gpt-5 is not found for API version v1beta, or is not supported for generateContent. Call "
         "ListModels to see the list of available models and their supported methods.",
-        ask(path="/v1beta/models/gpt-5:generateContent"),
-        status=404,
-    ),
+        ask(path="/v1beta/models/gpt-5:generateContent"), status=404),
     "malformed": of("Request contains an invalid argument.", ask(contents=["hello"])),
     "field_unknown": of(
         "Invalid JSON payload received. Unknown name \"thoughtSignature\" at 'contents[1].parts[0].function_call': "
-        "Cannot find field.",
-        ask(
-            HI,
-            {
-                "role": "model",
-                "parts": [
-                    {"functionCall": {"name": "get_weather", "thoughtSignature": "x"}}
-                ],
-            },
-            result(),
-        ),
-        ask(HI, call(), result()),
-    ),
+        "Cannot find field.", ask(HI,
+        {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "thoughtSignature": "x"}}]}, result()),
+        ask(HI, call(), result())),
     "no_contents": of("* GenerateContentRequest.contents: contents is not specified\n", ask(contents=[])),
     "role_unknown": of("Please use a valid role: user, model.", ask({**HI, "role": "assistant"})),
-    "parts_empty": of(
-        "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
-        ask(HI, {"role": "model", "parts": []}, HI),
-        ask(HI, HM, HI),
-    ),
+    "parts_empty": of("* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
+        ask(HI, {"role": "model", "parts": []}, HI), ask(HI, HM, HI)),
     "part_empty": of(
         "* GenerateContentRequest.contents[1].parts[1].data: required oneof field 'data' must have one initialized "
-        "field\n",
-        ask(HI, {"role": "model", "parts": [{"text": "Hm."}, {"thought": True}]}, HI),
-        ask(HI, HM, HI),
-    ),
+        "field\n", ask(HI, {"role": "model", "parts": [{"text": "Hm."}, {"thought": True}]}, HI), ask(HI, HM, HI)),
     "tool_name_pattern": of(
         "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name. Must start with a "
         "letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or "
-        "dashes (-), with a maximum length of 64.\n",
-        ask(tools=[{"functionDeclarations": [{"name": "1st"}]}]),
-        ask(tools=TOOLS),
-    ),
+        "dashes (-), with a maximum length of 64.\n", ask(tools=[{"functionDeclarations": [{"name": "1st"}]}]),
+        ask(tools=TOOLS)),
     "no_struct": of(
         "Invalid value at 'contents[1].parts[0].function_call.args' (type.googleapis.com/google.protobuf.Struct), "
         '"{"',
-        ask(
-            HI,
-            {
-                "role": "model",
-                "parts": [{"functionCall": {"name": "get_weather", "args": "{"}}],
-            },
-            result(),
-        ),
-        ask(HI, call(), result()),
-    ),
+        ask(HI, {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": "{"}}]}, result()),
+        ask(HI, call(), result())),
     "result_count": of(
         "Please ensure that the number of function response parts is equal to the number of function call parts of the "
-        "function call turn.",
-        ask(HI, call(2), result(1)),
-        ask(HI, call(2), result(2)),
-    ),
+        "function call turn.", ask(HI, call(2), result(1)), ask(HI, call(2), result(2))),
     "result_without_call": of(
         "Please ensure that function response turn comes immediately after a function call turn.",
-        ask(HI, HM, result()),
-        ask(HI, call(), result()),
-    ),
+        ask(HI, HM, result()), ask(HI, call(), result())),
     "call_misplaced": of(
         "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
-        ask(call(), result()),
-        ask(HI, call(), result()),
-    ),
+        ask(call(), result()), ask(HI, call(), result())),
     "signature_missing": signature_missing,
     "signature_corrupt": signature_corrupt,
     "signature_moved": signature_moved,
@@ -224,19 +183,15 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
-    talk: Talk, rule: str
-) -> None:
+def test_a_violation_is_refused_and_its_twin_is_not(talk: Talk, rule: str) -> None:
     prove(talk, "gemini", rule, CASES[rule](talk))
 
 
 @pytest.mark.parametrize("signature", ["c2lnbmVk", "no base64", ""])
-def test_a_signature_is_read_only_on_the_calls_of_the_current_turn_and_from_gemini_3_on(
-    talk: Talk, signature: str
-) -> None:
+def test_a_signature_is_read_in_the_current_turn(talk: Talk, signature: str) -> None:
     signed = call(thoughtSignature=signature)
     text = {"role": "model", "parts": [{"text": "Hm.", "thoughtSignature": signature}]}
-    assert talk.send("gemini", ask(HI, signed, result(), path=THREE)).status_code == 400
+    assert talk.status("gemini", ask(HI, signed, result(), path=THREE)) == 400
     talk.ok("gemini", ask(HI, signed, result(), path=TWO))
     talk.ok("gemini", ask(HI, signed, result(), text, HI, path=THREE))
 
@@ -245,21 +200,18 @@ def test_only_the_first_of_parallel_calls_needs_its_signature(talk: Talk) -> Non
     first = thought(talk)["parts"][0]
     second = {"functionCall": {"name": "get_weather", "args": {}}}
     both = ask(HI, {"role": "model", "parts": [first, second]}, result(2), path=THREE)
-    assert talk.send("gemini", both).status_code == 200
+    assert talk.status("gemini", both) == 200
     swapped = ask(HI, {"role": "model", "parts": [second, first]}, result(2), path=THREE)
     assert "missing a thought_signature" in talk.send("gemini", swapped).text
 
 
 def test_calls_of_earlier_turns_need_no_signature(talk: Talk) -> None:
-    assert (
-        talk.send("gemini", ask(HI, call(), result(), HM, HI, path=THREE)).status_code
-        == 200
-    )
+    assert talk.status("gemini", ask(HI, call(), result(), HM, HI, path=THREE)) == 200
 
 
 def test_history_from_elsewhere_passes_with_the_documented_word(talk: Talk) -> None:
     foreign = call(thoughtSignature="skip_thought_signature_validator")
-    assert talk.send("gemini", ask(HI, foreign, result(), path=THREE)).status_code == 200
+    assert talk.status("gemini", ask(HI, foreign, result(), path=THREE)) == 200
 
 
 def test_names_may_come_in_snake_case_too(talk: Talk) -> None:
@@ -272,7 +224,7 @@ def test_names_may_come_in_snake_case_too(talk: Talk) -> None:
         "contents": [HI, spoken, heard],
         "system_instruction": {"parts": [{"text": "x"}]},
     }
-    assert talk.send("gemini", Ask(TWO, body)).status_code == 200
+    assert talk.status("gemini", Ask(TWO, body)) == 200
 
 
 @pytest.fixture(scope="module")

@@ -64,8 +64,6 @@ def test_the_parameters_of_chat_hold_all_of_the_sdks() -> None:
         (types.FunctionResponse, _RESPONSE),
     ],
 )
-def test_the_fields_of_geminis_contents_are_the_sdks(
-    kind: Any, known: frozenset[str]
-) -> None:
+def test_the_fields_of_contents_are_the_sdks(kind: Any, known: frozenset[str]) -> None:
     sdk = {field.alias or name for name, field in kind.model_fields.items()}
     assert sdk == known

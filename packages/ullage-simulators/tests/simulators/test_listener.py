@@ -5,9 +5,7 @@ import socket
 from ullage_simulators.server import listener
 
 
-def test_the_socket_says_that_it_is_tcp_so_that_no_event_of_a_stream_is_held_back() -> (
-    None
-):
+def test_the_socket_says_that_it_is_tcp() -> None:
     listening = listener()
     try:
         assert listening.proto == socket.IPPROTO_TCP

@@ -23,9 +23,7 @@ def test_a_prompt_is_its_text_by_the_factor_its_framing_and_what_is_hidden() -> 
     assert counted(prompt) == (1 + 2 + 4 + 10, 10, 0)
 
 
-def test_a_declaration_is_its_descriptions_by_one_factor_and_its_json_by_another() -> (
-    None
-):
+def test_a_declaration_has_a_factor_for_texts_and_one_for_json() -> None:
     prompt = PromptPieces()
     prompt.add_tools([{"name": "look", "description": "hello world"}])
     schema = tokens('{"name":"look"}')

@@ -14,14 +14,8 @@ from ullage_simulators.rate_limit import RateLimit
 from ullage_simulators.scenario import read
 
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "anthropic": (
-        "/v1/messages",
-        {
-            "model": "claude-haiku-4-5",
-            "max_tokens": 10,
-            "messages": [{"role": "user", "content": "Hi."}],
-        },
-    ),
+    "anthropic": ("/v1/messages",
+        {"model": "claude-haiku-4-5", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi."}]}),
     "openai": ("/chat/completions", {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi."}]}),
 }  # fmt: skip
 

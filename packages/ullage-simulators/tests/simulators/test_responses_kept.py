@@ -124,9 +124,7 @@ def client(server: Server) -> openai.OpenAI:
     return openai.OpenAI(base_url=server.url("openai"), api_key="any", max_retries=0)
 
 
-def test_the_sdk_runs_a_streamed_tool_loop_over_a_chain(
-    client: openai.OpenAI, server: Server
-) -> None:
+def test_the_sdk_loops_over_a_chain(client: openai.OpenAI, server: Server) -> None:
     more: Any = {"model": "gpt-5", "tools": [TOOL]}
     with client.responses.stream(input=[HI], **more) as stream:  # type: ignore[list-item]
         first = stream.get_final_response()

@@ -159,89 +159,52 @@ CASES: dict[str, Maker] = {
         "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP "
         "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you "
         "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
-        Ask(PATH, {}, raw=BAD),
-    ),
+        Ask(PATH, {}, raw=BAD)),
     "key_missing": of(RULES["key_missing"].text, ask()._replace(headers={"authorization": None}), status=401),
     "model_unknown": of("The requested model 'unheard-of' does not exist.", ask(model="unheard-of")),
     "param_missing": of("Missing required parameter: 'input'.", ask().but(input=None)),
     "param_unknown": of("Unknown parameter: 'messages'.", ask(messages=[])),
-    "param_unsupported": of(
-        "Unsupported parameter: 'temperature' is not supported with this model.",
-        ask(temperature=0.5),
-        ask(temperature=0.5, model="gpt-4.1"),
-    ),
-    "malformed": of(
-        "Invalid type: a parameter has a value of the wrong type.",
-        Ask(PATH, {"model": "gpt-5", "input": [1]}),
-    ),
+    "param_unsupported": of("Unsupported parameter: 'temperature' is not supported with this model.",
+        ask(temperature=0.5), ask(temperature=0.5, model="gpt-4.1")),
+    "malformed": of("Invalid type: a parameter has a value of the wrong type.",
+        Ask(PATH, {"model": "gpt-5", "input": [1]})),
     "name_pattern": of(
         "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
-        "'^[a-zA-Z0-9_-]+$'.",
-        ask(tools=[{**TOOL, "name": "get.weather"}]),
-        ask(tools=[TOOL]),
-    ),
+        "'^[a-zA-Z0-9_-]+$'.", ask(tools=[{**TOOL, "name": "get.weather"}]), ask(tools=[TOOL])),
     "too_long": of(
         "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string "
-        "with length 94 instead.",
-        ask(HI, {**CALL, "call_id": "c" * 94}, {**OUTPUT, "call_id": "c" * 94}),
-        ask(HI, {**CALL, "call_id": "c" * 64}, {**OUTPUT, "call_id": "c" * 64}),
-    ),
-    "value_unknown": of(
-        "Invalid value: 'input_text'. Supported values are: 'output_text', 'refusal'.",
-        ask(
-            HI,
-            {"role": "assistant", "content": [{"type": "input_text", "text": "hm"}]},
-            HI,
-        ),
-        ask(
-            HI,
-            {"role": "assistant", "content": [{"type": "output_text", "text": "hm"}]},
-            HI,
-        ),
-    ),
-    "call_without_result": of(
-        "No tool output found for function call call_1.",
-        ask(HI, CALL, HI),
-        ask(HI, CALL, OUTPUT, HI),
-    ),
-    "result_without_call": of(
-        "No tool call found for function call output with call_id call_1.",
-        ask(HI, CALL, OUTPUT, OUTPUT),
-        ask(HI, CALL, OUTPUT),
-    ),
+        "with length 94 instead.", ask(HI, {**CALL, "call_id": "c" * 94}, {**OUTPUT, "call_id": "c" * 94}),
+        ask(HI, {**CALL, "call_id": "c" * 64}, {**OUTPUT, "call_id": "c" * 64})),
+    "value_unknown": of("Invalid value: 'input_text'. Supported values are: 'output_text', 'refusal'.",
+        ask(HI, {"role": "assistant", "content": [{"type": "input_text", "text": "hm"}]}, HI),
+        ask(HI, {"role": "assistant", "content": [{"type": "output_text", "text": "hm"}]}, HI)),
+    "call_without_result": of("No tool output found for function call call_1.", ask(HI, CALL, HI),
+        ask(HI, CALL, OUTPUT, HI)),
+    "result_without_call": of("No tool call found for function call output with call_id call_1.",
+        ask(HI, CALL, OUTPUT, OUTPUT), ask(HI, CALL, OUTPUT)),
     "reasoning_alone": reasoning_alone,
     "reasoning_left_out": reasoning_left_out,
     "reasoning_altered": reasoning_altered,
     "compaction_altered": altered_item,
-    "trigger_misplaced": of(
-        "Invalid 'input[1]': an item of type 'compaction_trigger' must be the final input item.",
-        ask(HI, {"type": "compaction_trigger"}, HI),
-        ask(HI, HI, {"type": "compaction_trigger"}),
-    ),
+    "trigger_misplaced": of("Invalid 'input[1]': an item of type 'compaction_trigger' must be the final input item.",
+        ask(HI, {"type": "compaction_trigger"}, HI), ask(HI, HI, {"type": "compaction_trigger"})),
     "item_not_kept": item_not_kept,
     "item_unknown": item_unknown,
     "item_twice": item_twice,
-    "id_prefix": of(
-        "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
-        ask(HI, {**CALL, "id": "call_1"}, OUTPUT),
-        ask(HI, {**CALL, "id": "fc_1"}, OUTPUT),
-    ),
+    "id_prefix": of("Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
+        ask(HI, {**CALL, "id": "call_1"}, OUTPUT), ask(HI, {**CALL, "id": "fc_1"}, OUTPUT)),
     "response_unknown": response_unknown,
     "effort_none": of(
         "Unsupported value: 'none' is not supported with the 'gpt-6.2-sol' model. Supported values are: 'low', "
-        "'medium', 'high', 'xhigh', and 'max'.",
-        ask(model="gpt-6.2-sol", reasoning={"effort": "none"}),
-        ask(model="gpt-6.2-sol", reasoning={"effort": "low"}),
-    ),
+        "'medium', 'high', 'xhigh', and 'max'.", ask(model="gpt-6.2-sol", reasoning={"effort": "none"}),
+        ask(model="gpt-6.2-sol", reasoning={"effort": "low"})),
     "two_parents": two_parents,
     "response_gone": response_gone,
     "conversation_unknown": conversation_unknown,
     "array_too_long": array_too_long,
     "too_small": of(
         "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.",
-        ask(max_output_tokens=15),
-        ask(max_output_tokens=16),
-    ),
+        ask(max_output_tokens=15), ask(max_output_tokens=16)),
 }  # fmt: skip
 
 
@@ -251,9 +214,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(
-    talk: Talk, rule: str
-) -> None:
+def test_a_violation_is_refused_and_its_twin_is_not(talk: Talk, rule: str) -> None:
     prove(talk, "openai", rule, CASES[rule](talk))
 
 
@@ -278,9 +239,7 @@ def test_an_output_answers_only_a_call_of_its_own_kind(talk: Talk) -> None:
     assert refused.json()["error"]["message"] == says
 
 
-def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(
-    talk: Talk,
-) -> None:
+def test_reasoning_before_the_call_of_another_answer_is_refused(talk: Talk) -> None:
     (reasoning, _), (_, call) = thought(talk), thought(talk)
     assert (
         "required following item"
@@ -288,9 +247,7 @@ def test_reasoning_of_one_answer_before_the_call_of_another_is_refused(
     )
 
 
-def test_a_call_after_reasoning_that_was_not_stored_may_have_another_id(
-    talk: Talk,
-) -> None:
+def test_a_call_after_unstored_reasoning_may_have_another_id(talk: Talk) -> None:
     reasoning, call = thought(talk, store=False)
     renamed = {**call, "id": "fc_its_own"}
     talk.ok("openai", ask(HI, reasoning, renamed, output([call]), store=False))
@@ -308,15 +265,12 @@ def test_the_unfinished_reasoning_of_an_added_event_is_refused(talk: Talk) -> No
     done = [
         each["item"] for each in events if each["type"] == "response.output_item.done"
     ]
-    assert talk.send("openai", ask(HI, added, done[1], output(done))).status_code == 400
-    assert talk.send("openai", ask(HI, *done, output(done))).status_code == 200
+    assert talk.status("openai", ask(HI, added, done[1], output(done))) == 400
+    assert talk.status("openai", ask(HI, *done, output(done))) == 200
 
 
 def test_invalid_arguments_are_passed_on_as_they_are(talk: Talk) -> None:
-    assert (
-        talk.send("openai", ask(HI, {**CALL, "arguments": '{"city'}, OUTPUT)).status_code
-        == 200
-    )
+    assert talk.status("openai", ask(HI, {**CALL, "arguments": '{"city'}, OUTPUT)) == 200
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,7 @@ def test_redacted_reasoning_comes_back_accepted_and_altered_refused() -> None:
         again = first.but(
             messages=[*first.body["messages"], said, {"role": "user", "content": "y"}]
         )
-        assert talk.send("anthropic", again).status_code == 200
+        assert talk.status("anthropic", again) == 200
         altered = again.but()
         altered.body["messages"][1]["content"][0]["data"] = "c2VjcmV0"
         assert (
@@ -182,7 +182,7 @@ def test_items_of_kinds_nobody_knows_are_sent_and_taken_back() -> None:
         again = first.but(
             messages=[*first.body["messages"], said, {"role": "user", "content": "y"}]
         )
-        assert talk.send("anthropic", again).status_code == 200
+        assert talk.status("anthropic", again) == 200
         output = talk.ok("openai", Ask("/responses", {"model": "gpt-4.1", "input": "x"}))[
             "output"
         ]
@@ -191,7 +191,7 @@ def test_items_of_kinds_nobody_knows_are_sent_and_taken_back() -> None:
             "/responses",
             {"model": "gpt-4.1", "input": [*output, {"role": "user", "content": "y"}]},
         )
-        assert talk.send("openai", sent).status_code == 200
+        assert talk.status("openai", sent) == 200
 
 
 def test_refusals_and_filters_end_as_each_wire_says_it() -> None:

@@ -87,9 +87,7 @@ def test_a_streamed_tool_loop_with_thinking_runs_to_its_end(
     assert two.kept == one.reasoning
 
 
-def test_text_in_thinking_that_came_without_text_is_ignored(
-    client: anthropic.Anthropic,
-) -> None:
+def test_text_in_omitted_thinking_is_ignored(client: anthropic.Anthropic) -> None:
     history = loop(stream(client, "claude-fable-5-1", [ASKED]))
     history[1]["content"][0]["thinking"] = "Some text."
     assert stream(client, "claude-fable-5-1", history).stop_reason == "end_turn"

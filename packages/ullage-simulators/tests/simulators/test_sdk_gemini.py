@@ -79,9 +79,7 @@ def test_a_streamed_tool_loop_with_thoughts_runs_to_its_end(
         assert bool(two.kept) is rules.loop
 
 
-def test_a_signature_may_stand_on_streamed_text_that_the_client_joined(
-    client: genai.Client,
-) -> None:
+def test_a_signature_may_stand_on_joined_text(client: genai.Client) -> None:
     answer, _ = stream(
         client, MODELS[0], [types.Content(role="user", parts=[types.Part(text="hello")])]
     )

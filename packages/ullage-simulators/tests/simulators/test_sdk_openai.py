@@ -68,9 +68,7 @@ def items_of(answer: Any) -> list[Any]:
     ]
 
 
-def test_a_streamed_tool_loop_with_reasoning_runs_to_its_end(
-    client: openai.OpenAI, server: Server
-) -> None:
+def test_a_streamed_tool_loop_ends(client: openai.OpenAI, server: Server) -> None:
     first = respond(client, [ASKED])
     assert [item.type for item in first.output] == ["reasoning", "function_call"]
     second = respond(client, items_of(first))
@@ -84,9 +82,7 @@ def test_a_streamed_tool_loop_with_reasoning_runs_to_its_end(
     assert second.usage.output_tokens_details.reasoning_tokens == two.reasoning // 64 * 64
 
 
-def test_a_chained_call_counts_what_sending_everything_counts(
-    client: openai.OpenAI,
-) -> None:
+def test_a_chained_call_counts_as_sending_everything(client: openai.OpenAI) -> None:
     first = respond(client, [ASKED], store=True)
     result = items_of(first)[-1]
     chained = respond(client, [result], previous_response_id=first.id)
@@ -183,9 +179,7 @@ def test_a_streamed_chat_loop_runs_to_its_end(server: Server, wire: str) -> None
     assert two.kept == (0 if wire in ("openai", "mistral") else one.reasoning)
 
 
-def test_stream_options_are_refused_where_they_are_and_the_call_goes_on_without(
-    server: Server,
-) -> None:
+def test_refused_stream_options_are_left_out(server: Server) -> None:
     client = connect(server, "azure")
     with pytest.raises(openai.BadRequestError) as caught:
         chat(client, "gpt-4.1", [ASKED])

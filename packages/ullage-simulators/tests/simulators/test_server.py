@@ -75,9 +75,7 @@ def test_each_exchange_is_kept_with_its_body_its_rule_and_its_bill() -> None:
     assert (bad.status, bad.rule, bad.bill) == (404, "model_unknown", None)
 
 
-async def test_without_its_package_a_websocket_is_refused_with_the_sign_for_http() -> (
-    None
-):
+async def test_without_its_package_a_websocket_is_refused_for_http() -> None:
     """The HTTP server then passes the upgrade on as a request."""
     sent: list[Any] = []
 
@@ -190,9 +188,7 @@ def test_no_thread_is_left_behind() -> None:
     ]
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_client_that_leaves_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     head = b"POST /openai/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
     with running() as server:
         with socket.create_connection(("127.0.0.1", server.port)) as leaving:

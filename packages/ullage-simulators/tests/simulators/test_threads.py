@@ -26,15 +26,10 @@ from ullage_simulators.scenario import read
 CASKS = "the gauge of the cask reads full and the cooper writes it down " * 40
 SCRIPT = read(
     {
-        "answers": [
-            {
-                "when": {"after": "user", "contains": "look"},
-                "reasoning": "It needs the tool. ",
-                "text": "One moment.",
-                "calls": [{"name": "look", "arguments": {"cask": 1}}, {"name": "look", "arguments": {"cask": 2}}],
-            },
-            {"reasoning": "Both are full. ", "text": "Full."},
-        ]
+        "answers": [{"when": {"after": "user", "contains": "look"}, "reasoning": "It needs the tool. ",
+            "text": "One moment.",
+            "calls": [{"name": "look", "arguments": {"cask": 1}}, {"name": "look", "arguments": {"cask": 2}}]}, {
+            "reasoning": "Both are full. ", "text": "Full."}]
     }
 )  # fmt: skip
 QUESTION: Any = {"role": "user", "content": "please look"}
@@ -56,9 +51,7 @@ def answered(talk: Talk, answer: Body) -> Body:
     return {"role": "assistant", "content": answer["content"]}
 
 
-def test_a_continued_thread_is_billed_as_the_same_conversation_without_one(
-    talk: Talk,
-) -> None:
+def test_a_continued_thread_is_billed_as_one_conversation(talk: Talk) -> None:
     kept: Body = {"system": CASKS, "tools": [{"name": "see", "input_schema": {}}]}
     first = talk.ok("anthropic", created(**kept))
     second = talk.ok("anthropic", continued(first["id"]))
@@ -109,7 +102,7 @@ def test_new_messages_are_held_against_those_of_the_thread(talk: Talk) -> None:
 
 def test_a_refused_continuation_leaves_the_thread_as_it_was(talk: Talk) -> None:
     first = started(talk)
-    assert talk.send("anthropic", continued(first, max_tokens=0)).status_code == 400
+    assert talk.status("anthropic", continued(first, max_tokens=0)) == 400
     talk.ok("anthropic", continued(first))
 
 
@@ -133,9 +126,7 @@ def test_a_request_that_no_thread_can_take_names_why(talk: Talk) -> None:
     }
 
 
-def test_what_claude_code_adds_to_each_request_of_a_thread_is_accepted(
-    talk: Talk,
-) -> None:
+def test_what_claude_code_adds_to_a_thread_is_accepted(talk: Talk) -> None:
     billing = {"type": "text", "text": "x-anthropic-billing-header: cch=1"}
     talk.ok("anthropic", continued(started(talk), system=[billing]))
 
@@ -143,7 +134,7 @@ def test_what_claude_code_adds_to_each_request_of_a_thread_is_accepted(
 def test_the_count_endpoint_knows_no_threads(talk: Talk) -> None:
     counted = created()._replace(path="/v1/messages/count_tokens")
     counted.body.pop("max_tokens")
-    assert talk.send("anthropic", counted).status_code == 400
+    assert talk.status("anthropic", counted) == 400
     assert talk.server.exchanges[-1].rule == "field_unknown"
 
 
@@ -235,9 +226,7 @@ RUNS = {"plain": run, "streaming": run_streaming, "async": run_async}
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", RUNS)
-def test_the_tool_runner_of_the_sdk_works_on_a_thread(
-    server: Server, kind: str, model: str
-) -> None:
+def test_the_tool_runner_works_on_a_thread(server: Server, kind: str, model: str) -> None:
     """Its last answer is billed for the whole conversation, as without a thread."""
     answer = RUNS[kind](server, model)
     threads = [exchange.body["thread"]["type"] for exchange in bodies(server)]
@@ -254,9 +243,7 @@ def bodies(server: Server) -> list[Any]:
     return [exchange for exchange in server.exchanges if exchange.body]
 
 
-def test_the_thread_helper_of_the_sdk_replays_a_thread_that_is_gone(
-    server: Server,
-) -> None:
+def test_the_thread_helper_replays_a_thread_that_is_gone(server: Server) -> None:
     thread = client(server).beta.messages.thread(
         model="claude-sonnet-5", max_tokens=500, system="Be brief."
     )

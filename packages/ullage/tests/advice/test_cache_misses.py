@@ -48,9 +48,7 @@ def kept_for_an_hour(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize(("pause_s", "reason"), [(400, "unknown"), (4_000, "pause_1h")])
-def test_a_pause_is_no_reason_while_the_cache_was_kept_for_longer(
-    pause_s: float, reason: str
-) -> None:
+def test_pause_is_no_reason_while_the_cache_is_kept(pause_s: float, reason: str) -> None:
     story = Story().user(LONG).chat(2).answer("late", pause_s=pause_s).chat(2)
     events = kept_for_an_hour(story.billed(lost=frozenset({3})))
     assert misses(events) == [(3, reason)]

@@ -190,9 +190,7 @@ def test_without_content_no_word_of_the_session_is_left() -> None:
 
 
 @given(histories())
-def test_the_items_of_the_next_request_sum_to_the_reading_row_by_row(
-    events: list[Event],
-) -> None:
+def test_items_of_the_next_request_sum_to_the_reading(events: list[Event]) -> None:
     meter = Meter()
     history = history_of(events, meter)
     reading = meter.reading()
@@ -206,9 +204,7 @@ def test_the_items_of_the_next_request_sum_to_the_reading_row_by_row(
 
 
 @given(histories())
-def test_the_items_of_each_call_are_those_in_view_when_it_began(
-    events: list[Event],
-) -> None:
+def test_items_of_a_call_are_those_in_view_at_its_start(events: list[Event]) -> None:
     history = history_of(events)
     ended = {each.call for each in events if isinstance(each, CallEnded)}
     begun: set[str] = set()

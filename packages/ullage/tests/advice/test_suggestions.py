@@ -57,9 +57,7 @@ def test_misses_and_items_are_not_saved_twice() -> None:
 
 
 @given(histories())
-def test_any_session_can_be_advised_and_no_saving_exceeds_what_is_there(
-    events: list[Event],
-) -> None:
+def test_no_saving_of_any_session_exceeds_what_is_there(events: list[Event]) -> None:
     advice = advised(events)
     assert len(advice.suggestions) <= MOST_SHOWN
     for suggestion in advice.suggestions:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ullage.cli.session import metered, read_session
 from ullage.errors import InputError
 from ullage.meter.meter import Meter
@@ -33,67 +35,51 @@ def write_log(
     path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5", torn: bool = False
 ) -> Path:
     """A session of ``calls`` calls, each followed by a tool's result; the reported inputs grow by 1,200 or more."""
+    header = {"type": "session", "id": "s1", "timestamp": "2026-01-02T03:04:05Z"}
     lines: list[dict[str, Any]] = [
-        {
-            "type": "session",
-            "id": "s1",
-            "timestamp": "2026-01-02T03:04:05Z",
-            "cwd": "/home/ann/app",
-            "provider": "anthropic",
-        },
-        _message(
-            0,
-            {
-                "role": "user",
-                "content": [{"type": "text", "text": f"Fix the parser; {SECRET}"}],
-            },
-        ),
+        {**header, "cwd": "/home/ann/app", "provider": "anthropic"},
+        _message(0, "user", [_text(f"Fix the parser; {SECRET}")]),
     ]
+    answered: dict[str, Any] = {
+        "api": "anthropic-messages",
+        "provider": "anthropic",
+        "model": model,
+    }
     for number in range(calls):
+        call: dict[str, Any] = {"type": "toolCall", "id": f"t{number}", "name": "read"}
+        call["arguments"] = {"path": "parser.py"}
+        usage = {"input": 2_100 + 1_250 * number, "output": 60}
+        answered |= {"usage": {**usage, "cacheRead": 0, "cacheWrite": 0}}
+        said = [_text("I will read the file."), call]
         lines.append(
-            _message(
-                number + 1,
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "text", "text": "I will read the file."},
-                        {
-                            "type": "toolCall",
-                            "id": f"t{number}",
-                            "name": "read",
-                            "arguments": {"path": "parser.py"},
-                        },
-                    ],
-                    "api": "anthropic-messages",
-                    "provider": "anthropic",
-                    "model": model,
-                    "usage": {
-                        "input": 2_100 + 1_250 * number,
-                        "output": 60,
-                        "cacheRead": 0,
-                        "cacheWrite": 0,
-                    },
-                    "stopReason": "toolUse",
-                },
-            )
+            _message(number + 1, "assistant", said, **answered, stopReason="toolUse")
         )
         text = f"line {number}: " + "value = compute(value)  # keep\n" * 100
-        result = {"role": "toolResult", "toolCallId": f"t{number}", "toolName": "read"}
-        lines.append(
-            _message(number + 1, {**result, "content": [{"type": "text", "text": text}]})
-        )
+        result = {"toolCallId": f"t{number}", "toolName": "read"}
+        lines.append(_message(number + 1, "toolResult", [_text(text)], **result))
     path.parent.mkdir(parents=True, exist_ok=True)
     written = "".join(json.dumps(line) + "\n" for line in lines)
     path.write_text(written + ('{"type":"message","mess' if torn else ""))
     return path
 
 
-def _message(second: int, message: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "message",
-        "timestamp": f"2026-01-02T03:05:{second % 60:02}Z",
-        "message": message,
-    }
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _message(second: int, role: str, content: list[Any], **more: Any) -> dict[str, Any]:
+    at = f"2026-01-02T03:05:{second % 60:02}Z"
+    message = {"role": role, "content": content, **more}
+    return {"type": "message", "timestamp": at, "message": message}
+
+
+def empty_home(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user without sessions, whatever the user who runs the tests has set."""
+    prefixes = ("XDG_", "CLAUDE_", "CODEX_", "PI_", "GEMINI_")
+    for name in [name for name in os.environ if name.startswith(prefixes)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(directory))
+    return directory
 
 
 def home_of(directory: Path) -> dict[str, str]:

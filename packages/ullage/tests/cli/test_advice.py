@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pytest import CaptureFixture
 
 from tests.advice.story import Story, advised, prose
 from tests.meter.session import tool
@@ -89,18 +90,7 @@ def test_long_numbers_are_short(tokens: int, text: str) -> None:
     assert short(tokens) == text
 
 
-def test_the_command_shows_the_gauge_and_the_advice(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["context", str(SESSION), "--advice"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("Context  ")
-    assert "1 command with an output above 4,000 tokens" in out
-
-
-def test_without_content_the_command_names_no_file_and_no_title(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_content_names_no_file_and_no_title(capsys: CaptureFixture[str]) -> None:
     for more in ([], ["--json"]):
         words = ["context", str(SESSION), "--advice", "--no-content", *more]
         assert main(words) == 0
@@ -109,9 +99,7 @@ def test_without_content_the_command_names_no_file_and_no_title(
         assert "tea timers" not in out
 
 
-def test_the_json_has_the_items_that_a_suggestion_is_about(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_json_has_the_items_of_a_suggestion(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SESSION), "--advice", "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     suggestion = whole["advice"]["suggestions"][0]
@@ -120,9 +108,7 @@ def test_the_json_has_the_items_that_a_suggestion_is_about(
     assert item["label"].startswith("Bash python -m pytest")
 
 
-def test_before_an_earlier_call_the_advice_is_that_of_its_time(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_advice_before_a_call_is_that_of_its_time(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SESSION), "--advice", "--at", "2"]) == 0
     out = capsys.readouterr().out
     assert "Nothing worth leaving out was found in 1 call." in out

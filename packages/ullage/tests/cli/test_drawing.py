@@ -93,9 +93,7 @@ def test_any_width_is_drawn_within_its_bounds(width: int) -> None:
         (Used(tokens=10, low=0, high=30), "10 (0 to 30)"),
     ],
 )
-def test_an_interval_is_one_number_where_it_is_even_and_two_where_not(
-    used: Used, said: str
-) -> None:
+def test_an_uneven_interval_is_shown_as_its_two_ends(used: Used, said: str) -> None:
     assert amount(used) == said
 
 

@@ -50,16 +50,8 @@ class Following:
     """``ullage context --follow`` as a process of its own."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "ullage",
-            "context",
-            "--follow",
-            "--estimator",
-            "pretoken",
-            *arguments,
-        ]
+        words = ["-m", "ullage", "context", "--follow", "--estimator", "pretoken"]
+        command = [sys.executable, *words, *arguments]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -76,9 +68,7 @@ class Following:
         return rest
 
 
-def test_a_program_gets_a_reading_a_line_while_another_process_writes(
-    tmp_path: Path,
-) -> None:
+def test_a_program_gets_readings_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     content = (ROOT / "examples" / "session.jsonl").read_bytes()
     middle = len(content) // 2

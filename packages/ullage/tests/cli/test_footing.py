@@ -39,9 +39,7 @@ def test_an_interval_that_misses_too_often_is_said() -> None:
     assert "outside" not in text(QUARTER_FULL)
 
 
-def test_a_kind_that_no_call_reported_is_left_out_and_one_that_some_did_is_a_bound() -> (
-    None
-):
+def test_a_kind_that_some_calls_reported_is_a_lower_bound() -> None:
     total = UsageSum(
         calls=2,
         input=10,
@@ -99,9 +97,7 @@ def test_one_column_for_each_call_and_marks_below_them() -> None:
     assert growth.marks == "    ▼▽"
 
 
-def test_more_calls_than_columns_show_the_highest_of_their_neighbours_and_lose_no_mark() -> (
-    None
-):
+def test_with_more_calls_than_columns_the_highest_and_all_marks_stay() -> None:
     growth = sparkline(steps(*range(1, 101), compacted=(50,)), 10, ASCII)
     assert len(growth.line) == 10
     assert growth.marks == "    v     "
@@ -109,9 +105,7 @@ def test_more_calls_than_columns_show_the_highest_of_their_neighbours_and_lose_n
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=300), st.integers(1, 80))
-def test_the_line_never_exceeds_its_width_and_marks_are_as_long(
-    tokens: list[int], width: int
-) -> None:
+def test_the_line_is_as_long_as_its_marks(tokens: list[int], width: int) -> None:
     growth = sparkline(steps(*tokens), width, UNICODE)
     assert len(growth.line) == len(growth.marks) == min(width, len(tokens))
 

@@ -91,9 +91,7 @@ def test_a_program_that_stops_itself_stops_us_until_it_continues() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGCONT, signal.SIGTERM])
-def test_a_program_that_ended_while_we_were_stopped_gives_its_exit_code(
-    number: signal.Signals,
-) -> None:
+def test_a_program_that_ended_meanwhile_gives_its_code(number: signal.Signals) -> None:
     program = (
         "import os, sys; print(os.getpid(), flush=True); sys.stdin.read(); sys.exit(5)"
     )

@@ -29,9 +29,7 @@ NEVER = CompactionThreshold(tokens=None, source="user")
         (NEVER, ""),
     ],
 )
-def test_a_threshold_is_named_with_its_owner(
-    threshold: CompactionThreshold, sentence: str
-) -> None:
+def test_thresholds_have_owners(threshold: CompactionThreshold, sentence: str) -> None:
     assert threshold_sentence(threshold) == sentence
 
 

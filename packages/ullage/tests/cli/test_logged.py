@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture
 
 from ullage.cli import main
 from ullage.cli.logged import logged
@@ -11,9 +12,7 @@ from ullage.cli.logged import logged
 SAMPLE = Path(__file__).parents[4] / "examples" / "session.jsonl"
 
 
-def test_a_level_shows_what_is_logged_from_it_on_and_hides_secrets(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_level_filters_and_secrets_are_hidden(capsys: CaptureFixture[str]) -> None:
     log = logging.getLogger("ullage.meter")
     with logged("info", {"SOME_API_KEY": "sk-very-secret"}, "token-of-mine"):
         log.info("estimated=%d of sk-very-secret", 5)
@@ -27,15 +26,13 @@ def test_a_level_shows_what_is_logged_from_it_on_and_hides_secrets(
     ]
 
 
-def test_without_a_level_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_level_nothing_is_shown(capsys: CaptureFixture[str]) -> None:
     with logged("", {}):
         logging.getLogger("ullage.meter").info("quiet")
     assert not capsys.readouterr().err
 
 
-def test_context_shows_each_estimate_beside_its_reported_input(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_context_logs_estimates_beside_reports(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SAMPLE), "--log", "info", "--json"]) == 0
     lines = capsys.readouterr().err.splitlines()
     estimates = [line for line in lines if "Context estimate: estimated=" in line]
@@ -45,14 +42,12 @@ def test_context_shows_each_estimate_beside_its_reported_input(
     assert "Context" not in capsys.readouterr().err
 
 
-def test_a_level_that_is_none_is_refused_with_the_levels(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_unknown_level_is_refused_with_the_others(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SAMPLE), "--log", "loud"]) == 2
     assert "info" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["context", "run", "serve"])
-def test_the_commands_offer_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_offer_it(command: str, capsys: CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     assert "--log {debug,info,warning,error}" in capsys.readouterr().out

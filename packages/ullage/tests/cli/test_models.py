@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture
 
 from tests.processes import run_python
 from tests.tiers import each_tenth
@@ -24,9 +25,7 @@ def ullage(
     return run_python("-c", code, *arguments)
 
 
-def test_a_model_is_shown_with_the_source_of_each_fact(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_each_fact_of_a_model_has_its_source(capsys: CaptureFixture[str]) -> None:
     assert main(["models", "anthropic:claude-sonnet-4-5"]) == 0
     shown = capsys.readouterr().out
     assert "window          200,000 tokens      https://platform.claude.com/" in shown
@@ -36,9 +35,7 @@ def test_a_model_is_shown_with_the_source_of_each_fact(
     assert "above 200,000" in shown
 
 
-def test_a_name_without_a_provider_and_one_with_a_colon_are_looked_up(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_names_without_provider_or_with_colon_work(capsys: CaptureFixture[str]) -> None:
     for name in (
         "claude-haiku-4-5",
         "openrouter:google/gemini-2.0-flash-exp:free",
@@ -53,9 +50,7 @@ def test_a_name_without_a_provider_and_one_with_a_colon_are_looked_up(
         assert found["window"] > 100_000
 
 
-def test_every_model_of_the_list_is_found_by_the_name_it_is_listed_with(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_listed_model_is_found_by_its_name(capsys: CaptureFixture[str]) -> None:
     listed = [
         (provider, row)
         for provider, rows in built_in().providers.items()
@@ -67,7 +62,7 @@ def test_every_model_of_the_list_is_found_by_the_name_it_is_listed_with(
     assert capsys.readouterr().err == ""
 
 
-def test_json_holds_tokens_prices_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_tokens_prices_and_sources(capsys: CaptureFixture[str]) -> None:
     assert main(["models", "openai:gpt-5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["window"], found["input_cap"], found["max_output"]) == (
@@ -80,9 +75,7 @@ def test_json_holds_tokens_prices_and_sources(capsys: pytest.CaptureFixture[str]
     assert found["prices"]["tiers"][0]["input"] == 1.25
 
 
-def test_an_unknown_name_is_an_error_with_similar_ones(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_unknown_name_is_answered_with_others(capsys: CaptureFixture[str]) -> None:
     for name, suggested in {
         "claude-hiku-4-5": "anthropic:claude-haiku-4-5",
         "anthropic:claude-haiku-45": "anthropic:claude-haiku-4-5",
@@ -94,7 +87,7 @@ def test_an_unknown_name_is_an_error_with_similar_ones(
         assert suggested in capsys.readouterr().err
 
 
-def test_the_list_is_filtered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_is_filtered(capsys: CaptureFixture[str]) -> None:
     assert main(["models"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 1_000
     assert main(["models", "--filter", "Anthropic:claude-haiku"]) == 0
@@ -125,9 +118,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_catalogue_is_named_not_used_and_replaced_by_a_refresh(
-    tmp_path: Path,
-) -> None:
+def test_a_damaged_catalogue_is_named_and_replaced_by_a_refresh(tmp_path: Path) -> None:
     (tmp_path / REFRESHED).write_bytes(b"{}")
     done = ullage(tmp_path, "models", "claude-haiku-4-5")
     assert done.returncode == 0
@@ -138,9 +129,7 @@ def test_a_damaged_catalogue_is_named_not_used_and_replaced_by_a_refresh(
     assert ullage(tmp_path, "models", "claude-haiku-4-5").stderr == ""
 
 
-def test_an_older_package_and_a_place_that_cannot_be_written_change_nothing(
-    tmp_path: Path,
-) -> None:
+def test_an_older_package_and_an_unwritable_place_change_nothing(tmp_path: Path) -> None:
     older = checked(
         json.dumps({**json.loads(BUILT_IN.read_bytes()), "version": "0.0.1"}).encode()
     )

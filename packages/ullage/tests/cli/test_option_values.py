@@ -2,6 +2,7 @@ import argparse
 from collections.abc import Callable
 
 import pytest
+from pytest import CaptureFixture
 
 from tests.cases import case
 from ullage.cli import option_values
@@ -28,9 +29,7 @@ def test_tokens_and_triggers_are_taken_as_people_write_them() -> None:
             assert getattr(taken, option) == value
 
 
-def test_what_is_no_number_of_tokens_and_no_trigger_is_refused_by_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_other_tokens_and_triggers_are_refused(capsys: CaptureFixture[str]) -> None:
     windows = ("", "0", "-5", "many", "1.5z", "nan", "inf", "1e999", "k")
     triggers = ("0", "-1", "120%", "soon", "nan", "%")
     for option, texts in (("window", windows), ("trigger", triggers)):
@@ -44,7 +43,7 @@ def test_what_is_no_number_of_tokens_and_no_trigger_is_refused_by_name(
 
 @pytest.mark.parametrize("command", [["serve"], ["admin", "worker", "--store", "s.db"]])
 def test_a_place_has_a_plain_name(
-    command: list[str], capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: CaptureFixture[str]
 ) -> None:
     assert parser().parse_args([*command, "--place", "cellar-2"]).place == "cellar-2"
     assert parser().parse_args(command).place == ""

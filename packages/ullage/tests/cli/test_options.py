@@ -79,9 +79,7 @@ def test_an_action_is_the_word_behind_its_command() -> None:
     assert (options.function, options.action) == ("pots:pot", "rinse")
 
 
-def test_the_help_has_the_sentence_the_groups_and_the_names_of_values(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_help_has_all_that_was_declared(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command_line().parse_args(["brew", "--help"])
     shown = capsys.readouterr().out

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture
 
 from tests.importers.first_calls import claude_code
 from ullage.cli import main
@@ -28,16 +29,14 @@ def cut(log: Path) -> Path:
     return log
 
 
-def reading(capsys: pytest.CaptureFixture[str], *command: str) -> dict[str, Any]:
+def reading(capsys: CaptureFixture[str], *command: str) -> dict[str, Any]:
     assert main([*command, "--json"]) == 0
     read: dict[str, Any] = json.loads(capsys.readouterr().out)
     return read
 
 
 def test_reading_a_log_makes_the_next_sessions_first_call_known(
-    tmp_path: Path,
-    store: OverheadStore,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, store: OverheadStore, capsys: CaptureFixture[str]
 ) -> None:
     first = claude_code(tmp_path, 1, QUESTION, OVERHEAD)
     assert reading(capsys, "context", str(first))["used"]["tokens"] > OVERHEAD
@@ -49,9 +48,7 @@ def test_reading_a_log_makes_the_next_sessions_first_call_known(
     assert len(store.read()) == 1
 
 
-def test_the_row_of_a_session_without_a_report_names_its_source(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_names_its_source(tmp_path: Path, capsys: CaptureFixture[str]) -> None:
     for day in (1, 2):
         assert main(["context", str(claude_code(tmp_path, day, QUESTION, OVERHEAD))]) == 0
     capsys.readouterr()
@@ -63,7 +60,7 @@ def test_the_row_of_a_session_without_a_report_names_its_source(
 
 
 def test_a_log_that_is_read_twice_counts_once_and_never_for_itself(
-    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, store: OverheadStore, capsys: CaptureFixture[str]
 ) -> None:
     log = str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))
     first = reading(capsys, "context", log, "--steps")
@@ -76,7 +73,7 @@ def test_a_log_that_is_read_twice_counts_once_and_never_for_itself(
 
 
 def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
-    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, store: OverheadStore, capsys: CaptureFixture[str]
 ) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / KIND).write_text("no directory")
@@ -87,7 +84,7 @@ def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
 
 
 def test_a_hostile_log_from_the_future_is_not_learnt(
-    tmp_path: Path, store: OverheadStore, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, store: OverheadStore, capsys: CaptureFixture[str]
 ) -> None:
     log = claude_code(tmp_path, 1, QUESTION, OVERHEAD)
     year = time.gmtime().tm_year + 2

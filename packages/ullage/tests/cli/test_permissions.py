@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture
 
 from ullage.cli import main
 from ullage.store.grants import ProjectGrants
@@ -20,7 +21,7 @@ def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectGrants:
 
 
 def test_grants_are_listed_by_project(
-    grants: ProjectGrants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    grants: ProjectGrants, tmp_path: Path, capsys: CaptureFixture[str]
 ) -> None:
     assert main(["permissions"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -34,9 +35,7 @@ def test_grants_are_listed_by_project(
     ]
 
 
-def test_a_grant_is_revoked(
-    grants: ProjectGrants, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_grant_is_revoked(grants: ProjectGrants, capsys: CaptureFixture[str]) -> None:
     assert main(["permissions", "--revoke", "g-1", "--revoke", "g-2"]) == 0
     assert "Revoked g-1" in capsys.readouterr().out
     assert grants.all() == []
@@ -45,7 +44,7 @@ def test_a_grant_is_revoked(
 
 
 def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so(
-    grants: ProjectGrants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    grants: ProjectGrants, tmp_path: Path, capsys: CaptureFixture[str]
 ) -> None:
     grants.add(tmp_path / "a", Grant(id="g-9f717a", tool="edit", at=3))
     grants.add(tmp_path / "a", Grant(id="g-9f8", tool="list", at=4))
@@ -59,7 +58,7 @@ def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so(
 
 @pytest.mark.parametrize("name", ["g-9", "../g-1"])
 def test_an_id_that_there_is_not_revokes_nothing(
-    grants: ProjectGrants, capsys: pytest.CaptureFixture[str], name: str
+    grants: ProjectGrants, capsys: CaptureFixture[str], name: str
 ) -> None:
     assert main(["permissions", "--revoke", name]) == 2
     assert "ullage permissions" in capsys.readouterr().err

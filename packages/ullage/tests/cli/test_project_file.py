@@ -36,9 +36,7 @@ def clone(tmp_path: Path) -> Path:
     return place
 
 
-async def test_a_cloned_repository_neither_attaches_a_server_nor_names_tools_nor_sends_secrets(
-    tmp_path: Path, clone: Path
-) -> None:
+async def test_a_cloned_repository_reaches_nothing(tmp_path: Path, clone: Path) -> None:
     async with serving(Reply(chat("Hello."))) as server:
         environment = {
             "PATH": os.environ["PATH"],

@@ -91,18 +91,3 @@ def test_other_machines_need_a_token(
     )
     assert refused.returncode == 2
     assert said in refused.stderr
-
-
-def test_a_port_in_use_is_named(tmp_path: Path) -> None:
-    with proxy(tmp_path, "--quiet") as printed:
-        port = str(json.loads(printed)["port"])
-        command = [sys.executable, "-m", "ullage", "proxy", "--port", port]
-        refused = subprocess.run(
-            command,
-            env=environment_of(tmp_path),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert refused.returncode == 2
-    assert f"port {port} is in use" in refused.stderr

@@ -104,9 +104,7 @@ def notices(screenplay: Screenplay) -> list[str]:
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=20))
-def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(
-    pieces: list[str],
-) -> None:
+def test_what_streamed_and_what_was_stored_are_one_entry(pieces: list[str]) -> None:
     screenplay = Screenplay()
     for place, piece in enumerate(pieces):
         screenplay.apply(DraftPiece("c", place, "text", "p1", piece))
@@ -259,16 +257,6 @@ def test_a_message_that_was_queued_is_named_when_it_is_not_sent() -> None:
         assert notices(screenplay) == [words] and not screenplay.queued
 
 
-def test_a_cancel_of_a_call_that_needed_approval_says_that_it_was_not_run() -> None:
-    screenplay = Screenplay()
-    screenplay.apply_all(
-        [TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()]
-    )
-    assert notices(screenplay) == [
-        "cancelled: the call that needed your approval was not run"
-    ]
-
-
 def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None:
     screenplay = Screenplay()
     screenplay.apply_all(
@@ -278,9 +266,7 @@ def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None
     assert notices(screenplay) == ["cancelled", "cancelled"]
 
 
-def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> (
-    None
-):
+def test_a_rewind_in_a_turn_is_the_programs_and_one_at_rest_a_persons() -> None:
     screenplay = Screenplay()
     screenplay.apply_all(
         [TurnStarted(turn="t"), Rewound(to="m"), TurnEnded(turn="t"), Rewound(to="m")]
@@ -343,20 +329,16 @@ def test_a_result_whose_call_is_not_known_is_shown_all_the_same() -> None:
 
 
 SHOWN: list[tuple[Event, str]] = [
-    (
-        CompactionStarted(compaction="c", trigger="point", high=16_100, limit=16_000),
-        "compacting: the compaction threshold is reached, 16,100 of 16,000",
-    ),
+    (CompactionStarted(compaction="c", trigger="point", high=16_100, limit=16_000),
+        "compacting: the compaction threshold is reached, 16,100 of 16,000"),
     (CompactionStarted(compaction="c", trigger="asked"), "compacting: requested"),
     (CompactionStarted(compaction="c", trigger=""), "compacting"),
     (
         CompactionCommitted(compaction="c", dropped=(DroppedMessage(id="a", reason="r"),), rung="drop"),
         "compacted: 1 message became nothing: the oldest were left out · /uncompact undoes it",
     ),
-    (
-        CompactionCommitted(compaction="c", rung="trim"),
-        "compacted: the kept messages became shorter ones · /uncompact undoes it",
-    ),
+    (CompactionCommitted(compaction="c", rung="trim"),
+        "compacted: the kept messages became shorter ones · /uncompact undoes it"),
     (
         CompactionCommitted(
             compaction="c", summarised=("a", "b"), dropped=(DroppedMessage(id="d", reason="old"),), before=9_000,
@@ -365,38 +347,25 @@ SHOWN: list[tuple[Event, str]] = [
         "compacted: 3 messages became a summary, 9,000 → 1,200 tokens · /uncompact undoes it",
     ),
     (CompactionRolledBack(compaction="c", reason="longer", note="It grew."), "compaction failed: It grew."),
-    (
-        Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
-        "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache anew · /uncompact undoes it",
-    ),
+    (Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
+        "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache anew · /uncompact undoes it"),
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
     (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
     (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
-    (
-        FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
-        "b:n answers after a:m: rate limited",
-    ),
-    (
-        FellBack(turn="t", model="b:n", error="a:m: 9 tokens at most"),
-        "b:n answers after a:m: 9 tokens at most",
-    ),
+    (FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),
+        "b:n answers after a:m: rate limited"),
+    (FellBack(turn="t", model="b:n", error="a:m: 9 tokens at most"), "b:n answers after a:m: 9 tokens at most"),
     (HandedOver(agent=""), "handed over to the agent that began the session"),
-    (
-        CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
-        "Overloaded. Trying again in 2.0 s (attempt 2)",
-    ),
+    (CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
+        "Overloaded. Trying again in 2.0 s (attempt 2)"),
     (CallEnded(call="c", outcome="failed", error="No key."), "No key."),
     (CallEnded(call="c", outcome="failed", error="No.", purpose="summary"), "summary call: No."),
-    (
-        GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
-        "allowed in this session: shell: git log … · /permissions lists them",
-    ),
+    (GrantGiven(grant="g", tool="shell", prefix=("git", "log")),
+        "allowed in this session: shell: git log … · /permissions lists them"),
     (GrantRevoked(grant="g"), "a permission of this session was revoked"),
-    (
-        TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
-        "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget",
-    ),
+    (TurnPaused(turn="t", reason="budget", note="1.00 of 1.00 dollars"),
+        "paused (budget): 1.00 of 1.00 dollars · /retry resumes with a new budget"),
     (TurnResumed(turn="t"), "resumed"),
     (TurnEnded(turn="t", reason="max_steps", note="100"), "ended, the limit of steps is reached: 100"),
     (LimitLearnt(model="m", source="error", window=8_000), "window: 8,000 tokens, learnt from an error"),
@@ -404,22 +373,14 @@ SHOWN: list[tuple[Event, str]] = [
     (Pinned(messages=("m",)), "pinned: 1 message"),
     (Pinned(messages=("m",), pinned=False), "no longer pinned: 1 message"),
     (Forked(origin="s-1", through=12), "copied from s-1, up to its event 12"),
-    (
-        Imported(origin="s-1", dropped=("the setting base_url", "an unfinished turn")),
-        "imported from s-1, without the setting base_url, an unfinished turn",
-    ),
-    (
-        ReasoningRefused(call="c", model="m"),
-        "the provider did not take earlier reasoning, bound to another conversation; it is left out now",
-    ),
-    (
-        EpochChanged(epoch=2, reason="system", reasoning_lost=5_310),
-        "5,310 tokens of earlier thinking are no longer sent (system)",
-    ),
-    (
-        RuleFlipped(model="m", rule="r", kept=False, residual=-300),
-        "learnt: this model does not count earlier reasoning; the estimates now leave it out",
-    ),
+    (Imported(origin="s-1", dropped=("the setting base_url", "an unfinished turn")),
+        "imported from s-1, without the setting base_url, an unfinished turn"),
+    (ReasoningRefused(call="c", model="m"),
+        "the provider did not take earlier reasoning, bound to another conversation; it is left out now"),
+    (EpochChanged(epoch=2, reason="system", reasoning_lost=5_310),
+        "5,310 tokens of earlier thinking are no longer sent (system)"),
+    (RuleFlipped(model="m", rule="r", kept=False, residual=-300),
+        "learnt: this model does not count earlier reasoning; the estimates now leave it out"),
 ]  # fmt: skip
 
 
@@ -446,9 +407,7 @@ def test_what_people_should_know_is_a_line_with_its_numbers() -> None:
         ReadingTaken(snapshot="s", used=Amount(tokens=1, low=1, high=1)),
     ],
 )
-def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(
-    event: Event,
-) -> None:
+def test_what_means_nothing_to_people_is_no_line(event: Event) -> None:
     assert notice(event) is None
 
 
@@ -457,9 +416,7 @@ def test_foreign_text_in_a_line_moves_no_cursor() -> None:
     assert told is not None and plain(told.line).isprintable()
 
 
-def test_a_server_that_can_not_be_used_is_told_with_its_reason_and_what_happens_next() -> (
-    None
-):
+def test_a_server_that_fails_is_told_with_its_reason() -> None:
     assert server_sentence(
         ToolServerNoticed(server="files", problem="no such file: /bin/x.")
     ) == (
@@ -541,3 +498,13 @@ def test_the_model_of_a_fallback_is_told_once_and_its_way_back_too() -> None:
         assert isinstance(entry, Notice)
         told.append("".join(span.text for span in entry.line))
     assert told == ["b:n answers after a:m: overloaded", "model: m"]
+
+
+def test_a_cancel_of_a_call_that_needed_approval_says_that_it_was_not_run() -> None:
+    screenplay = Screenplay()
+    screenplay.apply_all(
+        [TurnStarted(turn="t"), answered(ASKED), ApprovalAsked(call_id="t1"), Cancelled()]
+    )
+    assert notices(screenplay) == [
+        "cancelled: the call that needed your approval was not run"
+    ]

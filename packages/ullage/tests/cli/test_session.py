@@ -3,13 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.logs import write_log
-from ullage.cli.session import (
-    NoSuchStep,
-    main_calls,
-    metered,
-    read_session,
-    skipped,
-)
+from ullage.cli.session import NoSuchStep, main_calls, metered, read_session, skipped
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import ImportedSession, Skipped
@@ -75,7 +69,3 @@ def test_skipped_lines_are_counted_by_reason_and_the_first_are_named() -> None:
         "30 torn (lines 4, 9, 80 …)",
         "1 too deep (line 70)",
     ]
-
-
-def test_nothing_skipped_is_nothing_said() -> None:
-    assert skipped(ImportedSession(format="pi", session="s", lines=812)) == []

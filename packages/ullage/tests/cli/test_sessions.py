@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
-from tests.cli.logs import write_log
+from tests.cli.logs import empty_home, write_log
 from tests.importers.opencode_database import make_database
 from tests.importers.test_proxied_sessions import ID, metered
 from ullage.cli import main
@@ -17,18 +18,9 @@ from ullage.watching import running
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in (
-        "XDG_DATA_HOME",
-        "CLAUDE_CONFIG_DIR",
-        "CODEX_HOME",
-        "PI_CODING_AGENT_DIR",
-        "GEMINI_CLI_HOME",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
+def home(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     monkeypatch.setenv("TZ", "UTC")
-    return tmp_path
+    return empty_home(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -45,16 +37,14 @@ def logs(home: Path) -> Path:
     return place
 
 
-def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def listed(capsys: CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["sessions", "--json", *arguments]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert isinstance(whole, dict)
     return whole
 
 
-def test_sessions_are_listed_newest_first_with_what_they_hold(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_newest_session_is_first(logs: Path, capsys: CaptureFixture[str]) -> None:
     whole = listed(capsys)
     assert [each["id"] for each in whole["sessions"]] == [
         "new-cccc3333",
@@ -73,44 +63,26 @@ def test_sessions_are_listed_newest_first_with_what_they_hold(
     assert newest["read_whole"]
 
 
-def test_a_small_log_shows_the_same_number_as_its_reading(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_list_and_a_reading_agree(logs: Path, capsys: CaptureFixture[str]) -> None:
     used = listed(capsys)["sessions"][0]["used"]
-    assert (
-        main(
-            [
-                "context",
-                str(logs / "new-cccc3333.jsonl"),
-                "--json",
-                "--estimator",
-                "pretoken",
-            ]
-        )
-        == 0
-    )
+    log = str(logs / "new-cccc3333.jsonl")
+    assert main(["context", log, "--json", "--estimator", "pretoken"]) == 0
     assert json.loads(capsys.readouterr().out)["used"] == used
 
 
-def test_a_file_that_can_not_be_read_is_listed_with_the_reason(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unreadable_file_is_listed(logs: Path, capsys: CaptureFixture[str]) -> None:
     unreadable = listed(capsys)["sessions"][-1]
     assert "is no session log" in unreadable["problem"]
     assert unreadable["used"] is None
 
 
-def test_a_limit_says_how_many_more_there_are(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_limit_says_how_many_more(logs: Path, capsys: CaptureFixture[str]) -> None:
     assert listed(capsys, "--limit", "1")["more"] == 3
     assert main(["sessions", "--limit", "1"]) == 0
     assert "3 more; --limit 4 lists all." in capsys.readouterr().out
 
 
-def test_the_list_for_people_says_what_was_found_where(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_list_says_what_was_found(logs: Path, capsys: CaptureFixture[str]) -> None:
     assert main(["sessions"]) == 0
     text = capsys.readouterr().out
     lines = text.splitlines()
@@ -125,9 +97,7 @@ def test_the_list_for_people_says_what_was_found_where(
     assert all(len(line) <= 120 for line in lines)
 
 
-def test_no_sessions_ends_with_2_and_every_place_that_was_looked_at(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_sessions_ends_with_2(home: Path, capsys: CaptureFixture[str]) -> None:
     assert main(["sessions"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem
@@ -159,14 +129,7 @@ def place(path: Path) -> FoundSession:
     return FoundSession("pi", path, 1.0)
 
 
-def test_a_small_log_is_read_whole(tmp_path: Path) -> None:
-    found = line_of(place(write_log(tmp_path / "a.jsonl")))
-    assert (found.is_whole, found.calls, found.model) == (True, 4, "claude-haiku-4-5")
-
-
-def test_of_a_large_log_only_the_ends_are_read_and_it_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_logs_are_read_at_ends(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     path = write_log(tmp_path / "a.jsonl", calls=40)
     monkeypatch.setattr(running, "ENDS", LogEnds(4_000, 20_000))
     found = line_of(place(path))
@@ -183,34 +146,18 @@ def test_a_log_without_a_reported_call_has_no_reading(tmp_path: Path) -> None:
     assert found.problem == ""
 
 
-def test_a_file_that_vanished_is_a_problem_not_an_exception(tmp_path: Path) -> None:
-    assert "does not exist" in line_of(place(tmp_path / "gone.jsonl")).problem
-
-
-def test_a_json_document_that_is_too_large_for_a_list_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_can_be_too_large(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(running, "DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
     assert "too large for a list" in line_of(place(path)).problem
 
 
-def test_a_log_that_begins_with_an_error_is_listed_as_not_read_yet(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    failed = {
-        "type": "assistant",
-        "uuid": "a",
-        "sessionId": "s",
-        "version": "2.1.330",
-        "isApiErrorMessage": True,
-        "message": {
-            "role": "assistant",
-            "model": "<synthetic>",
-            "content": [{"type": "text", "text": "API Error: 404"}],
-        },
-    }
+def test_a_log_that_begins_with_an_error(home: Path, capsys: CaptureFixture[str]) -> None:
+    content = [{"type": "text", "text": "API Error: 404"}]
+    failed = {"type": "assistant", "uuid": "a", "sessionId": "s", "version": "2.1.330"}
+    message = {"role": "assistant", "model": "<synthetic>", "content": content}
+    failed |= {"isApiErrorMessage": True, "message": message}  # type: ignore[dict-item]
     log = home / ".claude/projects/app/failed.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps(failed) + "\n")
@@ -219,9 +166,7 @@ def test_a_log_that_begins_with_an_error_is_listed_as_not_read_yet(
     assert "failed.jsonl is no session log" in session["problem"]
 
 
-def test_a_session_of_a_database_is_as_large_as_what_it_holds_there(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_session_has_its_size(home: Path, capsys: CaptureFixture[str]) -> None:
     directory = home / ".local/share/opencode"
     directory.mkdir(parents=True)
     database = make_database(directory / "opencode.db")
@@ -230,9 +175,7 @@ def test_a_session_of_a_database_is_as_large_as_what_it_holds_there(
     assert all(0 < size < database.stat().st_size for size in sizes)
 
 
-async def test_a_session_that_the_proxy_has_metered_is_listed_with_its_program(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_metered_one_is_listed(home: Path, capsys: CaptureFixture[str]) -> None:
     await metered(home)
     (session,) = listed(capsys)["sessions"]
     assert session["format"] == "ullage"
@@ -254,9 +197,7 @@ async def test_a_session_and_its_subagent_are_named_by_their_ids(home: Path) -> 
         assert (place.path, place.session) == (path, session)
 
 
-async def test_an_id_without_a_file_is_looked_for_in_all_places(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_an_id_is_found_anywhere(home: Path, capsys: CaptureFixture[str]) -> None:
     await metered(home)
     assert await asyncio.to_thread(main, ["context", "--json", "--session", ID]) == 0
     told = json.loads(capsys.readouterr().out)

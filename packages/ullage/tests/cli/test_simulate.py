@@ -14,7 +14,6 @@ import pytest
 
 from ullage.cli import main
 from ullage.installation import extra_command
-from ullage_simulators import running
 
 KEY = {"authorization": "Bearer any", "content-type": "application/json"}
 
@@ -92,15 +91,8 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
 
 
 def test_the_package_of_the_simulators_has_a_command_of_its_own() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "ullage_simulators",
-        "--port",
-        "0",
-        "--wire",
-        "anthropic",
-    ]
+    words = ["-m", "ullage_simulators", "--port", "0", "--wire", "anthropic"]
+    command = [sys.executable, *words]
     with started(command) as (_, urls, printed):
         assert list(urls) == ["anthropic"]
         assert f"ANTHROPIC_BASE_URL={urls['anthropic']}" in printed
@@ -141,19 +133,11 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     "command", [["simulate"], ["demo"], ["chat", "--simulate"], ["serve", "--simulate"]]
 )
-def test_without_the_simulators_a_command_says_how_to_install_them(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_missing_simulators_are_named(command: list[str], tmp_path: Path) -> None:
     run = [sys.executable, "-c", WITHOUT_SIMULATORS, *command]
     done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert extra_command("simulators") in done.stderr
-
-
-def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with running() as server:
-        assert main(["simulate", "--port", str(server.port)]) == 2
-    assert "Try --port 0 for a free one." in capsys.readouterr().err
 
 
 def test_a_real_client_is_answered_without_its_tools_being_run() -> None:

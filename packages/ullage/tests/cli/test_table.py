@@ -10,9 +10,7 @@ def lines(of: Reading, width: int = 100, *, every_row: bool = False) -> list[str
     return [plain(line) for line in table_of(of, width, every_row=every_row)]
 
 
-def test_more_children_than_fit_are_summed_into_one_line_that_says_how_to_see_them() -> (
-    None
-):
+def test_children_that_do_not_fit_are_one_line_that_says_how_to_see_them() -> None:
     many = row(
         "Messages", 5_000, children=tuple(row(f"tool {n}", 100 + n) for n in range(20))
     )
@@ -45,9 +43,7 @@ def test_single_tools_stand_in_the_note_and_servers_in_lines_of_their_own() -> N
         (140, 140, "estimated"),
     ],
 )
-def test_an_interval_too_wide_or_too_uneven_for_plus_minus_is_shown_as_its_ends(
-    low: int, high: int, shown: str
-) -> None:
+def test_a_wide_interval_is_shown_as_its_ends(low: int, high: int, shown: str) -> None:
     assert source_of(row("Bash", 140, low=low, high=high)) == shown
 
 

@@ -3,13 +3,7 @@
 import pytest
 
 from tests.cases import case
-from ullage.cli.top_table import (
-    UNREAD,
-    TopView,
-    ago,
-    in_order,
-    top_lines,
-)
+from ullage.cli.top_table import UNREAD, TopView, ago, in_order, top_lines
 from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import Line, cells, plain
 from ullage.events import CallEnded, CallStarted, SessionStarted
@@ -85,9 +79,7 @@ def styles_of(line: Line) -> set[str]:
     return {span.style for span in line if span.text.strip()}
 
 
-def test_a_line_has_program_project_model_gauge_next_call_room_change_cost_and_age() -> (
-    None
-):
+def test_a_line_has_every_column() -> None:
     title, head, line, *_ = drawn(session(grown=1_204, subagents=2))
     assert title == "ullage top  1 session, 1 active"
     assert head.split() == [
@@ -173,9 +165,7 @@ def test_where_there_is_no_room_the_program_is_named_without_the_proxy() -> None
     assert line.split()[:2] == ["claude-code", "kettle"]
 
 
-def test_a_session_with_a_problem_is_named_with_it_and_one_not_read_yet_with_that() -> (
-    None
-):
+def test_a_session_with_a_problem_is_named_with_it() -> None:
     problem = RunningSession(
         id="b", format="pi", path="/logs/b.jsonl", active_at=NOW, problem="b is a pipe"
     )

@@ -13,15 +13,9 @@ from ullage.models.endpoints import read_endpoints
 LAB = read_endpoints({"lab": {"base_url": "https://llm.example/v1/"}}, ["chat"])
 
 
-def test_the_three_great_ones_are_named_without_a_version() -> None:
-    found = default_upstreams({})
-    assert found["anthropic"] == "https://api.anthropic.com"
-    assert found["openai"] == "https://api.openai.com"
-    assert found["gemini"] == "https://generativelanguage.googleapis.com"
-
-
 def test_other_providers_and_the_users_endpoints_are_upstreams() -> None:
     found = default_upstreams(LAB)
+    assert found["anthropic"] == "https://api.anthropic.com"
     assert found["deepseek"] == "https://api.deepseek.com/v1"
     assert found["lab"] == "https://llm.example/v1"
 

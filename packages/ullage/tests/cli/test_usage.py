@@ -1,11 +1,12 @@
 import json
-import os
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture
 
+from tests.cli.logs import empty_home
 from tests.importers.test_calls import line
 from ullage.cli import main
 from ullage.cli.usage import _date
@@ -13,11 +14,7 @@ from ullage.cli.usage import _date
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in tuple(os.environ):
-        if name.startswith(("XDG_", "CLAUDE_", "CODEX_", "PI_", "GEMINI_", "ULLAGE_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    return empty_home(tmp_path, monkeypatch)
 
 
 def write(home: Path, session: str, *lines: str) -> Path:
@@ -27,13 +24,9 @@ def write(home: Path, session: str, *lines: str) -> Path:
     return path
 
 
-def shown(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert (
-        main(
-            ["usage", "--json", "--since", "2026-01-01", "--until", "2026-12-31", *words]
-        )
-        == 0
-    )
+def shown(capsys: CaptureFixture[str], *words: str) -> dict[str, Any]:
+    of_a_year = ("--since", "2026-01-01", "--until", "2026-12-31")
+    assert main(["usage", "--json", *of_a_year, *words]) == 0
     found = json.loads(capsys.readouterr().out)
     assert isinstance(found, dict)
     return found
@@ -43,9 +36,7 @@ def by_key(found: dict[str, Any]) -> dict[str, int]:
     return {row["key"]: row["total"] for row in found["rows"] if row["calls"]}
 
 
-def test_days_are_those_of_the_time_zone(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_days_are_those_of_the_time_zone(home: Path, capsys: CaptureFixture[str]) -> None:
     write(
         home,
         "s-1",
@@ -59,9 +50,7 @@ def test_days_are_those_of_the_time_zone(
     }
 
 
-def test_a_day_on_which_the_clock_is_changed_has_25_hours(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_day_can_have_25_hours(home: Path, capsys: CaptureFixture[str]) -> None:
     moments = ("2026-10-24T22:10:00Z", "2026-10-25T22:50:00Z", "2026-10-25T23:10:00Z")
     write(home, "s-1", *(line(f"msg_{n}", at) for n, at in enumerate(moments)))
     for since, total in (("2026-10-25", 24), ("2026-10-26", 12)):
@@ -95,16 +84,14 @@ def test_a_date_is_written_out_or_counted_back(text: str, day: str) -> None:
     ],
 )
 def test_a_date_or_zone_that_is_none_is_said(
-    home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    home: Path, capsys: CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     write(home, "s-1", line("msg_1", "2026-11-20T22:30:00Z"))
     assert main(["usage", *words]) == 2
     assert words[-1] in capsys.readouterr().err
 
 
-def test_programs_and_projects_are_chosen_by_name_and_path(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calls_are_chosen_by_project(home: Path, capsys: CaptureFixture[str]) -> None:
     entries = []
     for name, directory in (
         ("1", "/p/shop"),
@@ -123,9 +110,7 @@ def test_programs_and_projects_are_chosen_by_name_and_path(
     assert by_key(shown(capsys, "--by", "program")) == {"claude-code": 36}
 
 
-def test_calls_at_impossible_times_are_left_out_and_said(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_impossible_times_are_left_out(home: Path, capsys: CaptureFixture[str]) -> None:
     soon = datetime.now(UTC) + timedelta(days=400)
     write(
         home,
@@ -141,9 +126,7 @@ def test_calls_at_impossible_times_are_left_out_and_said(
     )
 
 
-def test_a_repeated_session_is_said_and_counted_once(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_repeated_session_counts_once(home: Path, capsys: CaptureFixture[str]) -> None:
     for session in ("s-1", "s-2"):
         write(home, session, line("msg_1", "2026-11-20T12:00:00Z"))
     found = shown(capsys)
@@ -151,9 +134,7 @@ def test_a_repeated_session_is_said_and_counted_once(
     assert any(note.startswith("1 copy of calls") for note in found["notes"])
 
 
-def test_an_unknown_price_is_named_with_its_calls(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_price_is_named(home: Path, capsys: CaptureFixture[str]) -> None:
     entry = line("msg_1", "2026-11-20T12:00:00Z").replace("claude-opus-4-6", "own-model")
     write(home, "s-1", entry)
     found = shown(capsys)
@@ -162,40 +143,32 @@ def test_an_unknown_price_is_named_with_its_calls(
     assert "Price of own-model unknown: 1 call not in the sum." in found["notes"]
 
 
-def test_a_model_with_an_endless_name_takes_one_line(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_endless_name_takes_one_line(home: Path, capsys: CaptureFixture[str]) -> None:
     entry = line("msg_1", "2026-11-20T12:00:00Z")
     write(home, "s-1", entry.replace("claude-opus-4-6", "long-" * 100_000))
     assert main(["usage", "--since", "2026-11-20"]) == 0
     assert len(capsys.readouterr().out) < 3_000
 
 
-def test_logs_that_can_not_be_read_are_counted_beyond_the_first_three(
-    home: Path, capsys: pytest.CaptureFixture[str]
+def test_the_table_is_printed_with_its_notes(
+    home: Path, capsys: CaptureFixture[str]
 ) -> None:
+    write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
+    assert main(["usage", "--since", "2026-11-19", "--until", "2026-11-21"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Usage 2026-11-19 to 2026-11-21")
+    for part in ("2026-11-20", "Total", "claude-opus-4-6", "list prices"):
+        assert part in out
+
+
+def test_unreadable_logs_are_counted(home: Path, capsys: CaptureFixture[str]) -> None:
     write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
     for number in range(4):
         write(home, f"none-{number}", "no JSON")
     assert "Not read: 1 more log." in shown(capsys)["notes"]
 
 
-def test_the_table_is_printed_with_its_notes(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
-    assert main(["usage", "--since", "2026-11-19", "--until", "2026-11-21"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("Usage 2026-11-19 to 2026-11-21")
-    assert "2026-11-20" in out
-    assert "Total" in out
-    assert "claude-opus-4-6" in out
-    assert "list prices" in out
-
-
-def test_a_time_without_calls_and_a_machine_without_logs_are_said(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_found_is_said(home: Path, capsys: CaptureFixture[str]) -> None:
     assert main(["usage"]) == 2
     assert "No session log was found" in capsys.readouterr().err
     write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))

@@ -104,9 +104,7 @@ def wrapped(environment: dict[str, str], *words: str) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
-def test_a_run_is_metered_and_what_it_came_to_is_said(
-    environment: dict[str, str],
-) -> None:
+def test_a_run_is_metered_and_its_sum_is_said(environment: dict[str, str]) -> None:
     with provider() as address:
         environment["ANTHROPIC_BASE_URL"] = address
         ended = wrapped(environment, "claude", "--", "ask", "--model", "opus")
@@ -133,9 +131,7 @@ def test_quiet_it_prints_nothing(environment: dict[str, str]) -> None:
     assert ended.returncode == 7
 
 
-def test_without_a_store_nothing_is_written(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_nothing_is_stored(environment: dict[str, str], tmp_path: Path) -> None:
     with provider() as address:
         environment["ANTHROPIC_BASE_URL"] = address
         ended = wrapped(environment, "claude", "--no-store", "--", "ask")
@@ -163,18 +159,14 @@ def refused(environment: dict[str, str], *words: str) -> str:
     return ended.stderr
 
 
-def test_a_client_behind_a_proxy_of_ullage_is_metered_there(
-    environment: dict[str, str],
-) -> None:
+def test_a_proxied_client_stays_with_its_proxy(environment: dict[str, str]) -> None:
     with provider(is_ullage=True) as address:
         environment["ANTHROPIC_BASE_URL"] = f"{address}/anthropic"
         said = refused(environment, "claude")
     assert f"already sends its calls to the proxy at {address}" in said
 
 
-def test_the_address_of_an_installed_proxy_is_never_the_provider(
-    environment: dict[str, str],
-) -> None:
+def test_an_installed_proxy_is_never_the_provider(environment: dict[str, str]) -> None:
     environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:4141/anthropic"
     # None runs there, or one of the person's who runs the tests.
     assert "`ullage install CLIENT --remove --proxy`" in refused(environment, "claude")
@@ -199,9 +191,7 @@ def test_what_can_not_be_started_is_refused_with_what_to_do(
     assert said in refused(environment, *words)
 
 
-def test_an_option_of_the_proxy_is_named_as_one_and_not_given_to_the_client(
-    tmp_path: Path,
-) -> None:
+def test_an_option_of_the_proxy_is_named_as_one(tmp_path: Path) -> None:
     ended = perform(tmp_path, {}, "wrap", "--upstream", "anthropic=http://x", "claude")
     assert ended.returncode == 2
     assert "`ullage wrap` has no --upstream" in ended.stderr

@@ -90,9 +90,7 @@ def test_a_model_with_short_answers_leaves_less_room_for_the_summary() -> None:
 @pytest.mark.parametrize(
     "model", ["claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-6[1m]"]
 )
-def test_newer_versions_compact_some_models_only_when_the_provider_refuses(
-    model: str,
-) -> None:
+def test_some_models_are_compacted_only_when_the_provider_refuses(model: str) -> None:
     circumstances = known(model)
     window = FACTS.window(circumstances)
     assert window is not None and window.tokens is not None
@@ -113,9 +111,7 @@ def test_newer_versions_compact_some_models_only_when_the_provider_refuses(
         ("", 167_000),
     ],
 )
-def test_the_environment_sets_a_smaller_window_of_at_least_100k(
-    value: str, tokens: int
-) -> None:
+def test_the_environment_sets_a_window_of_at_least_100k(value: str, tokens: int) -> None:
     assert compacts_at("claude-opus-4-6", CLAUDE_CODE_AUTO_COMPACT_WINDOW=value) == tokens
 
 

@@ -9,9 +9,7 @@ def known(model: str = "gpt-5.5", **settings: object) -> Circumstances:
     )
 
 
-def test_it_compacts_at_90_percent_of_the_models_window_which_is_larger_than_the_logged_one() -> (
-    None
-):
+def test_it_compacts_at_90_percent_of_the_models_window() -> None:
     threshold = FACTS.threshold(known(), 258_400)
     assert threshold is not None
     assert (threshold.tokens, threshold.source) == (244_800, "documented")

@@ -6,13 +6,7 @@ import json
 
 import pytest
 
-from ullage_programs.marks import (
-    Marks,
-    SeenPrompt,
-    client_marks,
-    mark_headers,
-    marks_of,
-)
+from ullage_programs.marks import Marks, SeenPrompt, client_marks, mark_headers, marks_of
 from ullage_programs.programs import PROGRAMS
 
 
@@ -115,9 +109,7 @@ def test_codex_says_what_a_request_is_for() -> None:
         ("pi (linux)", "", "He said: You are a context summarization assistant."),
     ],
 )
-def test_a_fixed_prompt_of_the_client_tells_what_a_call_is_for(
-    agent: str, purpose: str, asking: str
-) -> None:
+def test_a_fixed_prompt_tells_the_purpose(agent: str, purpose: str, asking: str) -> None:
     assert told(agent, last=asking).purpose == purpose
 
 
@@ -151,9 +143,7 @@ def test_a_fixed_prompt_of_the_client_tells_what_a_call_is_for(
         ("my-agent/1", "Working directory: /shelf", ""),
     ],
 )
-def test_the_working_directory_is_read_from_the_prompt(
-    agent: str, text: str, cwd: str
-) -> None:
+def test_the_prompt_tells_the_working_directory(agent: str, text: str, cwd: str) -> None:
     assert told(agent, text).cwd == cwd
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -56,6 +56,12 @@ ASKING = [strategy for strategy in STRATEGIES if strategy.name != "clear"]
 EVERY_WIRE = pytest.mark.parametrize("wire", WIRES, ids=BY_NAME)
 
 
+@pytest.fixture
+def loop() -> Iterator[OwnLoop]:
+    with running(scenario(CHAT), seed=4) as server:
+        yield loop_on(server, CHAT)
+
+
 @EVERY_WIRE
 def test_a_long_session_fits_and_counts_what_is_billed(wire: LoopWire) -> None:
     with running(scenario(wire), seed=4) as server:
@@ -90,33 +96,30 @@ def test_kept_items_go_out_as_the_very_objects_they_are(wire: LoopWire) -> None:
             assert (not isinstance(one, Keep)) or item is own[one.item]
 
 
-def test_the_body_is_the_callers_own_object_while_nothing_was_compacted() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        loop.say("Hello.")
-        body = loop.body()
-        fitted = loop.compactor().fit_sync(body)
-        assert fitted.body is body
-        assert not fitted.changed
-        assert fitted.plan == (Keep(0), Keep(1))
-        assert fitted.reading.call
-
-
-def test_the_same_body_twice_gives_the_same(  # a call that was not sent after all
+def test_the_body_is_the_callers_own_object_while_nothing_was_compacted(
+    loop: OwnLoop,
 ) -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        compactor = loop.compactor()
-        turns(loop, compactor, 25)
-        loop.say("And now?")
-        body = loop.body()
-        first = compactor.fit_sync(body)
-        again = compactor.fit_sync(body)
-        assert first.changed
-        assert again.body == first.body
-        assert again.plan == first.plan
-        assert again.reading.used == first.reading.used
-        compactor.close()
+    loop.say("Hello.")
+    body = loop.body()
+    fitted = loop.compactor().fit_sync(body)
+    assert fitted.body is body
+    assert not fitted.changed
+    assert fitted.plan == (Keep(0), Keep(1))
+    assert fitted.reading.call
+
+
+def test_the_same_body_twice_gives_the_same(loop: OwnLoop) -> None:
+    compactor = loop.compactor()
+    turns(loop, compactor, 25)
+    loop.say("And now?")
+    body = loop.body()
+    first = compactor.fit_sync(body)
+    again = compactor.fit_sync(body)
+    assert first.changed
+    assert again.body == first.body
+    assert again.plan == first.plan
+    assert again.reading.used == first.reading.used
+    compactor.close()
 
 
 def _passed_on(function: Callable[[dict[str, Any]], Any], body: dict[str, Any]) -> Any:
@@ -124,28 +127,28 @@ def _passed_on(function: Callable[[dict[str, Any]], Any], body: dict[str, Any]) 
     return function(body)
 
 
-async def test_async_functions_and_functions_that_give_coroutines_summarise_too() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        asked: list[dict[str, Any]] = []
+async def test_async_functions_and_functions_that_give_coroutines_summarise_too(
+    loop: OwnLoop,
+) -> None:
+    asked: list[dict[str, Any]] = []
 
-        async def summarise(body: dict[str, Any]) -> str:
-            asked.append(body)
-            return SUMMARY
+    async def summarise(body: dict[str, Any]) -> str:
+        asked.append(body)
+        return SUMMARY
 
-        for function in (summarise, partial(_passed_on, summarise)):
-            async with loop.compactor(function, strategies=ASKING) as compactor:
-                loop.items = loop.items[:1]
-                while not compactor.compactions:
-                    loop.say("Please look.")
-                    while True:
-                        fitted = await compactor.fit(loop.body())
-                        answer = await asyncio.to_thread(loop.post, fitted.body)
-                        compactor.after(loop.usage(answer), answer)
-                        if not loop.take(answer):
-                            break
-        assert len(asked) == 2
-        assert ASKS in json.dumps(asked[0]["messages"][-1])
+    for function in (summarise, partial(_passed_on, summarise)):
+        async with loop.compactor(function, strategies=ASKING) as compactor:
+            loop.items = loop.items[:1]
+            while not compactor.compactions:
+                loop.say("Please look.")
+                while True:
+                    fitted = await compactor.fit(loop.body())
+                    answer = await asyncio.to_thread(loop.post, fitted.body)
+                    compactor.after(loop.usage(answer), answer)
+                    if not loop.take(answer):
+                        break
+    assert len(asked) == 2
+    assert ASKS in json.dumps(asked[0]["messages"][-1])
 
 
 def test_an_own_model_summarises_without_a_function() -> None:
@@ -189,49 +192,38 @@ def test_the_answer_of_googles_sdk_is_a_summary_with_its_usage() -> None:
     [None, 5, "", [], {}, object(), {"choices": "x"}, {"error": "no"}],
     ids=["none", "number", "empty", "list", "object", "thing", "rubbish", "error"],
 )
-def test_a_function_that_gives_no_summary_leaves_the_next_strategy(given: Any) -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        with loop.compactor(lambda body: given) as compactor:
-            turns(loop, compactor, 25)
-            assert compactor.compactions > 0
+def test_a_function_that_gives_no_summary_leaves_the_next_strategy(
+    given: Any, loop: OwnLoop
+) -> None:
+    with loop.compactor(lambda body: given) as compactor:
+        turns(loop, compactor, 25)
+        assert compactor.compactions > 0
 
 
-def test_a_function_that_raises_leaves_the_next_strategy() -> None:
-    def summarise(body: dict[str, Any]) -> object:
-        raise RuntimeError("no money")
-
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        with loop.compactor(summarise) as compactor:
-            turns(loop, compactor, 25)
-            assert compactor.compactions > 0
-
-
-def test_a_function_that_exits_the_program_does_so_in_the_callers_thread() -> None:
+def test_a_function_that_exits_the_program_does_so_in_the_callers_thread(
+    loop: OwnLoop,
+) -> None:
     def leaves(body: dict[str, Any]) -> object:
         raise SystemExit(3)
 
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        with loop.compactor(leaves, strategies=ASKING) as compactor:
-            with pytest.raises(SystemExit):
-                turns(loop, compactor, 25)
-            assert compactor.compactions == 0
-            assert compactor.reading().used.tokens > 0
+    with loop.compactor(leaves, strategies=ASKING) as compactor:
+        with pytest.raises(SystemExit):
+            turns(loop, compactor, 25)
+        assert compactor.compactions == 0
+        assert compactor.reading().used.tokens > 0
 
 
-def test_a_request_that_cannot_fit_is_an_error_or_goes_out_as_it_is() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        loop.items[0]["content"] = "word " * 20_000
-        loop.say("Hello.")
-        body = loop.body()
-        strict = loop.compactor()
-        for _ in range(2):
-            with pytest.raises(ContextUnfixable, match="system prompt"):
-                strict.fit_sync(body)
-        assert loop.compactor(strict=False).fit_sync(body).body is body
+def test_a_request_that_cannot_fit_is_an_error_or_goes_out_as_it_is(
+    loop: OwnLoop,
+) -> None:
+    loop.items[0]["content"] = "word " * 20_000
+    loop.say("Hello.")
+    body = loop.body()
+    strict = loop.compactor()
+    for _ in range(2):
+        with pytest.raises(ContextUnfixable, match="system prompt"):
+            strict.fit_sync(body)
+    assert loop.compactor(strict=False).fit_sync(body).body is body
 
 
 def test_a_body_that_no_wire_could_be_sent_is_an_error() -> None:
@@ -254,16 +246,14 @@ def test_a_body_that_no_wire_could_be_sent_is_an_error() -> None:
                 compactor.fit_sync(given, wire=wire)
 
 
-def test_a_body_of_no_wire_changes_nothing() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        compactor = loop.compactor(wire="")
-        turns(loop, compactor, 2)
-        before = compactor.reading()
-        with pytest.raises(InvalidRequest):
-            compactor.fit_sync({"nothing": 1})
-        assert compactor.reading() == before
-        turns(loop, compactor, 1)
+def test_a_body_of_no_wire_changes_nothing(loop: OwnLoop) -> None:
+    compactor = loop.compactor(wire="")
+    turns(loop, compactor, 2)
+    before = compactor.reading()
+    with pytest.raises(InvalidRequest):
+        compactor.fit_sync({"nothing": 1})
+    assert compactor.reading() == before
+    turns(loop, compactor, 1)
 
 
 def test_the_wire_and_provider_of_a_body_are_those_that_the_call_names() -> None:
@@ -278,86 +268,78 @@ def test_the_wire_and_provider_of_a_body_are_those_that_the_call_names() -> None
     assert (own.meter.request().wire, own.meter.request().provider) == ("chat", "azure")
 
 
-def test_two_at_a_time_are_refused() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        asked, go_on = threading.Event(), threading.Event()
+def test_two_at_a_time_are_refused(loop: OwnLoop) -> None:
+    asked, go_on = threading.Event(), threading.Event()
 
-        def summarise(body: dict[str, Any]) -> str:
-            asked.set()
-            go_on.wait(60)
-            return SUMMARY
+    def summarise(body: dict[str, Any]) -> str:
+        asked.set()
+        go_on.wait(60)
+        return SUMMARY
 
-        compactor = loop.compactor(summarise)
-        runner = threading.Thread(target=turns, args=(loop, compactor, 25))
-        runner.start()
-        assert asked.wait(60)
-        with pytest.raises(CompactorBusy, match="one Compactor for each conversation"):
-            compactor.fit_sync(loop.body())
-        with pytest.raises(CompactorBusy):
-            compactor.after(None)
-        go_on.set()
-        runner.join()
-        assert compactor.compactions > 0
-        compactor.close()
-
-
-def test_another_conversation_while_an_answer_is_awaited_is_refused() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        compactor = loop.compactor()
-        loop.say("Hello.")
+    compactor = loop.compactor(summarise)
+    runner = threading.Thread(target=turns, args=(loop, compactor, 25))
+    runner.start()
+    assert asked.wait(60)
+    with pytest.raises(CompactorBusy, match="one Compactor for each conversation"):
         compactor.fit_sync(loop.body())
-        loop.items[-1] = {"role": "user", "content": "Something else."}
-        with pytest.raises(CompactorBusy, match="does not continue"):
-            compactor.fit_sync(loop.body())
-        compactor.after(None, outcome="failed")
-        assert compactor.fit_sync(loop.body()).reading.call
+    with pytest.raises(CompactorBusy):
+        compactor.after(None)
+    go_on.set()
+    runner.join()
+    assert compactor.compactions > 0
+    compactor.close()
 
 
-async def test_a_cancel_in_the_middle_of_a_summary_changes_nothing() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        asked = asyncio.Event()
+def test_another_conversation_while_an_answer_is_awaited_is_refused(
+    loop: OwnLoop,
+) -> None:
+    compactor = loop.compactor()
+    loop.say("Hello.")
+    compactor.fit_sync(loop.body())
+    loop.items[-1] = {"role": "user", "content": "Something else."}
+    with pytest.raises(CompactorBusy, match="does not continue"):
+        compactor.fit_sync(loop.body())
+    compactor.after(None, outcome="failed")
+    assert compactor.fit_sync(loop.body()).reading.call
 
-        async def summarise(body: dict[str, Any]) -> str:
-            asked.set()
-            await asyncio.sleep(600)
-            return SUMMARY
 
-        compactor = loop.compactor(summarise, strategies=ASKING)
-        while not asked.is_set():
-            loop.say("Please look.")
-            while True:
-                fitting = asyncio.create_task(compactor.fit(loop.body()))
-                waiting = asyncio.create_task(asked.wait())
-                await asyncio.wait(
-                    (fitting, waiting), return_when=asyncio.FIRST_COMPLETED
-                )
-                waiting.cancel()
-                if asked.is_set():
-                    fitting.cancel()
-                    with pytest.raises(asyncio.CancelledError):
-                        await fitting
-                    break
-                fitted = await fitting
-                answer = await asyncio.to_thread(loop.post, fitted.body)
-                compactor.after(loop.usage(answer), answer)
-                if not loop.take(answer):
-                    break
-        assert compactor.compactions == 0
-        asked.clear()
-        fitting = asyncio.create_task(compactor.fit(loop.body()))
-        await asyncio.wait_for(asked.wait(), 60)
-        fitting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await fitting
+async def test_a_cancel_in_the_middle_of_a_summary_changes_nothing(loop: OwnLoop) -> None:
+    asked = asyncio.Event()
+
+    async def summarise(body: dict[str, Any]) -> str:
+        asked.set()
+        await asyncio.sleep(600)
+        return SUMMARY
+
+    compactor = loop.compactor(summarise, strategies=ASKING)
+    while not asked.is_set():
+        loop.say("Please look.")
+        while True:
+            fitting = asyncio.create_task(compactor.fit(loop.body()))
+            waiting = asyncio.create_task(asked.wait())
+            await asyncio.wait((fitting, waiting), return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if asked.is_set():
+                fitting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await fitting
+                break
+            fitted = await fitting
+            answer = await asyncio.to_thread(loop.post, fitted.body)
+            compactor.after(loop.usage(answer), answer)
+            if not loop.take(answer):
+                break
+    assert compactor.compactions == 0
+    asked.clear()
+    fitting = asyncio.create_task(compactor.fit(loop.body()))
+    await asyncio.wait_for(asked.wait(), 60)
+    fitting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await fitting
 
 
 @EVERY_WIRE
-def test_an_overflow_that_came_all_the_same_is_corrected_and_compacted(
-    wire: LoopWire,
-) -> None:
+def test_an_overflow_is_corrected_and_compacted(wire: LoopWire) -> None:
     with running(scenario(wire), seed=4) as server:
         loop = loop_on(server, wire)
         with loop.compactor(window=None) as compactor:
@@ -369,24 +351,20 @@ def test_an_overflow_that_came_all_the_same_is_corrected_and_compacted(
         assert window.tokens is None or window.source == "error"
 
 
-def test_an_error_about_something_else_is_no_overflow() -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        compactor = loop.compactor()
-        loop.say("Hello.")
-        compactor.fit_sync(loop.body())
-        assert compactor.recover_sync(RuntimeError("the line is down")) is None
-        compactor.after(None, outcome="failed")
-        assert compactor.recover_sync(Refused(400, b'{"error": "too long"}')) is None
-        compactor.after(None, outcome="failed")  # says what is known already
-        with pytest.raises(InputError, match="no call to end: `after` follows `fit`"):
-            compactor.after({"prompt_tokens": 9, "completion_tokens": 1})
+def test_an_error_about_something_else_is_no_overflow(loop: OwnLoop) -> None:
+    compactor = loop.compactor()
+    loop.say("Hello.")
+    compactor.fit_sync(loop.body())
+    assert compactor.recover_sync(RuntimeError("the line is down")) is None
+    compactor.after(None, outcome="failed")
+    assert compactor.recover_sync(Refused(400, b'{"error": "too long"}')) is None
+    compactor.after(None, outcome="failed")  # says what is known already
+    with pytest.raises(InputError, match="no call to end: `after` follows `fit`"):
+        compactor.after({"prompt_tokens": 9, "completion_tokens": 1})
 
 
 @EVERY_WIRE
-def test_what_was_compacted_stays_so_after_a_restart(
-    wire: LoopWire, tmp_path: Path
-) -> None:
+def test_compactions_outlive_a_restart(wire: LoopWire, tmp_path: Path) -> None:
     with running(scenario(wire), seed=4) as server:
         loop = loop_on(server, wire)
         with loop.compactor(store=tmp_path / "s.db", session="casks") as compactor:
@@ -405,18 +383,16 @@ def test_what_was_compacted_stays_so_after_a_restart(
         assert len(server.exchanges) == asked
 
 
-def test_two_compactors_on_one_session_are_refused(tmp_path: Path) -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        one = loop.compactor(store=tmp_path / "s.db", session="casks")
-        other = loop.compactor(store=tmp_path / "s.db", session="casks")
-        loop.say("Hello.")
+def test_two_compactors_on_one_session_are_refused(tmp_path: Path, loop: OwnLoop) -> None:
+    one = loop.compactor(store=tmp_path / "s.db", session="casks")
+    other = loop.compactor(store=tmp_path / "s.db", session="casks")
+    loop.say("Hello.")
+    one.fit_sync(loop.body())
+    other.fit_sync(loop.body())
+    loop.say("Hello again.")
+    with pytest.raises(CompactorBusy, match="another program"):
         one.fit_sync(loop.body())
-        other.fit_sync(loop.body())
-        loop.say("Hello again.")
-        with pytest.raises(CompactorBusy, match="another program"):
-            one.fit_sync(loop.body())
-        other.close()
+    other.close()
 
 
 def test_a_store_without_a_session_is_refused(tmp_path: Path) -> None:
@@ -424,20 +400,18 @@ def test_a_store_without_a_session_is_refused(tmp_path: Path) -> None:
         Compactor(store=tmp_path / "s.db")
 
 
-def test_a_store_of_the_caller_serves_one_compactor_after_the_other(
-    tmp_path: Path,
+def test_a_store_serves_one_compactor_after_the_other(
+    tmp_path: Path, loop: OwnLoop
 ) -> None:
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        store = SqliteStore(tmp_path / "s.db")
-        with loop.compactor(store=store, session="casks") as compactor:
-            turns(loop, compactor, 25)
-            loop.say("And now?")
-            first = compactor.fit_sync(loop.body())
-            assert compactor.compactions > 0
-        with loop.compactor(store=store, session="casks") as again:
-            assert again.fit_sync(loop.body()).body == first.body
-        asyncio.run(store.close())
+    store = SqliteStore(tmp_path / "s.db")
+    with loop.compactor(store=store, session="casks") as compactor:
+        turns(loop, compactor, 25)
+        loop.say("And now?")
+        first = compactor.fit_sync(loop.body())
+        assert compactor.compactions > 0
+    with loop.compactor(store=store, session="casks") as again:
+        assert again.fit_sync(loop.body()).body == first.body
+    asyncio.run(store.close())
 
 
 def test_a_window_set_too_large_is_corrected_by_the_refusal_and_stays_so() -> None:
@@ -460,24 +434,20 @@ def test_a_window_set_too_large_is_corrected_by_the_refusal_and_stays_so() -> No
         ({"summarise": "yes"}, "summarise is a function that takes a body"),
     ],
 )
-def test_a_setting_that_can_not_be_is_an_error_at_once(
-    settings: dict[str, Any], words: str
-) -> None:
+def test_an_impossible_setting_is_an_error(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         Compactor("gpt-4.1", **settings)
 
 
-def test_what_a_summariser_raises_is_logged_with_what_follows(
-    caplog: pytest.LogCaptureFixture,
+def test_what_a_summariser_raises_is_logged(
+    caplog: pytest.LogCaptureFixture, loop: OwnLoop
 ) -> None:
     def broken(body: dict[str, Any]) -> object:
         raise ValueError("the key of the summariser has expired")
 
-    with running(scenario(CHAT), seed=4) as server:
-        loop = loop_on(server, CHAT)
-        with loop.compactor(summarise=broken) as compactor:
-            turns(loop, compactor, 25)
-            assert compactor.compactions > 0
+    with loop.compactor(summarise=broken) as compactor:
+        turns(loop, compactor, 25)
+        assert compactor.compactions > 0
     said = [each.message for each in caplog.records if each.name == "ullage.compactor"]
     assert said[0].startswith(
         "No summary: ValueError: the key of the summariser has expired. Another strategy"
@@ -500,9 +470,7 @@ def thoughts(body: Any) -> list[str]:
     return found
 
 
-def test_thinking_behind_a_summary_of_ours_is_not_sent_though_the_caller_still_has_it() -> (
-    None
-):
+def test_thinking_behind_a_summary_of_ours_is_not_sent() -> None:
     call = {"name": "look", "arguments": {"cask": 1}}
     thought = {"reasoning": words(20, 1)}
     answers = [

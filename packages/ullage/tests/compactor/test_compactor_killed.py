@@ -57,8 +57,7 @@ def test_what_was_acknowledged_stays_after_a_kill(send: int, tmp_path: Path) -> 
     context = multiprocessing.get_context("spawn")
     with running(scenario(CHAT), seed=4) as server:
         process = context.Process(
-            target=_killed_at,
-            args=(server.url("openai"), store, send),
+            target=_killed_at, args=(server.url("openai"), store, send)
         )
         process.start()
         process.join(120)

@@ -322,9 +322,7 @@ def test_whatever_is_edited_what_goes_out_is_accepted_and_adds_up(
         st.tuples(st.sampled_from(("result", "call")), st.integers(0, 99)), max_size=4
     )
 )
-def test_a_lost_call_or_result_is_mended_while_nothing_is_compacted(
-    wire: LoopWire, lost: list[tuple[str, int]]
-) -> None:
+def test_a_lost_call_is_mended(wire: LoopWire, lost: list[tuple[str, int]]) -> None:
     models = [{"name": name, "like": wire.like} for name in MODELS]
     with running(scenario(wire, models=models), seed=4) as server:
         loop = ChangingLoop(wire, server.url(wire.serves))

@@ -73,9 +73,7 @@ def by_us(loop: OwnLoop, server: Server, model: str = "small", **more: Any) -> C
 
 @pytest.mark.parametrize("is_by_us", [True, False], ids=["by us", "by the caller"])
 @pytest.mark.parametrize("wire", WIRES, ids=BY_NAME)
-def test_a_summary_reads_what_was_sent_before_from_the_providers_cache(
-    wire: LoopWire, is_by_us: bool
-) -> None:
+def test_a_summary_reads_the_providers_cache(wire: LoopWire, is_by_us: bool) -> None:
     """Of 7,031 to 7,435 tokens 6,656 to 7,141 are read from the cache. Written anew, Responses and Gemini read none."""
     asked: list[CallEnded] = []
 

@@ -44,9 +44,7 @@ def judge(
         (told(" ".join(SOURCE.split()[20:26])), "echo"),
     ],
 )
-def test_what_is_no_summary_is_refused_with_its_reason(
-    answer: SummaryAnswer, reason: str
-) -> None:
+def test_what_is_no_summary_has_its_reason(answer: SummaryAnswer, reason: str) -> None:
     verdict = judge(answer)
     assert isinstance(verdict, RejectedSummary)
     assert verdict.reason == reason

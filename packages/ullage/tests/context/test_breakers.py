@@ -31,10 +31,8 @@ FAILED = CompactionRolledBack(compaction="c", reason="no_progress")
 
 def test_nothing_is_refused_before_anything_failed() -> None:
     assert said(after(), 13_000) == ""
-    assert (
-        said(after(started(), CompactionCommitted(compaction="c", after=5_000)), 13_000)
-        == ""
-    )
+    committed = CompactionCommitted(compaction="c", after=5_000)
+    assert said(after(started(), committed), 13_000) == ""
 
 
 def test_the_same_history_is_not_tried_again_not_even_over_the_limit() -> None:
@@ -50,24 +48,9 @@ def test_after_a_failure_the_request_has_to_grow_first() -> None:
 
 
 def test_one_strategy_or_a_cancel_or_a_crash_is_no_failure() -> None:
-    assert (
-        said(
-            after(
-                started(),
-                CompactionRolledBack(compaction="c", reason="empty", rung="summary"),
-            ),
-            13_000,
-        )
-        == ""
-    )
-    for reason in ("cancelled", "crash"):
-        assert (
-            said(
-                after(started(), CompactionRolledBack(compaction="c", reason=reason)),
-                13_000,
-            )
-            == ""
-        )
+    for reason, rung in (("empty", "summary"), ("cancelled", ""), ("crash", "")):
+        rolled = CompactionRolledBack(compaction="c", reason=reason, rung=rung)
+        assert said(after(started(), rolled), 13_000) == ""
 
 
 def test_three_that_were_filled_again_at_once_wait_for_the_limit() -> None:

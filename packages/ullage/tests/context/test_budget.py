@@ -2,12 +2,7 @@ import pytest
 
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.budget import (
-    aim_of,
-    bytes_limit_of,
-    correction_of,
-    image_limit_of,
-)
+from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
 from ullage.messages import ImagePart, Message
@@ -19,9 +14,7 @@ def test_with_a_known_window_it_aims_at_45_percent_and_must_end_below_the_point(
     assert aim.goal == 90_000
 
 
-def test_a_summary_may_take_6_percent_of_the_window_and_a_third_of_a_short_conversation() -> (
-    None
-):
+def test_a_summary_has_6_percent_of_the_window_or_a_third_of_a_short_one() -> None:
     long, short = (
         fold_of(*turns(200, size=200), window=200_000),
         fold_of(*turns(12, size=200), window=200_000),

@@ -18,11 +18,13 @@ from ullage.reasoning import ReasoningPolicy
 CONTENT = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 PICTURE = base64.b64encode(CONTENT).decode()
 URL = f"data:image/png;base64,{PICTURE}"
+SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+IMAGE: dict[str, Any] = {"type": "image", "source": SOURCE}
 FINDS = "Cask 1 is dry."
 SHORTER = "(removed)"
 
 
-MESSAGES: dict[str, Any] = {
+MESSAGES = {
     "model": "small",
     "max_tokens": 100,
     "messages": [
@@ -38,36 +40,16 @@ MESSAGES: dict[str, Any] = {
             "role": "user",
             "content": [
                 {"type": "tool_result", "tool_use_id": "a", "content": FINDS},
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "b",
-                    "content": [
-                        {
-                            "type": "image",
-                            "source": {
-                                "type": "base64",
-                                "media_type": "image/png",
-                                "data": PICTURE,
-                            },
-                        }
-                    ],
-                },
+                {"type": "tool_result", "tool_use_id": "b", "content": [IMAGE]},
             ],
         },
     ],
 }
-CHAT: dict[str, Any] = {
-    "model": "small",
-    "messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": FINDS},
-                {"type": "image_url", "image_url": {"url": URL}},
-            ],
-        },
-    ],
-}
+SHOWN = [
+    {"type": "text", "text": FINDS},
+    {"type": "image_url", "image_url": {"url": URL}},
+]
+CHAT = {"model": "small", "messages": [{"role": "user", "content": SHOWN}]}
 RESPONSES: dict[str, Any] = {
     "model": "small",
     "input": [
@@ -92,29 +74,19 @@ GEMINI: dict[str, Any] = {
         {"role": "user", "parts": [{"text": "Look."}]},
         {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]},
         {"role": "user", "parts": PARTS},
-    ],
+    ]
 }
 TYPED: dict[str, Any] = {
     "contents": [types.Content.model_validate(each) for each in GEMINI["contents"]]
 }
+SAFE = {"mimeType": "image/png", "data": base64.urlsafe_b64encode(CONTENT).decode()}
 URL_SAFE: dict[str, Any] = {
     "contents": [
         *GEMINI["contents"][:2],
-        {
-            "role": "user",
-            "parts": [
-                PARTS[0],
-                {
-                    "inlineData": {
-                        "mimeType": "image/png",
-                        "data": base64.urlsafe_b64encode(CONTENT).decode(),
-                    }
-                },
-            ],
-        },
-    ],
+        {"role": "user", "parts": [PARTS[0], {"inlineData": SAFE}]},
+    ]
 }
-BODIES = {
+BODIES: dict[str, dict[str, Any]] = {
     "messages": MESSAGES,
     "chat": CHAT,
     "responses": RESPONSES,

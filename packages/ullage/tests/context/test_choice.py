@@ -1,11 +1,6 @@
 import pytest
 
-from ullage.context.choice import (
-    BUILT_IN,
-    FOR_THINKING,
-    STRATEGIES,
-    ordered,
-)
+from ullage.context.choice import BUILT_IN, FOR_THINKING, STRATEGIES, ordered
 from ullage.context.situation import Situation
 from ullage.context.strategy import Declined, Proposal
 
@@ -51,9 +46,7 @@ def test_a_list_is_tried_in_the_order_given_and_each_strategy_once() -> None:
     assert sorted(names("drop", "prune", "hybrid")) == sorted(names("hybrid"))
 
 
-def test_own_strategies_stand_among_the_names_and_may_take_the_place_of_a_built_in_one() -> (
-    None
-):
+def test_own_strategies_stand_among_the_names_or_replace_one() -> None:
     own, summary = Own(), Own("summary")
     assert ordered((own, "hybrid")) == (own, FOR_THINKING, *STRATEGIES)
     assert ordered((summary, "llm")) == (summary, BUILT_IN["pieces"])
@@ -63,9 +56,7 @@ def test_own_strategies_stand_among_the_names_and_may_take_the_place_of_a_built_
     ("written", "meant"),
     [("hybird", "hybrid"), ("LLM", "llm"), ("prunes", "prune"), ("sumary", "summary")],
 )
-def test_a_mistyped_name_is_refused_with_the_one_that_was_meant(
-    written: str, meant: str
-) -> None:
+def test_a_mistyped_name_is_answered_with_the_right_one(written: str, meant: str) -> None:
     with pytest.raises(ValueError, match=rf"did you mean '{meant}'\?.*noop.*drop"):
         ordered((written,))
 
@@ -76,9 +67,7 @@ def test_nothing_like_it_is_refused_without_a_guess() -> None:
 
 
 @pytest.mark.parametrize("chosen", [(), ("noop", "summary"), ("clear", "noop")])
-def test_an_empty_list_and_noop_beside_others_are_refused(
-    chosen: tuple[str, ...],
-) -> None:
+def test_an_empty_list_and_noop_with_others_are_refused(chosen: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="noop"):
         ordered(chosen)
 

@@ -34,9 +34,7 @@ def cleared(situation: Situation) -> list[str]:
     return [each.message for each in clearable(situation, aim_of(situation))]
 
 
-def test_old_results_are_cleared_and_the_newest_quarter_of_the_limit_is_protected() -> (
-    None
-):
+def test_old_results_are_cleared_and_the_newest_quarter_stays() -> None:
     situation = Situation(fold=fold_of(*heavy(30)))
     gone = cleared(situation)
     kept = [f"r{n}" for n in range(30) if f"r{n}" not in gone]

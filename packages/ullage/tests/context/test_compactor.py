@@ -63,28 +63,16 @@ class Conversation:
         return self.compactor.fit_sync({"model": "small", "messages": self.messages})
 
 
-def test_a_framework_that_rewrites_old_messages_pays_for_no_summary_again() -> None:
+@pytest.mark.parametrize("drops", [False, True], ids=["rewrites", "drops"])
+def test_edits_of_old_messages_pay_for_no_summary_again(drops: bool) -> None:
     talk = Conversation()
     asked = len(talk.asked)
     for number in range(3):
         edited = {"role": "assistant", "content": f"(left out: {number})"}
-        talk.messages[2] = edited
-        talk.messages[4] = edited
-        talk.messages.append({"role": "user", "content": f"And {number}?"})
-        fitted = talk.fit()
-        assert fitted.changed
-        assert "All were dry." in str(fitted.body)
-        talk.messages.append({"role": "assistant", "content": "Dry."})
-        talk.compactor.after(None)
-    assert len(talk.asked) == asked
-    assert talk.rewinds == []
-
-
-def test_a_framework_that_drops_old_messages_pays_for_no_summary_again() -> None:
-    talk = Conversation()
-    asked = len(talk.asked)
-    for number in range(3):
-        del talk.messages[1:3]
+        if drops:
+            del talk.messages[1:3]
+        else:
+            talk.messages[2] = talk.messages[4] = edited
         talk.messages.append({"role": "user", "content": f"And {number}?"})
         fitted = talk.fit()
         assert fitted.changed
@@ -146,9 +134,7 @@ def cellar(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kept", ["trimmed", "summed up"])
-def test_a_caller_that_shortens_its_own_history_is_followed_over_a_restart(
-    tmp_path: Path, kept: str
-) -> None:
+def test_a_shortened_history_outlives_a_restart(tmp_path: Path, kept: str) -> None:
     """A provider that counts 1.35 tokens a word: what is left of the last request is known by its report."""
 
     def compactor(*, on_event: Callable[[Event], None] | None = None) -> Compactor:
@@ -192,9 +178,7 @@ def test_a_caller_that_shortens_its_own_history_is_followed_over_a_restart(
     assert not any(isinstance(event, CompactionCommitted | Rewound) for event in events)
 
 
-def test_a_conversation_that_the_provider_keeps_is_not_compacted_after_an_overflow() -> (
-    None
-):
+def test_a_conversation_that_the_provider_keeps_is_not_compacted() -> None:
     compactor = Compactor(
         "openai:small", wire="responses", window=6_000, summarise=lambda body: SUMMARY
     )
@@ -228,9 +212,7 @@ HOSTILE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", list(HOSTILE))
-def test_a_hostile_body_is_refused_or_taken_as_it_is_and_breaks_nothing(
-    name: str,
-) -> None:
+def test_a_hostile_body_breaks_nothing(name: str) -> None:
     talk = Conversation()
     body = HOSTILE[name]
     before = copy.deepcopy(body)

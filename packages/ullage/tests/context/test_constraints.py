@@ -128,9 +128,7 @@ def test_rules_of_every_language_are_found_among_what_is_none(language: str) -> 
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_what_is_quoted_or_pasted_in_any_language_is_no_rule_of_the_user(
-    language: str,
-) -> None:
+def test_what_is_quoted_in_any_language_is_no_rule(language: str) -> None:
     rules = (*SENTENCES[language].standing, *SENTENCES[language].once)
     assert found("".join(f"> {rule}\n＞{rule}\n" for rule in rules)) == []
     assert found(f"> {' '.join(rules)}") == found(f"  > {''.join(rules)}") == []
@@ -144,9 +142,7 @@ def test_a_stop_inside_quotation_marks_ends_no_sentence() -> None:
     ]
 
 
-def test_what_stands_before_a_sentence_in_a_list_is_not_part_of_it_and_what_begins_it_is() -> (
-    None
-):
+def test_a_list_mark_is_no_part_of_a_sentence() -> None:
     assert found(
         "- Always test.\n* Never push.\n・必ずテスト。\n• Nur lesen.\n--no-verify must not be used."
     ) == [

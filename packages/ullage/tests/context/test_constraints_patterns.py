@@ -35,17 +35,13 @@ WORDS = sorted(
 
 
 @pytest.mark.parametrize(("text", "kind"), ROWS)
-def test_sentences_of_each_language_are_known_for_what_they_are(
-    text: str, kind: str | None
-) -> None:
+def test_sentences_of_each_language_are_known(text: str, kind: str | None) -> None:
     assert kind_of(text) == kind
     assert kind_of(unicodedata.normalize("NFD", text)) == kind, "as some systems write it"
 
 
 @pytest.mark.parametrize("language", ALL, ids=lambda language: language.name)
-def test_each_word_begins_with_a_letter_and_repeats_nothing_without_bound_but_letters(
-    language: Language,
-) -> None:
+def test_each_word_begins_with_a_letter_and_is_bounded(language: Language) -> None:
     for pattern in (language.standing, language.once, language.labels, language.endings):
         assert all(word.removeprefix("^")[0].isalpha() for word in _alternatives(pattern))
         rest = (
@@ -61,9 +57,7 @@ def test_each_word_begins_with_a_letter_and_repeats_nothing_without_bound_but_le
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
     st.sampled_from(["", " ", "! ", "\n"]),
 )
-def test_a_long_text_of_the_same_words_is_read_to_its_end(
-    words: str, between: str
-) -> None:
+def test_a_long_text_of_the_same_words_ends(words: str, between: str) -> None:
     text = (words + between) * (100_000 // (len(words) + len(between)))
     assert kind_of(text) in ("standing", "once", None)
 

@@ -55,9 +55,7 @@ def test_a_branch_leaves_the_fold_as_it_was() -> None:
 
 
 @given(histories())
-def test_for_every_history_the_promised_reading_is_the_reading(
-    events: list[Event],
-) -> None:
+def test_the_promised_reading_is_the_reading(events: list[Event]) -> None:
     fold = Fold(
         limits=Limits(),
         calibration=Calibration(),
@@ -96,9 +94,7 @@ def test_images_in_results_are_counted_too() -> None:
     )
 
 
-def test_before_anything_was_reported_no_message_is_taken_for_system_prompt_or_tools() -> (
-    None
-):
+def test_before_a_report_no_message_is_taken_for_what_is_fixed() -> None:
     """A history from elsewhere has no actual: what is fixed is the same as without it."""
     fixed = sizes_of(fold_of()).fixed
     sizes = sizes_of(fold_of(*turns(300, size=200)))

@@ -30,9 +30,7 @@ def ids(*messages: Message) -> list[str]:
 
 
 @pytest.mark.parametrize("ended", list(itertools.permutations("abc")))
-def test_results_go_out_in_the_order_of_their_calls_whatever_order_they_came_in(
-    ended: tuple[str, ...],
-) -> None:
+def test_results_go_out_in_the_order_of_their_calls(ended: tuple[str, ...]) -> None:
     results = [result(each) for each in ended]
     assert ids(user("ask"), answer("one", "a", "b", "c"), *results) == [
         "ask",
@@ -65,9 +63,7 @@ def test_results_that_answer_nothing_stay_behind_those_that_do() -> None:
     assert ids(answer("one", "a"), result("lost"), result("a")) == ["one", "a", "lost"]
 
 
-def test_a_message_with_several_results_stands_where_the_first_of_their_calls_does() -> (
-    None
-):
+def test_a_message_with_several_results_stands_at_the_first_call() -> None:
     assert ids(answer("one", "a", "b", "c"), result("c", "b"), result("a")) == [
         "one",
         "a",
@@ -99,17 +95,13 @@ anything = st.one_of(
 
 
 @given(st.lists(anything, max_size=14))
-def test_nothing_is_lost_or_added_and_a_second_time_changes_nothing(
-    messages: list[Message],
-) -> None:
+def test_nothing_is_lost_and_a_second_time_is_the_same(messages: list[Message]) -> None:
     arranged = in_view(messages)
     assert sorted(map(id, arranged)) == sorted(map(id, messages))
     assert in_view(arranged) == arranged
 
 
 @given(st.lists(anything, max_size=10), st.lists(anything, max_size=6))
-def test_a_longer_history_begins_as_the_shorter_one_up_to_its_last_answer(
-    earlier: list[Message], later: list[Message]
-) -> None:
+def test_a_longer_history_extends(earlier: list[Message], later: list[Message]) -> None:
     before: Any = in_view([*earlier, answer("last")])
     assert in_view([*earlier, answer("last"), *later])[: len(before)] == before

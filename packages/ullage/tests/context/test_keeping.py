@@ -27,9 +27,7 @@ def pictures(name: str, count: int) -> Message:
     return Message(id=name, role="user", parts=parts)
 
 
-def test_where_images_are_short_the_oldest_of_those_that_stay_become_a_notice_but_not_the_pinned() -> (
-    None
-):
+def test_where_images_are_short_the_oldest_that_are_not_pinned_leave() -> None:
     of = situation(
         pictures("pin", 2),
         pictures("old", 5),

@@ -38,7 +38,7 @@ from ullage.events import (
     Event,
     Uncompacted,
 )
-from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
+from ullage.messages import COMPACTION, Message, ProviderItem
 from ullage.meter.fold import Fold
 
 T = TypeVar("T")
@@ -137,18 +137,14 @@ def newest_request(fold: Fold) -> str:
     return [entry.id for entry in fold.view if entry.id.startswith("u")][-1]
 
 
-def test_a_model_that_binds_nothing_and_an_application_that_sends_none_have_no_plan() -> (
-    None
-):
+def test_models_that_bind_nothing_and_stripped_thinking_have_no_plan() -> None:
     assert plan_with_thinking(Situation(fold=session(asking(40), model=FREE))) is None
     fold = session(asking(40))
     fold.policy = type(fold.policy)(strip="all")
     assert plan_with_thinking(Situation(fold=fold)) is None
 
 
-def test_a_pinned_message_in_front_leaves_the_plan_of_any_other_model_and_its_price() -> (
-    None
-):
+def test_a_pinned_message_in_front_costs_the_thinking() -> None:
     fold = session(asking(40))
     _, epoch = compact(fold, pins=frozenset({"u3"}))
     assert answers_in_view(fold)
@@ -197,9 +193,7 @@ def test_another_text_in_the_place_of_the_request_is_no_proof() -> None:
     assert prove(situation, other).reason == "touched"
 
 
-def test_the_rules_that_the_summary_does_not_hold_are_at_the_end_and_are_carried_on() -> (
-    None
-):
+def test_rules_that_the_summary_lacks_are_at_the_end_and_are_carried_on() -> None:
     fold = session([said("rule", RULE), *asking(40)])
     event, epoch = compact(fold)
     (notice,) = event.added
@@ -270,11 +264,3 @@ def test_what_clearing_makes_unsendable_is_in_its_event() -> None:
     lost = was - thinking_sent(fold)
     assert lost
     assert one(events, EpochChanged).reasoning_lost == 50 * len(lost)
-
-
-def test_the_text_that_stands_for_the_block_elsewhere_is_its_summary() -> None:
-    event, _ = compact(session(asking(40)))
-    assert event.summary is not None
-    (item,) = event.summary.of_type(ProviderItem)
-    assert SUMMARY in item.text
-    assert not list(event.summary.of_type(TextPart))

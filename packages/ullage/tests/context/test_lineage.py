@@ -18,7 +18,7 @@ from ullage.events import (
     Rewound,
     Uncompacted,
 )
-from ullage.messages import Message, TextPart
+from ullage.messages import Message
 
 ADDED: list[Event] = [MessageAdded(message=message) for message in turns(3)]
 FIRST = CompactionCommitted(
@@ -37,9 +37,7 @@ SECOND = CompactionCommitted(
 )
 
 
-def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> (
-    None
-):
+def test_a_message_without_events_is_in_view_and_others_are_unknown() -> None:
     assert explained("u1", ADDED).status == "in view"
     assert explained("nobody", ADDED).status == "unknown"
 
@@ -134,57 +132,31 @@ SUMMED_UP = CompactionCommitted(
 )
 
 
-def test_a_summary_is_a_message_too_in_view_and_taken_back_when_its_compaction_is_undone() -> (
-    None
-):
-    events = [*ADDED, SUMMED_UP]
-    assert (
-        explained("c.summary", events).status,
-        explained("c.summary", events).holder,
-    ) == (
-        "in view",
-        "c.summary",
-    )
-    undone = explained("c.summary", [*events, Uncompacted(compaction="c")])
-    assert (undone.status, undone.holder) == ("rewound", "")
+def fate(name: str, *events: Event) -> tuple[str, str]:
+    where = explained(name, [*ADDED, *events])
+    return where.status, where.holder
 
 
-def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_is_undone() -> (
-    None
-):
-    rewound = [*ADDED, SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c")]
-    assert (explained("r1", rewound).status, explained("r1", rewound).holder) == (
-        "rewound",
-        "",
-    )
-    assert (explained("r0", rewound).status, explained("r0", rewound).holder) == (
-        "in view",
-        "r0",
-    )
-    pruned = [
-        *ADDED,
-        Pruned(parts=("r1.result",), prune="p"),
-        Rewound(to="u1"),
-        Uncompacted(compaction="p"),
-    ]
-    assert (explained("r1", pruned).status, explained("r1", pruned).holder) == (
-        "rewound",
-        "",
-    )
+def test_a_summary_is_a_message_too_and_is_taken_back_with_its_compaction() -> None:
+    assert fate("c.summary", SUMMED_UP) == ("in view", "c.summary")
+    assert fate("c.summary", SUMMED_UP, Uncompacted(compaction="c")) == ("rewound", "")
+
+
+def test_what_was_rewound_does_not_come_back_with_what_is_undone() -> None:
+    rewound = (SUMMED_UP, Rewound(to="u1"), Uncompacted(compaction="c"))
+    assert fate("r1", *rewound) == ("rewound", "")
+    assert fate("r0", *rewound) == ("in view", "r0")
+    pruned = Pruned(parts=("r1.result",), prune="p")
+    undone = (pruned, Rewound(to="u1"), Uncompacted(compaction="p"))
+    assert fate("r1", *undone) == ("rewound", "")
 
 
 def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
-    again = explained(
-        "u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))]
-    )
-    assert (again.status, again.holder) == ("in view", "u0")
+    again = MessageReplaced(message=said("u0", "again"))
+    assert fate("u0", SUMMED_UP, again) == ("in view", "u0")
 
 
 def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -> None:
-    system = MessageAdded(
-        message=Message(
-            id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)
-        )
-    )
+    system = MessageAdded(message=said("s", "Be brief.", role="system"))
     where = explained("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
     assert (where.status, where.holder) == ("rewound", "")

@@ -14,9 +14,7 @@ from ullage.messages import Message, TextPart
     st.integers(300, 6_000),
     st.integers(1, 6),
 )
-def test_pieces_are_few_enough_small_enough_and_show_every_message_once(
-    count: int, size: int, room: int, most: int
-) -> None:
+def test_pieces_cover_all_once(count: int, size: int, room: int, most: int) -> None:
     messages = turns(count, size=size)
     situation = Situation(fold=fold_of(*messages))
     pieces = pieces_of(situation, messages, room=room, most=most)

@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.context.rules import NOTICE, CompactionRules
+from ullage.context.rules import CompactionRules
 from ullage.errors import SettingError
 
 
@@ -17,7 +17,3 @@ from ullage.errors import SettingError
 def test_a_value_that_cannot_be_is_an_error(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingError):
         CompactionRules(**wrong)  # type: ignore[arg-type]
-
-
-def test_the_notice_is_the_seeds() -> None:
-    assert NOTICE == "[Old tool result content cleared]"

@@ -54,6 +54,13 @@ def proposed(situation: Situation, *answers: SummaryAnswer) -> Proposal:
     return CompactOnServer().propose(situation, answers)
 
 
+def refusal(situation: Situation, *answers: SummaryAnswer) -> str:
+    """The reason for which nothing is asked or committed."""
+    declined = proposed(situation, *answers)
+    assert isinstance(declined, Declined)
+    return declined.reason
+
+
 def committed(situation: Situation, answer: SummaryAnswer) -> CompactionCommitted:
     made = proposed(situation, answer)
     assert isinstance(made, Candidate), made
@@ -110,9 +117,7 @@ def test_the_users_rules_that_the_summary_does_not_hold_stand_behind_it() -> Non
     assert earlier_text([event.summary]) == SUMMARY
 
 
-def test_an_encrypted_item_has_a_digest_for_other_models_and_its_reported_length() -> (
-    None
-):
+def test_an_encrypted_item_has_a_digest_and_its_reported_length() -> None:
     situation = Situation(fold=on_openai(session()))
     retained = item("m", kind="message", text=RULE)
     sealed = item("c", raw=b'{"encrypted_content":"x"}')
@@ -146,12 +151,8 @@ NONE = [
 
 
 @pytest.mark.parametrize(("answer", "reason"), NONE)
-def test_an_answer_without_a_compaction_is_declined(
-    answer: SummaryAnswer, reason: str
-) -> None:
-    declined = proposed(Situation(fold=session()), answer)
-    assert isinstance(declined, Declined)
-    assert declined.reason == reason
+def test_an_answer_without_one_is_declined(answer: SummaryAnswer, reason: str) -> None:
+    assert refusal(Situation(fold=session()), answer) == reason
 
 
 def on_chat(fold: Fold) -> Fold:
@@ -160,11 +161,8 @@ def on_chat(fold: Fold) -> Fold:
 
 
 def test_a_wire_or_an_endpoint_that_does_not_offer_it_is_not_asked() -> None:
-    refused = Situation(fold=session(), has_refused=True)
-    for situation in (Situation(fold=on_chat(session())), refused):
-        declined = proposed(situation)
-        assert isinstance(declined, Declined)
-        assert declined.reason == "not_offered"
+    assert refusal(Situation(fold=on_chat(session()))) == "not_offered"
+    assert refusal(Situation(fold=session(), has_refused=True)) == "not_offered"
 
 
 def test_openai_is_not_asked_with_wishes_and_anthropic_gets_them() -> None:
@@ -172,23 +170,17 @@ def test_openai_is_not_asked_with_wishes_and_anthropic_gets_them() -> None:
     assert isinstance(asked, Ask)
     assert asked.compaction is not None
     assert asked.compaction.startswith("Keep names.\nDo not call tools")
-    declined = proposed(Situation(fold=on_openai(session()), instructions="Keep names."))
-    assert isinstance(declined, Declined)
-    assert declined.reason == "not_offered"
+    wished = Situation(fold=on_openai(session()), instructions="Keep names.")
+    assert refusal(wished) == "not_offered"
 
 
 def test_where_the_block_could_not_come_first_it_is_not_asked_for() -> None:
-    prompt = Message(
-        id="p", role="system", parts=(TextPart(id="p.1", text="Look after casks."),)
-    )
-    declined = proposed(Situation(fold=session(prompt)))
-    assert isinstance(declined, Declined)
-    assert declined.reason == "not_offered"
+    prompt = said("p", "Look after casks.", role="system")
+    assert refusal(Situation(fold=session(prompt))) == "not_offered"
     assert isinstance(proposed(Situation(fold=on_openai(session(prompt)))), Ask)
     pinned = Message(
         id="old", role="user", origin="summary", parts=(item("o", text="x"),)
     )
     fold = session()
     fold.apply(MessageAdded(message=pinned))
-    declined = proposed(Situation(fold=fold, pins=frozenset({"old"})))
-    assert isinstance(declined, Declined)
+    assert refusal(Situation(fold=fold, pins=frozenset({"old"})))

@@ -25,9 +25,7 @@ def test_an_excerpt_has_head_and_tail_and_says_how_to_read_the_rest() -> None:
 
 
 @given(st.integers(300, 50_000), st.integers(150, 3_000))
-def test_a_shortened_message_costs_at_most_what_was_allowed(
-    length: int, most: int
-) -> None:
+def test_a_shortened_message_costs_what_was_allowed(length: int, most: int) -> None:
     message = said("m", "y" * length)
     cut = shortened(message, most, cost)
     if cut is not None and cut is not message:
@@ -83,9 +81,7 @@ def test_without_media_each_image_and_file_becomes_a_notice() -> None:
     assert without_media(same) is same
 
 
-def test_only_the_newest_images_and_files_stay_and_nothing_changes_where_there_are_no_more() -> (
-    None
-):
+def test_only_the_newest_images_and_files_stay() -> None:
     message = Message(
         id="m",
         role="user",

@@ -8,13 +8,7 @@ from tests.meter.session import said
 from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
-from ullage.context.strategies import (
-    MOST_CALLS,
-    Attempt,
-    Commit,
-    Strategies,
-    Stuck,
-)
+from ullage.context.strategies import MOST_CALLS, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal
 from ullage.events import (
     CompactionCommitted,
@@ -70,33 +64,14 @@ def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
         FakeModel(error="ServerError"),
     ],
 )
-def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_calls(
-    model: FakeModel,
-) -> None:
+def test_bad_summaries_end_in_a_digest_within_three_calls(model: FakeModel) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     assert committed_by(situation, model) == "digest"
     assert len(model.calls) <= 3
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_largest() -> (
-    None
-):
-    pins = [said(f"p{n}", words(60, n)) for n in range(300)]
-    situation = Situation(
-        fold=fold_of(*pins), trigger="limit", pins=frozenset(pin.id for pin in pins)
-    )
-    ended = end(situation)
-    assert isinstance(ended, Stuck) and ended.error is not None
-    assert ended.error.needed > ended.error.limit == 12_800
-    assert ended.error.largest
-
-
-@pytest.mark.slow
-def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules() -> (
-    None
-):
+def test_hundreds_of_turns_stay_inside_a_small_window_with_their_rules() -> None:
     rules = (
         "Always answer in French.",
         "Never touch main.py!",
@@ -230,9 +205,7 @@ def torn() -> object:
         ),
     ],
 )
-def test_a_strategy_that_raises_is_passed_over_and_the_ones_below_it_help(
-    broken: Broken, said: str
-) -> None:
+def test_a_strategy_that_raises_is_passed_over(broken: Broken, said: str) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     outcome = attempted(situation, FakeModel(), Strategies((broken, *STRATEGIES)))
     assert isinstance(outcome.end, Commit) and outcome.end.strategy == "summary"
@@ -255,9 +228,7 @@ def test_without_strategies_nothing_happens() -> None:
     assert Declined("nothing_to_do").note == ""
 
 
-def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_gain_says_so() -> (
-    None
-):
+def test_a_short_conversation_is_summarised_when_asked() -> None:
     short = Situation(fold=fold_of(*turns(16, size=200), window=200_000), trigger="asked")
     assert short.sizes.messages < 10_000
     assert committed_by(short) == "summary"
@@ -277,9 +248,7 @@ def choosing(*chosen: str, **more: Any) -> Commit | Stuck:
 
 
 @pytest.mark.parametrize("trigger", ["point", "limit", "asked"])
-def test_with_prune_only_tool_results_shrink_whoever_asks(
-    trigger: CompactionTrigger,
-) -> None:
+def test_prune_alone_shrinks_only_tool_results(trigger: CompactionTrigger) -> None:
     """By default an asked compaction clears nothing, for a summary that failed must cost nothing."""
     fold = fold_of(*turns(25, size=400))
     before = [entry.message.id for entry in fold.view]

@@ -1,7 +1,4 @@
-from typing import get_args
-
 from tests.context.sessions import fold_of, turns
-from ullage.context import strategy
 from ullage.context.choice import STRATEGIES
 from ullage.context.situation import Situation
 from ullage.context.strategies import Strategies
@@ -18,7 +15,3 @@ def test_every_strategy_has_its_own_name_and_bounded_calls() -> None:
 def test_every_strategy_declines_an_empty_session_without_a_call() -> None:
     for each in STRATEGIES:
         assert isinstance(each.propose(Situation(fold=fold_of()), ()), Declined)
-
-
-def test_reasons_are_words_for_programs() -> None:
-    assert all(reason.replace("_", "").isalpha() for reason in get_args(strategy.Reason))

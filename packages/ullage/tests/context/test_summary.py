@@ -24,11 +24,17 @@ def over() -> Situation:
     return Situation(fold=fold_of(*turns(150, size=200)), trigger="limit")
 
 
+def asked_of(situation: Situation, strategy: Strategy | None = None) -> Ask:
+    ask = (strategy or Summarize()).propose(situation, ())
+    assert isinstance(ask, Ask), ask
+    return ask
+
+
 def test_a_summary_is_asked_for_behind_the_last_message_that_leaves() -> None:
     situation = at_point(instructions="Keep the numbers.")
     leaving = plan_for(situation).leaving
-    ask = Summarize().propose(situation, ())
-    assert isinstance(ask, Ask) and ask.extends and ask.system == ()
+    ask = asked_of(situation)
+    assert ask.extends and ask.system == ()
     assert 0 < len(leaving) < len(situation.messages)
     assert ask.messages[:-1] == situation.messages[: len(leaving)] == leaving
     asked = ask.messages[-1]
@@ -40,16 +46,14 @@ def test_a_summary_is_asked_for_behind_the_last_message_that_leaves() -> None:
 
 def test_what_stays_between_what_leaves_is_shown_as_it_stands() -> None:
     situation = at_point(pins=frozenset({"u3"}))
-    ask = Summarize().propose(situation, ())
-    assert isinstance(ask, Ask)
+    ask = asked_of(situation)
     assert ask.messages[:-1] == situation.messages[: len(ask.covers)]
     assert "u3" in ask.covers
 
 
 def test_it_counts_at_least_what_is_shown_and_leaves_room_for_doubt() -> None:
     situation = at_point()
-    ask = Summarize().propose(situation, ())
-    assert isinstance(ask, Ask)
+    ask = asked_of(situation)
     shown = (
         situation.sizes.fixed
         + situation.sizes.of(ask.covers)
@@ -62,9 +66,7 @@ def test_it_counts_at_least_what_is_shown_and_leaves_room_for_doubt() -> None:
     )
 
 
-def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> (
-    None
-):
+def test_it_is_not_asked_on_top_of_what_does_not_fit_or_anothers() -> None:
     for situation in (
         over(),
         at_point(rules=CompactionRules(own_model=True)),
@@ -80,15 +82,15 @@ def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models
 
 def test_a_call_that_is_open_at_the_end_stays_and_is_not_shown() -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200), answer("a", calls=1)))
-    ask = Summarize().propose(situation, ())
-    assert isinstance(ask, Ask) and "a" not in ask.covers
+    ask = asked_of(situation)
+    assert "a" not in ask.covers
 
 
 def test_a_call_whose_result_was_lost_is_shown_as_it_is_mended_in_each_request() -> None:
     first, *rest = turns(25, size=200)
     situation = Situation(fold=fold_of(first, answer("a", calls=1), *rest))
-    ask = Summarize().propose(situation, ())
-    assert isinstance(ask, Ask) and "a" in ask.covers
+    ask = asked_of(situation)
+    assert "a" in ask.covers
 
 
 def test_a_refused_answer_is_declined_with_its_reason() -> None:
@@ -115,20 +117,16 @@ def test_pieces_cover_every_message_that_leaves_and_each_call_fits() -> None:
 
 def test_each_piece_is_given_the_summary_so_far() -> None:
     situation, model = over(), FakeModel(lambda ask: "So far the gauge was read.")
-    first = SummarizePieces().propose(situation, ())
-    assert isinstance(first, Ask)
+    first = asked_of(situation, SummarizePieces())
     second = SummarizePieces().propose(situation, (model(first),))
     assert isinstance(second, Ask)
     text = next(second.messages[0].of_type(TextPart)).text
     assert text.startswith("<earlier>\nSo far the gauge was read.\n</earlier>")
 
 
-def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_for_the_rest() -> (
-    None
-):
+def test_a_failed_later_piece_leaves_the_summary_so_far_and_a_digest() -> None:
     situation, model = over(), FakeModel(lambda ask: "So far the gauge was read.")
-    first = SummarizePieces().propose(situation, ())
-    assert isinstance(first, Ask)
+    first = asked_of(situation, SummarizePieces())
     answers = (model(first), SummaryAnswer(None, error="ServerError"))
     proposal = SummarizePieces().propose(situation, answers)
     assert isinstance(proposal, Candidate) and isinstance(
@@ -188,21 +186,16 @@ def short_answers(window: int, most: int) -> Situation:
 
 @pytest.mark.parametrize("strategy", [Summarize(), SummarizePieces()])
 @pytest.mark.parametrize(("window", "most"), OUTPUTS)
-def test_a_model_with_short_answers_is_asked_for_a_summary_that_fits_into_one(
-    window: int, most: int, strategy: Strategy
-) -> None:
+def test_short_answers_fit(window: int, most: int, strategy: Strategy) -> None:
     """Asked for 1.5 times less than it can give: a summary that is cut at the limit is worth nothing."""
     situation = short_answers(window, most)
-    ask = strategy.propose(situation, ())
-    assert isinstance(ask, Ask), ask
+    ask = asked_of(situation, strategy)
     (words,) = re.findall(r"at most (\d+) words", str(ask.messages[-1].parts))
     assert 1.5 * int(words) <= ask.max_output <= most
 
 
 @pytest.mark.parametrize("strategy", [Summarize(), SummarizePieces()])
-def test_answers_too_short_for_any_summary_are_named_as_the_reason(
-    strategy: Strategy,
-) -> None:
+def test_too_short_answers_are_named_as_the_reason(strategy: Strategy) -> None:
     proposal = strategy.propose(short_answers(128_000, 100), ())
     assert isinstance(proposal, Declined) and proposal.reason == "does_not_fit"
     assert (

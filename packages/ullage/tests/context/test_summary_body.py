@@ -119,9 +119,7 @@ def test_no_stream_is_asked_for() -> None:
 
 @pytest.mark.parametrize("model", ["gpt-5", "nobody-knows-this"])
 @pytest.mark.parametrize("name", ["max_completion_tokens", "max_tokens"])
-def test_the_limit_on_output_has_the_name_that_the_caller_gives_it(
-    name: str, model: str
-) -> None:
+def test_the_limit_on_output_keeps_the_callers_name(name: str, model: str) -> None:
     body = {"model": model, name: 500, "messages": [ASK]}
     held = read_body(body)
     made = summary_body(held, max_output=2_000, policy=ReasoningPolicy(), held=held)
@@ -135,9 +133,5 @@ def _made(body: dict[str, Any], most: int, model: str = "") -> dict[str, Any]:
     request: Request = read_body(body, model=model)
     field = "contents" if "contents" in body else "messages"
     return summary_body(
-        request,
-        max_output=most,
-        policy=ReasoningPolicy(),
-        body=body,
-        items=body[field],
+        request, max_output=most, policy=ReasoningPolicy(), body=body, items=body[field]
     )

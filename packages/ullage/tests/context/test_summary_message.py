@@ -1,3 +1,5 @@
+import pytest
+
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
 from ullage.context.situation import Situation
@@ -15,9 +17,7 @@ def situation() -> Situation:
     return Situation(fold=fold_of(*turns(2)), compaction="c7")
 
 
-def test_a_summary_goes_out_as_user_with_the_seeds_prefix_and_is_marked_as_a_summary() -> (
-    None
-):
+def test_a_summary_is_the_users_with_its_prefix_and_is_marked() -> None:
     message = summary_message(situation(), "the text", (), window=16_000).message
     assert (message.id, message.role, message.origin) == ("c7.summary", "user", "summary")
     assert [part.text for part in message.of_type(TextPart)] == [PREFIX, "the text"]
@@ -44,24 +44,12 @@ def test_its_length_is_what_the_call_reported_and_what_stands_around_it() -> Non
     assert whole.tokens == round(130 + around)
 
 
-def test_a_length_that_cannot_be_that_of_the_text_is_not_believed() -> None:
-    assert (
-        summary_message(
-            situation(),
-            words(100),
-            (),
-            window=16_000,
-            usage=Usage(input=9, output=90_000),
-        ).tokens
-        is None
-    )
-    assert (
-        summary_message(
-            situation(), words(100), (), window=16_000, usage=Usage(input=9)
-        ).tokens
-        is None
-    )
-    assert summary_message(situation(), words(100), (), window=16_000).tokens is None
+@pytest.mark.parametrize(
+    "usage", [Usage(input=9, output=90_000), Usage(input=9), None], ids=str
+)
+def test_a_length_that_cannot_be_is_not_believed(usage: Usage | None) -> None:
+    made = summary_message(situation(), words(100), (), window=16_000, usage=usage)
+    assert made.tokens is None
 
 
 def test_the_earlier_text_is_that_of_the_summaries_alone() -> None:

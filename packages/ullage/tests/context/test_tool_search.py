@@ -87,9 +87,7 @@ def test_a_weak_match_is_left_out_beside_a_strong_one() -> None:
 
 
 @given(st.text(max_size=80), st.lists(st.builds(tool, st.text(), st.text()), max_size=12))
-def test_any_query_finds_at_most_a_few_of_the_given_tools(
-    query: str, tools: list[Tool]
-) -> None:
+def test_any_query_finds_few_of_the_given_tools(query: str, tools: list[Tool]) -> None:
     found = find(query, tools)
     assert len(found) <= MOST_FOUND
     assert all(each in tools for each in found)

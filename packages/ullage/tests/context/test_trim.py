@@ -46,9 +46,7 @@ def test_a_request_too_large_by_itself_is_cut_where_nothing_else_may_leave() -> 
     assert [message.id for message in proposed(situation).replaced] == ["u"]
 
 
-def test_old_images_become_a_notice_while_bytes_are_short_and_the_newest_request_keeps_its_own() -> (
-    None
-):
+def test_old_images_leave_where_bytes_are_short_but_not_the_newest() -> None:
     situation = Situation(
         fold=fold_of(*pictures(20), window=1_000_000), bytes_limit=1_000_000
     )

@@ -119,9 +119,7 @@ def test_a_report_that_no_second_one_confirms_makes_no_request_unsendable() -> N
     assert unsendable(situation, ()) is None
 
 
-def test_what_only_the_provider_reports_is_named_apart_from_system_prompt_and_tools() -> (
-    None
-):
+def test_what_only_the_provider_reports_is_named_apart() -> None:
     situation = reported(55_000, 55_190, 55_380)
     error = unsendable(situation, ())
     assert error is not None

@@ -68,9 +68,7 @@ def test_a_subagents_call_has_the_time_of_its_own_line(projects: Path) -> None:
     assert [call.purpose for call in calls] == ["main", "child"]
 
 
-def test_subagents_without_the_log_of_their_session_are_found(
-    projects: Path, tmp_path: Path
-) -> None:
+def test_subagents_without_a_session_are_found(projects: Path, tmp_path: Path) -> None:
     (projects / "s-1.jsonl").write_text(line("msg_1", "2026-11-20T12:00:00Z"))
     owned = projects / "s-1/subagents/agent-a.jsonl"
     lone = projects / "s-2/subagents/deep/agent-b.jsonl"
@@ -88,9 +86,7 @@ def test_subagents_without_the_log_of_their_session_are_found(
     assert len(read_calls(place_of(lone)).calls) == 1
 
 
-def test_a_codex_fork_names_its_origin_and_a_spawned_thread_is_a_subagents(
-    tmp_path: Path,
-) -> None:
+def test_a_codex_fork_has_an_origin_and_a_thread_is_a_subagent(tmp_path: Path) -> None:
     source = FIXTURES / "codex/session.jsonl"
     lines = source.read_text().splitlines()
     for meta, origin, is_subagent in (

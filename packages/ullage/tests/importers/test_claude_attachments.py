@@ -43,9 +43,7 @@ def read(
         ({}, None),
     ],
 )
-def test_what_an_attachment_of_an_older_version_sends_is_its_own_text(
-    attachment: dict[str, Any], text: str | None
-) -> None:
+def test_an_older_attachment(attachment: dict[str, Any], text: str | None) -> None:
     assert read(attachment)[0] == text
 
 

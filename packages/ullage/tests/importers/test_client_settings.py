@@ -6,12 +6,7 @@ import pytest
 
 from ullage_programs.facts import ClientSetting
 from ullage_programs.programs import facts_of
-from ullage_programs.settings import (
-    MOST_BYTES,
-    NOTHING_FOUND,
-    FoundSettings,
-    settings_of,
-)
+from ullage_programs.settings import MOST_BYTES, NOTHING_FOUND, FoundSettings, settings_of
 
 
 @pytest.fixture
@@ -47,9 +42,7 @@ def test_a_setting_names_its_key_and_its_file(home: Path) -> None:
     )
 
 
-def test_a_variable_may_stand_in_the_settings_which_win_over_the_environment(
-    home: Path,
-) -> None:
+def test_settings_win_over_the_environment(home: Path) -> None:
     table = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "120000", "PATH": "/bin"}}
     written(home / ".claude" / "settings.json", json.dumps(table))
     name = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
@@ -72,9 +65,7 @@ def test_the_older_place_of_the_switch_counts(home: Path) -> None:
     assert values(claude(home)) == {"autoCompactEnabled": False}
 
 
-def test_a_log_that_was_copied_elsewhere_has_no_settings(
-    home: Path, tmp_path: Path
-) -> None:
+def test_a_copied_log_has_no_settings(home: Path, tmp_path: Path) -> None:
     written(home / ".claude" / "settings.json", '{"autoCompactWindow": 120000}')
     variables = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "150000"}
     for log in (tmp_path / "one.jsonl", tmp_path / "a" / "b" / "c" / "one.jsonl"):
@@ -176,9 +167,7 @@ def test_comments_and_a_last_comma_are_no_error(home: Path, text: str) -> None:
     ],
     ids=["torn", "list", "binary", "deep", "deep objects", "large"],
 )
-def test_a_file_that_can_not_be_read_is_left_out_with_a_note(
-    home: Path, content: bytes
-) -> None:
+def test_an_unreadable_file_leaves_a_note(home: Path, content: bytes) -> None:
     written(home / ".claude" / "settings.json", content)
     written(home / ".claude.json", '{"autoCompactEnabled": false}')
     found = claude(home)
@@ -212,9 +201,7 @@ def test_a_strange_directory_in_the_log_is_no_error(home: Path, cwd: str) -> Non
 
 
 @pytest.mark.parametrize("piece", ["/* ", '\\"'])
-def test_a_file_of_comments_or_strings_without_an_end_is_told_in_a_note(
-    home: Path, piece: str
-) -> None:
+def test_comments_or_strings_without_an_end_are_noted(home: Path, piece: str) -> None:
     """Each beginning was once searched for its end anew: a megabyte took hours."""
     log = home / "chats" / "one.json"
     config = home / ".config" / "opencode" / "opencode.jsonc"

@@ -2,14 +2,7 @@ import json
 from pathlib import Path
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import (
-    CompactionCommitted,
-    Event,
-    LimitLearnt,
-    SessionStarted,
-    SystemChanged,
-    ToolsChanged,
-)
+from ullage.events import CompactionCommitted, Event
 from ullage.importers import ImportedSession, find_sessions, read
 from ullage_programs.copilot_cli.log import CopilotCliReader
 
@@ -26,75 +19,11 @@ def up_to(line: int) -> list[str]:
     return Folded([*reader.feed(lines), *reader.settle()]).said()
 
 
-def test_the_session_says_who_wrote_it_where_and_about_what() -> None:
-    found = session()
-    assert (found.format, found.program) == ("copilot-cli", "copilot-cli 1.0.102")
-    assert (found.session, found.cwd) == ("copilot-session-1", "/home/ann/shop")
-    assert found.title == "read the price list"
-    assert found.skipped_lines == 0
-    started = found.events[0]
-    assert isinstance(started, SessionStarted)
-    assert (started.model, started.wire, started.provider) == (
-        "claude-sonnet-4-5",
-        "messages",
-        "anthropic",
-    )
-
-
-def test_messages_are_those_the_model_gets() -> None:
-    assert up_to(14) == [
-        "user: <now>10:00</now>\n\nread the price list",
-        "assistant: <ReasoningPart> <ToolCallPart> <ToolCallPart>",
-        "tool: [view] bread 3",
-        "tool: [view] no such file",
-        "assistant: Bread is 3.",
-    ]
-
-
-def test_every_call_has_its_usage_and_what_it_was_for() -> None:
-    calls = Folded(session().events).calls
-    seen = [(call.purpose, call.usage and call.usage.input) for call in calls]
-    assert seen == [
-        ("main", 9000),
-        ("child", 700),
-        ("other", 300),
-        ("main", 9060),
-        ("summary", 9300),
-        ("main", 9050),
-    ]
-
-
 def test_a_call_whose_answer_was_not_logged_is_spend() -> None:
     reader = CopilotCliReader()
     lines = LOG.read_bytes().splitlines()[:5]
     calls = Folded([*reader.feed(lines), *reader.settle()]).calls
     assert [call.purpose for call in calls] == ["other"]
-
-
-def test_the_system_prompt_is_logged_and_the_tools_are_not() -> None:
-    events = session().events
-    systems = [event for event in events if isinstance(event, SystemChanged)]
-    assert [block.text for block in systems[0].system] == ["You are a shop assistant."]
-    assert not any(isinstance(event, ToolsChanged) for event in events)
-
-
-def test_the_window_is_the_one_the_program_works_with() -> None:
-    learnt = [event for event in session().events if isinstance(event, LimitLearnt)]
-    assert [event.window for event in learnt] == [128_000]
-
-
-def test_a_rewind_takes_back_the_event_it_names_and_those_behind_it() -> None:
-    assert up_to(15)[-1].endswith("never mind")
-    assert up_to(16)[-1] == "assistant: Bread is 3."
-
-
-def test_a_compaction_leaves_one_message_with_the_prompts_and_the_summary() -> None:
-    events = session().events
-    assert any(isinstance(event, CompactionCommitted) for event in events)
-    said = Folded(events).said()
-    assert len(said) == 3
-    assert "<user_message>\nread the price list\n</user_message>" in said[0]
-    assert said[0].endswith("<summary>\nBread is 3.\n</summary>")
 
 
 def compacted_beside(outcome: dict[str, object]) -> list[Event]:

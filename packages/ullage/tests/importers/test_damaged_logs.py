@@ -48,9 +48,7 @@ def attempt(path: Path) -> ImportedSession | None:
 
 
 @pytest.mark.parametrize("path", LINES, ids=name)
-def test_a_log_read_line_by_line_gives_the_same_events_as_read_at_once(
-    path: Path,
-) -> None:
+def test_line_by_line_gives_the_same_events_as_at_once(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     at_once = READERS[path.parent.name]("x")
     expected = [*at_once.feed(lines), *at_once.settle()]
@@ -108,9 +106,7 @@ def test_single_bytes_changed_anywhere_never_raise(path: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("path", WHOLE, ids=name)
-def test_a_file_of_one_value_cut_at_any_byte_never_raises(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_value_cut_at_any_byte_never_raises(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()
     target = tmp_path / "cut.json"
     for cut in range(0, len(data), max(1, len(data) // 200)):
@@ -149,9 +145,7 @@ def replaced(value: Any, chance: random.Random, other: Any) -> Any:
 
 @pytest.mark.parametrize("path", LINES, ids=name)
 @given(seed=st.integers(0, 10_000), other=foreign)
-def test_values_of_other_types_anywhere_in_a_line_never_raise(
-    path: Path, seed: int, other: Any
-) -> None:
+def test_values_of_other_types_never_raise(path: Path, seed: int, other: Any) -> None:
     import json
 
     chance = random.Random(seed)

@@ -32,9 +32,7 @@ def test_a_file_that_only_begins_like_a_database_is_a_clear_error(tmp_path: Path
             read(path)
 
 
-def test_a_value_that_is_too_large_is_a_clear_error_before_it_is_loaded(
-    tmp_path: Path,
-) -> None:
+def test_a_value_that_is_too_large_is_not_loaded(tmp_path: Path) -> None:
     path = make_database(tmp_path / "opencode.db")
     changed(
         path,
@@ -45,9 +43,7 @@ def test_a_value_that_is_too_large_is_a_clear_error_before_it_is_loaded(
 
 
 @pytest.mark.sweep  # waits for the limit of time
-def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(
-    tmp_path: Path,
-) -> None:
+def test_a_view_that_never_ends_is_given_up(tmp_path: Path) -> None:
     for table in ("session", "part"):
         path = changed(tmp_path / f"{table}.db", SCHEMA)
         changed(
@@ -128,9 +124,7 @@ def test_columns_of_any_type_never_raise_anything_untyped(tmp_path: Path) -> Non
                     continue
 
 
-def test_a_database_with_garbage_at_any_place_never_raises_anything_untyped(
-    tmp_path: Path,
-) -> None:
+def test_garbage_at_any_place_never_raises_anything_untyped(tmp_path: Path) -> None:
     whole = make_database(tmp_path / "whole.db").read_bytes()
     chance = random.Random(7)
     for number in range(200):

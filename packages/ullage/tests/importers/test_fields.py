@@ -29,9 +29,7 @@ def test_a_line_that_is_no_json_says_why(line: bytes, reason: str) -> None:
         (b'"\xff"', "\ufffd"),
     ],
 )
-def test_what_strict_json_refuses_is_read_all_the_same(
-    line: bytes, value: object
-) -> None:
+def test_what_strict_json_refuses_is_read(line: bytes, value: object) -> None:
     found = f.decode_line(line)
     assert found == value or value is None
 
@@ -56,12 +54,7 @@ def test_a_value_of_the_wrong_type_is_as_good_as_absent() -> None:
         f.number(fields, "t"),
         f.number(fields, "big"),
         f.number(fields, "nan"),
-    ) == (
-        1.0,
-        None,
-        None,
-        None,
-    )
+    ) == (1.0, None, None, None)
     assert (f.count(fields, "a"), f.count({"n": 0}, "n"), f.count({"n": -1}, "n")) == (
         1,
         None,

@@ -14,9 +14,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 SESSION = FIXTURES / "claude_code" / "session.jsonl"
 
 
-def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(
-    tmp_path: Path,
-) -> None:
+def test_only_new_lines_are_given_and_what_was_held_back(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     lines = SESSION.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-2]))
@@ -39,9 +37,7 @@ def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(
     assert log.look() is None
 
 
-def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(
-    tmp_path: Path,
-) -> None:
+def test_what_is_not_there_or_something_else_can_become_a_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log = GrowingLog(path)
     with pytest.raises(UnreadableInput):
@@ -54,9 +50,7 @@ def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(
     assert growth is not None and (*growth.certain, *growth.held) == read(path).events
 
 
-def test_one_json_value_and_a_database_are_read_whole_when_they_change(
-    tmp_path: Path,
-) -> None:
+def test_one_value_and_a_database_are_read_whole_on_a_change(tmp_path: Path) -> None:
     chat = tmp_path / "chat.json"
     shutil.copy(FIXTURES / "gemini_cli" / "chat.json", chat)
     for path in (chat, make_database(tmp_path / "opencode.db")):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.importers.folding import Folded
 from tests.importers.opencode_database import make_database
-from ullage.errors import NotASession, UnreadableInput
+from ullage.errors import NotASession
 from ullage.importers import read
 from ullage_programs.opencode.log import stored_in_database
 
@@ -39,15 +39,6 @@ def test_torn_rows_are_counted_and_the_others_are_read(tmp_path: Path) -> None:
         "torn: a part that is no complete JSON",
     ]
     assert Folded(imported.events).inputs() == [9005, 9034, 9064, 9024, 700]
-
-
-def test_a_damaged_database_is_a_clear_error(tmp_path: Path) -> None:
-    path = make_database(tmp_path / "opencode.db")
-    data = bytearray(path.read_bytes())
-    data[100 : len(data)] = b"\xff" * (len(data) - 100)
-    path.write_bytes(data)
-    with pytest.raises(UnreadableInput, match="can't be read"):
-        read(path)
 
 
 def test_a_database_of_another_program_says_what_is_missing(tmp_path: Path) -> None:

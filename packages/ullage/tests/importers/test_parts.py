@@ -65,7 +65,7 @@ def test_a_result_has_the_name_of_its_tool_and_is_marked_when_it_was_cleared() -
         ),
     ],
 )
-def test_each_wires_own_blocks_become_the_same_parts(
+def test_each_wires_blocks_become_the_same_parts(
     wire: str, content: list[object]
 ) -> None:
     text, call = LogParts("m", wire).read(content)
@@ -79,9 +79,7 @@ def test_each_wires_own_blocks_become_the_same_parts(
     )
 
 
-def test_a_model_is_taken_to_be_served_by_its_vendor_or_by_the_maker_of_the_wire() -> (
-    None
-):
+def test_a_model_is_served_by_its_vendor_or_the_maker_of_the_wire() -> None:
     assert likely_provider("claude-sonnet-4-5", "messages") == "anthropic"
     assert likely_provider("gpt-5", "responses") == "openai"
     assert likely_provider("gemini-2.5-flash", "generateContent") == "google"

@@ -81,9 +81,7 @@ def test_the_environment_moves_the_places(tmp_path: Path) -> None:
     assert formats == ["codex", "claude-code", "pi", "qwen-code"]
 
 
-def test_a_database_that_cant_be_read_is_named_and_the_rest_is_found(
-    tmp_path: Path,
-) -> None:
+def test_an_unreadable_database_is_named_and_the_rest_found(tmp_path: Path) -> None:
     furnish(tmp_path)
     (tmp_path / ".local/share/opencode/opencode.db").write_bytes(
         b"SQLite format 3\0" + b"\xff" * 2000

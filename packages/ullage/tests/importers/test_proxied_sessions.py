@@ -53,9 +53,7 @@ async def test_a_subagent_can_be_read_by_its_own_id(tmp_path: Path) -> None:
     assert read(path).session == ID
 
 
-async def test_a_session_that_was_logged_and_metered_is_shown_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_logged_and_metered_session_is_shown_once(tmp_path: Path) -> None:
     path = await metered(tmp_path)
     log_of(tmp_path, ID, 5_000.0)
     other = log_of(tmp_path, "another", 5_000.0)
@@ -64,9 +62,7 @@ async def test_a_session_that_was_logged_and_metered_is_shown_once(
     assert {place.path for place in found.once.places} == {path, other}
 
 
-async def test_a_session_that_went_on_without_the_proxy_is_shown_from_its_log(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_without_the_proxy_is_shown_from_its_log(tmp_path: Path) -> None:
     path = await metered(tmp_path)
     later = log_of(tmp_path, ID, path.stat().st_mtime + 3_600)
     (place,) = find_sessions({}, tmp_path).once.places
@@ -88,9 +84,7 @@ async def test_a_metered_session_can_be_watched(tmp_path: Path) -> None:
     assert calls[-1] == "r-2"
 
 
-async def test_a_metered_session_has_the_limits_that_its_program_was_given(
-    tmp_path: Path,
-) -> None:
+async def test_a_metered_session_has_its_programs_limits(tmp_path: Path) -> None:
     path = await metered(tmp_path)
     own = tmp_path / ".claude/settings.json"
     own.parent.mkdir()

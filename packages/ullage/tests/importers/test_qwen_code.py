@@ -1,7 +1,6 @@
 import json
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, LimitLearnt, SessionStarted
 from ullage.importers import ImportedSession, read
 from ullage_programs.qwen_code.log import QwenCodeReader
 
@@ -10,79 +9,6 @@ LOG = FIXTURES / "qwen_code" / "session.jsonl"
 
 def session() -> ImportedSession:
     return read(LOG)
-
-
-def test_a_chat_of_qwen_code_is_no_damaged_log_of_claude_code() -> None:
-    found = session()
-    assert (found.format, found.program) == ("qwen-code", "qwen-code 0.24.4")
-    assert (found.session, found.cwd) == ("qwen-session-1", "/home/ann/shop")
-    assert found.skipped_lines == 0
-
-
-def test_a_title_of_the_user_is_the_title() -> None:
-    assert session().title == "Prices"
-
-
-def test_messages_are_what_the_program_sends_over_its_wire() -> None:
-    lines = LOG.read_bytes().splitlines()[:9]
-    reader = QwenCodeReader()
-    folded = Folded([*reader.feed(lines), *reader.settle()])
-    assert folded.said() == [
-        "user: read the price list",
-        "assistant: <ToolCallPart> <ToolCallPart>",
-        "tool: [read_file] bread 3\nmilk 2",
-        "tool: [read_file] no such file",
-        "assistant: Bread is 3.",
-    ]
-
-
-def test_the_wire_is_that_of_the_reports_and_the_provider_that_of_the_model() -> None:
-    started = session().events[0]
-    assert isinstance(started, SessionStarted)
-    assert (started.model, started.wire, started.provider) == (
-        "deepseek-chat",
-        "chat",
-        "deepseek",
-    )
-
-
-def test_the_window_is_the_one_the_program_works_with() -> None:
-    learnt = [event for event in session().events if isinstance(event, LimitLearnt)]
-    assert [event.window for event in learnt] == [131_072]
-
-
-def test_every_request_is_one_call_with_what_it_was_for() -> None:
-    calls = Folded(session().events).calls
-    seen = [(call.purpose, call.usage and call.usage.input) for call in calls]
-    assert seen == [
-        ("main", 9000),
-        ("main", None),
-        ("main", 9060),
-        ("other", 5100),
-        ("child", 700),
-        ("summary", 9300),
-        ("other", 9080),
-        ("main", 9030),
-    ]
-    assert (calls[1].outcome, calls[1].error) == ("failed", "429 slow down")
-
-
-def test_cached_tokens_are_a_part_of_the_input() -> None:
-    usage = Folded(session().events).calls[2].usage
-    assert usage is not None
-    assert (usage.input, usage.cache_read) == (9060, 8960)
-
-
-def test_a_compression_leaves_what_its_history_holds() -> None:
-    events = session().events
-    committed = next(event for event in events if isinstance(event, CompactionCommitted))
-    assert committed.before == 9085
-    assert Folded(events).said() == [
-        "user: <state_snapshot>Bread is 3.</state_snapshot>",
-        "user: and milk?",
-        "assistant: Got it.",
-        "assistant: 2.",
-    ]
 
 
 def compacted_by_itself() -> Folded:
@@ -134,9 +60,7 @@ def reported(event: dict[str, object]) -> dict[str, object]:
     return system("ui_telemetry", {"uiEvent": event})
 
 
-def test_requests_between_a_result_and_an_automatic_compaction_were_for_its_summary() -> (
-    None
-):
+def test_requests_between_a_result_and_a_compaction_were_for_its_summary() -> None:
     calls = compacted_by_itself().calls[-3:]
     seen = [(call.purpose, call.usage and call.usage.input) for call in calls]
     assert seen == [("summary", 9200), ("summary", 8000), ("main", 7000)]

@@ -36,9 +36,7 @@ def test_what_is_held_back_comes_when_nothing_more_follows() -> None:
     assert [event.message.id for event in reader.settle()] == ["b"]  # type: ignore[union-attr]
 
 
-def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they_stand() -> (
-    None
-):
+def test_empty_lines_are_none_and_bad_ones_are_counted_at_their_place() -> None:
     reader = EveryLine()
     reader.feed([b"\n", b"  \r\n", b"", b'{"x":1}\n', b"oops", b"[1]"])
     assert reader.skips.listed == [
@@ -69,9 +67,7 @@ def test_a_line_beyond_all_measure_is_not_decoded() -> None:
     assert dict(reader.skips.reasons) == {"longer than 64 MB": 1}
 
 
-def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the_first_prompt() -> (
-    None
-):
+def test_a_persons_title_goes_before_the_programs_and_the_first_prompt() -> None:
     reader = EveryLine()
     reader.prompted("  \n ")
     reader.prompted("what\n is   this? " + "x" * 100)

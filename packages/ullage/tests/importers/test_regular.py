@@ -97,9 +97,7 @@ def test_a_line_of_200_megabytes_is_counted_and_the_rest_is_read(tmp_path: Path)
     assert imported.lines == 3
 
 
-def test_a_growing_log_passes_over_a_line_that_is_too_long_while_it_is_written(
-    tmp_path: Path,
-) -> None:
+def test_a_growing_log_passes_over_a_line_that_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b'{"role":"user","content":"first"}\n')
     log = GrowingLog(path)

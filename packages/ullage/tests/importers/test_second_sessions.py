@@ -23,7 +23,7 @@ def metered(log: Path, overhead: Sequence[FirstCall] = ()) -> Meter:
 
 @pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
 @pytest.mark.parametrize("grown", [0, 40])
-def test_the_first_call_of_a_second_session_is_within_three_percent(
+def test_a_first_call_is_known_within_3(
     write: Writer, tmp_path: Path, grown: int
 ) -> None:
     first = metered(write(tmp_path, 1, SHORT, 21_000))
@@ -42,9 +42,7 @@ def test_the_first_call_of_a_second_session_is_within_three_percent(
 
 
 @pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
-def test_a_log_that_is_read_again_teaches_the_same_and_learns_nothing_of_itself(
-    write: Writer, tmp_path: Path
-) -> None:
+def test_a_log_that_is_read_again_teaches_the_same(write: Writer, tmp_path: Path) -> None:
     log = write(tmp_path, 1, SHORT, 21_000)
     first = metered(log)
     assert first.first_call is not None
@@ -54,9 +52,7 @@ def test_a_log_that_is_read_again_teaches_the_same_and_learns_nothing_of_itself(
 
 
 @pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
-def test_one_log_with_a_false_report_does_not_spoil_the_next_sessions(
-    write: Writer, tmp_path: Path
-) -> None:
+def test_a_false_report_does_not_spoil_the_next(write: Writer, tmp_path: Path) -> None:
     reports = [21_000, 21_020, 90_000, 14_800_000]
     meters = [
         metered(write(tmp_path, day, SHORT, reported))

@@ -62,9 +62,7 @@ def test_what_can_not_be_read_names_no_tool(tmp_path: Path) -> None:
     assert subagent_tools(session) == frozenset()
 
 
-async def test_of_a_metered_session_the_ledgers_of_its_subagents_are_read(
-    tmp_path: Path,
-) -> None:
+async def test_ledgers_of_a_metered_sessions_subagents_are_read(tmp_path: Path) -> None:
     path = await metered(tmp_path)
     store = SqliteStore(path)
     part = ToolCallPart(id="p", call_id="t", name="Grep", arguments="{}")

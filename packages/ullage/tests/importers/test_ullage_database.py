@@ -26,9 +26,7 @@ async def filled(path: Path) -> SqliteStore:
     return store
 
 
-async def test_a_session_is_read_from_the_database_while_its_program_has_it_open(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_is_read_while_its_program_has_it_open(tmp_path: Path) -> None:
     store = await filled(tmp_path / "x.db")
     for wanted in ("", "3f0c1a52-shop"):
         session = read(tmp_path / "x.db", session=wanted)
@@ -61,9 +59,7 @@ def test_the_store_and_its_importer_agree_what_it_is() -> None:
     assert VERSION == opening.VERSION
 
 
-async def test_a_database_of_another_version_or_without_sessions_says_so(
-    tmp_path: Path,
-) -> None:
+async def test_another_version_and_a_lack_of_sessions_are_said(tmp_path: Path) -> None:
     path = tmp_path / FILE
     opening.open_for_writing(path).close()
     with pytest.raises(NotASession, match="no session at all"):
@@ -95,9 +91,7 @@ async def test_a_damaged_database_never_raises_anything_untyped(tmp_path: Path) 
             continue
 
 
-async def test_of_a_session_that_grows_the_new_events_are_given_and_together_they_are_all(
-    tmp_path: Path,
-) -> None:
+async def test_the_new_events_of_a_growing_session_are_given(tmp_path: Path) -> None:
     events = read(LOG).events
     path = tmp_path / "x.db"
     store = SqliteStore(path)
@@ -119,7 +113,7 @@ async def test_of_a_session_that_grows_the_new_events_are_given_and_together_the
     await store.close()
 
 
-async def test_a_session_that_was_deleted_and_made_anew_is_read_from_its_begin(
+async def test_a_session_that_was_made_anew_is_read_from_its_begin(
     tmp_path: Path,
 ) -> None:
     events = read(LOG).events

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from ullage_programs.line import compose
 from ullage_programs.line.compose import INSIDE, composed
@@ -24,23 +25,17 @@ def test_the_earlier_line_comes_first_and_is_given_the_same_json(tmp_path: Path)
 @pytest.mark.parametrize(
     "code", ["", "raise SystemExit(3)", "print()", "import os; os.abort()"]
 )
-def test_ours_is_shown_alone_when_the_earlier_line_fails(
-    tmp_path: Path, code: str
-) -> None:
+def test_ours_is_alone_when_the_earlier_line_fails(tmp_path: Path, code: str) -> None:
     assert composed(script(tmp_path, code), {}, "ours") == "ours"
 
 
-def test_a_command_that_does_not_end_is_ended_with_what_it_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_command_is_ended(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(compose, "TIMEOUT_S", 0.2)
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
     assert composed(script(tmp_path, code), {}, "ours") == "ours"
 
 
-def test_a_command_that_is_this_line_again_is_not_started(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_command_that_is_this_line_is_not_started(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(INSIDE, "1")
     assert composed("echo theirs", {}, "ours") == "ours"
 

@@ -66,9 +66,7 @@ def test_an_earlier_qwen_code_had_another_rule(tmp_path: Path) -> None:
     assert "compaction" not in qwen(tmp_path, 22_894, version="0.9.0")
 
 
-def test_copilots_line_is_of_the_last_call_and_not_of_the_whole_session(
-    tmp_path: Path,
-) -> None:
+def test_copilots_line_is_of_the_last_call(tmp_path: Path) -> None:
     shown = copilot(tmp_path, (18_118, 161), 14_579)
     assert "next 18k/30k (61 %)" in shown
 
@@ -110,7 +108,7 @@ def test_a_cache_that_can_not_be_written_leaves_the_last_call(tmp_path: Path) ->
     ],
     ids=lambda given: f"{given[:24]!r} of {len(given)}",
 )
-def test_whatever_comes_in_one_line_goes_out(
+def test_whatever_comes_gives_one_line(
     program: str, given: bytes, tmp_path: Path
 ) -> None:
     assert started(program, given, tmp_path) == "size known at the first answer"

@@ -154,9 +154,7 @@ def test_what_fails_is_said_in_a_line_and_by_a_hook_not_at_all() -> None:
 @pytest.mark.parametrize(
     "settings", [b"", b"{", b"[]", b'{"items": 7}', b"\xff", b"[" * 200_000]
 )
-def test_settings_that_cannot_be_read_leave_the_defaults(
-    settings: bytes, log: Path, tmp_path: Path
-) -> None:
+def test_bad_settings_leave_defaults(settings: bytes, log: Path, tmp_path: Path) -> None:
     place = tmp_path / ".config" / "ullage" / "line.json"
     place.parent.mkdir(parents=True)
     place.write_bytes(settings)
@@ -182,15 +180,7 @@ LIGHT = frozenset(
     {"codecs", "collections", "enum", "functools", "genericpath", "io", "json", "keyword"}
     | {"operator", "os", "posix", "posixpath", "re", "reprlib", "stat", "sys", "types"}
     | {"abc", "builtins", "copyreg", "encodings", "marshal", "site", "time", "winreg"}
-    | {
-        "zipimport",
-        "ullage_programs",
-        "ntpath",
-        "nt",
-        "contextlib",
-        "itertools",
-        "errno",
-    }
+    | {"zipimport", "ullage_programs", "ntpath", "nt", "contextlib", "itertools", "errno"}
 )
 """What the bare interpreter and ``json`` load, in Python 3.11 to 3.14."""
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from tests.line.logs import answer, boundary, linked, prompt
 from ullage import Meter
@@ -75,7 +76,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(tmp_path: Path, monkeypatch: MonkeyPatch) -> Place:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
@@ -96,7 +97,7 @@ def test_a_setting_moves_both(
     settings: dict[str, object],
     tokens: int | None,
     place: Place,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: MonkeyPatch,
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -119,9 +120,7 @@ def test_a_file_of_settings_counts_for_both_in_each_of_its_places(place: Place) 
 
 
 def test_a_directory_that_the_environment_names_counts_for_both(
-    place: Place,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
+    place: Place, monkeypatch: MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))

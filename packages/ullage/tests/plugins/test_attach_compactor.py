@@ -104,9 +104,7 @@ def test_the_functions_own_client_may_be_the_one_that_is_attached_to() -> None:
 @pytest.mark.parametrize(
     "name", ["chat", "chat stream async", "messages stream", "gemini async", "responses"]
 )
-def test_an_overflow_that_comes_all_the_same_is_compacted_and_sent_once_more(
-    name: str,
-) -> None:
+def test_an_overflow_is_compacted_and_sent_once_more(name: str) -> None:
     user = USERS[name]
     with running(small(), seed=15) as server:
         # The program believes in a window that the model does not have.
@@ -119,9 +117,7 @@ def test_an_overflow_that_comes_all_the_same_is_compacted_and_sent_once_more(
     assert len(history) == 2 * len(SAID), "the program has seen no error"
 
 
-def test_what_can_not_be_made_to_fit_goes_out_and_the_providers_error_comes_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_can_not_fit_goes_out_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
     with running(small(), seed=15) as server:
         compactor = ullage.Compactor(GPT, window=WINDOW)
         client = attach(openai_client(server), compactor)

@@ -124,9 +124,7 @@ def test_garbage_reaches_the_program_as_it_does_without_ullage() -> None:
     assert ended.meter.reading().used.tokens >= 0
 
 
-def test_of_an_answer_beyond_the_limit_nothing_is_kept(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_too_long_answer_is_not_kept(caplog: pytest.LogCaptureFixture) -> None:
     ended = Ended()
     delta = {"index": 0, "delta": {"content": "y" * 1_000_000}}
     chunk = {"id": "x", "object": "chat.completion.chunk", "choices": [delta]}

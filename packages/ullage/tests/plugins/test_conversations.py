@@ -146,9 +146,7 @@ def test_texts_that_no_encoding_has_are_taken() -> None:
         pass
 
 
-def test_each_conversation_of_a_plug_in_is_stored_under_its_own_name(
-    tmp_path: Path,
-) -> None:
+def test_each_conversation_is_stored_under_its_own_name(tmp_path: Path) -> None:
     stored = tmp_path / "s.db"
     for _ in range(2):
         conversations = conversations_of({"store": stored, "window": 9_000}, wire="chat")
@@ -161,9 +159,7 @@ def test_each_conversation_of_a_plug_in_is_stored_under_its_own_name(
     assert [message.parts[0].text for message in known] == ["two"]  # type: ignore[union-attr]
 
 
-def test_a_compactor_of_the_callers_own_serves_one_conversation_or_is_made_for_each() -> (
-    None
-):
+def test_the_callers_compactor_serves_one_or_is_made_for_each() -> None:
     mine = Compactor(window=1_000)
     made = Made()
     for own, expected in ((mine, []), (made, ["one"])):
@@ -191,8 +187,6 @@ def said(text: str) -> dict[str, str]:
         ({"most": "all"}, "most='all' can't be"),
     ],
 )
-def test_an_impossible_setting_of_conversations_is_an_error_at_once(
-    settings: Any, words: str
-) -> None:
+def test_an_impossible_setting_is_an_error_at_once(settings: Any, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         conversations_of(settings)

@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from agents import Agent, OpenAIResponsesModel, Runner, function_tool
+from agents import Agent, OpenAIResponsesModel, Runner
 from anthropic import beta_tool
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
@@ -134,12 +134,6 @@ def test_anthropics_sdk_with_its_tool_runner(thread: Provider, follower: Any) ->
     assert_billed(followed.reading(), thread)
 
 
-@function_tool
-def look_at(cask: str) -> str:
-    """Look at a cask."""
-    return words(200, len(cask))
-
-
 def test_openai_agents_with_stored_responses(chained: Provider) -> None:
     compactor = ullage.Compactor("gpt-5", wire="responses", window=SMALL)
     model = OpenAIResponsesModel("gpt-5", openai_async_over(chained))
@@ -155,9 +149,7 @@ def test_openai_agents_with_stored_responses(chained: Provider) -> None:
     assert_billed(compactor.reading(), chained)
 
 
-def test_conversations_of_openai_agents_are_told_apart_by_what_they_continue(
-    chained: Provider,
-) -> None:
+def test_conversations_are_told_apart_by_what_they_continue(chained: Provider) -> None:
     made: list[ullage.Compactor] = []
 
     def make(_: str) -> ullage.Compactor:

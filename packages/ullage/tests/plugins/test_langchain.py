@@ -200,9 +200,7 @@ async def test_a_stream_shows_the_answers_and_not_the_summaries() -> None:
     assert "## Goal" not in said
 
 
-async def test_a_stream_that_is_left_is_a_cancelled_call_and_the_next_turn_goes_well() -> (
-    None
-):
+async def test_a_left_stream_is_a_cancelled_call_and_the_next_turn_goes_well() -> None:
     long = {"when": {"contains": "at length"}, "text": "It is full. " * 500}
     middleware = UllageMiddleware(window=WINDOW)
     with cellar(long) as server:

@@ -59,9 +59,7 @@ def test_a_call_goes_on_in_the_conversation_of_the_one_before(calls: OpenCalls) 
     assert second.held.compactor.reading().spend.all.input == 7
 
 
-def test_sessions_keys_and_first_messages_are_conversations_of_their_own(
-    calls: OpenCalls,
-) -> None:
+def test_sessions_keys_and_beginnings_are_conversations(calls: OpenCalls) -> None:
     keys = {"metadata": {"session_id": "a", "user_api_key_hash": "other"}}
     found = {
         id(begun(calls, "1", HI, session="a").held),
@@ -72,16 +70,12 @@ def test_sessions_keys_and_first_messages_are_conversations_of_their_own(
     assert len(found) == 4
 
 
-def test_a_second_call_of_the_same_beginning_at_the_same_time_is_another_conversation(
-    calls: OpenCalls,
-) -> None:
+def test_a_second_call_at_the_same_time_is_another_conversation(calls: OpenCalls) -> None:
     first, second = begun(calls, "1", HI), begun(calls, "2", HI)
     assert first.held is not second.held
 
 
-def test_an_open_call_is_found_by_a_history_that_goes_on_from_it(
-    calls: OpenCalls,
-) -> None:
+def test_an_open_call_is_found_by_what_goes_on_from_it(calls: OpenCalls) -> None:
     call = begun(calls, "1", HI)
     answered, unanswered = [HI, HELLO, MORE], [HI, MORE]
     assert calls.continued(arguments("2"), answered) is call
@@ -91,9 +85,7 @@ def test_an_open_call_is_found_by_a_history_that_goes_on_from_it(
     assert not call.is_answered(unanswered)
 
 
-def test_the_same_history_again_is_a_repetition_only_from_the_same_thread(
-    calls: OpenCalls,
-) -> None:
+def test_the_same_history_repeats_only_in_its_thread(calls: OpenCalls) -> None:
     call = begun(calls, "1", HI)
     found: list[object] = []
     other = Thread(target=lambda: found.append(calls.continued(arguments("2"), [HI])))
@@ -104,9 +96,7 @@ def test_the_same_history_again_is_a_repetition_only_from_the_same_thread(
     assert not call.is_answered([HI])
 
 
-def test_calls_that_continue_a_stored_response_are_one_conversation(
-    calls: OpenCalls,
-) -> None:
+def test_calls_on_a_stored_response_are_one_conversation(calls: OpenCalls) -> None:
     held = []
     before = ""
     for number in range(3):
@@ -168,9 +158,7 @@ def test_only_conversations_that_are_given_by_name_are_followed(
     assert history_of(function, given) == history
 
 
-def test_a_summary_goes_where_its_call_goes_and_is_in_no_conversation(
-    calls: OpenCalls,
-) -> None:
+def test_a_summary_goes_where_its_call_goes(calls: OpenCalls) -> None:
     call = begun(calls, "1", HI, api_key="secret", aws_region_name="x", stream=True, n=2)
     made = summary_arguments(call, {"messages": [MORE], "model": "openai/a"})
     assert name_of(made).startswith(SUMMARY_PREFIX)
@@ -195,7 +183,5 @@ def test_a_calls_key_is_not_in_its_text(calls: OpenCalls) -> None:
     ],
     ids=["parameters", "arguments", "others", "nothing"],
 )
-def test_the_proxy_marks_a_stream_that_its_client_left(
-    arguments: dict[str, Any], left: bool
-) -> None:
+def test_the_proxy_marks_a_left_stream(arguments: dict[str, Any], left: bool) -> None:
     assert is_left(arguments) is left

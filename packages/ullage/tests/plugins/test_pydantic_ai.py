@@ -109,9 +109,7 @@ def prompts(history: list[ModelMessage]) -> list[str]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_a_long_session_fits_a_small_window_and_every_call_is_counted_as_billed(
-    wire: str,
-) -> None:
+async def test_a_long_session_fits_and_adds_up(wire: str) -> None:
     events: list[Event] = []
     with simulator() as server:
         plugin = Ullage(window=WINDOW, on_event=events.append)
@@ -163,9 +161,7 @@ async def test_a_stream_that_is_left_ends_its_call_and_the_conversation_goes_on(
         assert summaries(server) >= 1
 
 
-async def test_a_run_that_is_cancelled_ends_its_call_and_the_conversation_goes_on() -> (
-    None
-):
+async def test_a_cancelled_run_ends_its_call_and_the_next_goes_on() -> None:
     outcomes: list[str] = []
 
     def note(event: Event) -> None:
@@ -280,9 +276,7 @@ READERS = {"whole": None, "streamed": read}
 
 
 @pytest.mark.parametrize("how", READERS)
-async def test_a_request_over_a_window_that_was_not_known_is_compacted_and_sent_again(
-    how: str,
-) -> None:
+async def test_an_unknown_window_is_learnt_and_the_call_sent_again(how: str) -> None:
     with simulator() as server:
         agent = agent_of(server, Ullage(window=200_000))
         await talk(agent, range(12), event_stream_handler=READERS[how])
@@ -290,9 +284,7 @@ async def test_a_request_over_a_window_that_was_not_known_is_compacted_and_sent_
 
 
 @pytest.mark.parametrize("how", READERS)
-async def test_an_overflow_that_no_compaction_helps_is_the_providers_own_error(
-    how: str,
-) -> None:
+async def test_an_overflow_that_stays_is_the_providers_error(how: str) -> None:
     events: list[Event] = []
     with simulator() as server:
         plugin = Ullage(window=200_000, on_event=events.append)

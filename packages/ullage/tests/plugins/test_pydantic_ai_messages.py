@@ -133,9 +133,7 @@ def test_messages_that_a_plan_keeps_are_the_same_objects() -> None:
         assert back is message
 
 
-def test_a_result_that_is_replaced_leaves_the_other_parts_of_its_request_as_they_are() -> (
-    None
-):
+def test_a_replaced_result_leaves_the_other_parts_as_they_are() -> None:
     request = request_of(*HISTORY)
     at = [item.get("tool_call_id") for item in request.body["messages"]].index("c1")
     plan = list(kept(request))
@@ -154,9 +152,7 @@ def test_a_result_that_is_replaced_leaves_the_other_parts_of_its_request_as_they
     assert first.content == "forty-two", "the program's own message is not touched"
 
 
-def test_what_a_plan_inserts_is_a_request_of_its_own_and_what_it_leaves_out_is_gone() -> (
-    None
-):
+def test_what_a_plan_inserts_is_a_request_of_its_own() -> None:
     request = request_of(*HISTORY)
     last = len(request.body["messages"]) - 1
     summary = {"role": "user", "content": "Earlier: a.txt was read."}
@@ -176,12 +172,7 @@ def test_a_replaced_answer_keeps_the_parts_that_are_not_changed() -> None:
     answer = request.messages((*plan[:at], Replace(at, item), *plan[at + 1 :]))[1]
     assert [
         one is other for one, other in zip(answer.parts, CALLED.parts, strict=True)
-    ] == [
-        True,
-        True,
-        True,
-        False,
-    ]
+    ] == [True, True, True, False]
     assert answer.parts[3].args == '{"path": "…"}'  # type: ignore[union-attr]
 
 
@@ -254,9 +245,7 @@ class Incomparable(dict[str, Any]):
 
 
 @pytest.mark.parametrize("is_same", [True, False], ids=["the same items", "equal items"])
-def test_a_summary_request_finds_its_items_without_comparing_each_with_all(
-    is_same: bool,
-) -> None:
+def test_a_summary_request_compares_no_item_with_all(is_same: bool) -> None:
     made = request_of(*HISTORY)
     own = [Incomparable(item) for item in made.body["messages"]]
     request = replace(made, body={**made.body, "messages": own})

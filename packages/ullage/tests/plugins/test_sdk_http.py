@@ -26,8 +26,6 @@ class OwnClient(httpx2.Client):
     ],
     ids=["httpx", "async", "httpx2", "async 2", "subclass", "headers", "nothing"],
 )
-def test_a_client_is_known_by_its_classes(
-    client: object, package: str, awaits: bool
-) -> None:
+def test_a_client_has_its_package(client: object, package: str, awaits: bool) -> None:
     assert package_of(client) == package
     assert is_async(client) is awaits

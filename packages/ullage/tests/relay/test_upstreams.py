@@ -32,9 +32,7 @@ ANTHROPIC = Upstream("anthropic", "api.anthropic.com", 443, True)
         ),
     ],
 )
-def test_an_upstream_is_a_name_and_an_address(
-    text: str, expected: Upstream, authority: str
-) -> None:
+def test_upstreams_are_read(text: str, expected: Upstream, authority: str) -> None:
     assert parse_upstream(text) == expected
     assert expected.authority == authority
 
@@ -79,9 +77,7 @@ def test_an_upstream_that_can_not_be_used_says_why(text: str, problem: str) -> N
         (b"/a/../b/%2e%2e/c", RelayedPath("a", b"/../b/%2e%2e/c")),
     ],
 )
-def test_a_target_names_the_token_the_session_the_upstream_and_the_rest(
-    target: bytes, expected: RelayedPath
-) -> None:
+def test_a_target_names_all_four(target: bytes, expected: RelayedPath) -> None:
     assert relayed_path(target) == expected
 
 

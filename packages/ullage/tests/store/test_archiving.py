@@ -34,9 +34,7 @@ async def pruned(
     return {each.session: each async for each in found}
 
 
-async def test_archived_sessions_come_back_with_all_they_had(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_archived_sessions_come_back_whole(store: Store, tmp_path: Path) -> None:
     await fill(store)
     done = await pruned(store, before=time.time() + 60, archive=tmp_path)
     outcomes = {name: each.outcome for name, each in done.items()}
@@ -64,9 +62,7 @@ async def test_archived_sessions_come_back_with_all_they_had(
     assert await store.kept("kept", handle) == b"long" * 400_000
 
 
-async def test_young_sessions_other_tenants_and_what_a_parent_may_read_are_left(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_young_and_others_sessions_are_left(store: Store, tmp_path: Path) -> None:
     await fill(store)
     assert await pruned(store, before=time.time() - 60) == {}
     done = await pruned(store, before=time.time() + 60, tenant="acme")
@@ -112,9 +108,7 @@ async def test_more_sessions_than_a_page_are_all_looked_at(store: Store) -> None
     assert await store.sessions() == []
 
 
-async def test_an_archive_that_lacks_something_is_refused(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_incomplete_archive_is_refused(store: Store, tmp_path: Path) -> None:
     await fill(store)
     done = await pruned(store, before=time.time() + 60, archive=tmp_path)
     file = done["kept"].file

@@ -55,9 +55,7 @@ async def test_what_another_process_stored_has_to_be_looked_up(seq: int) -> None
     assert subscription.take() == ([], False)
 
 
-async def test_a_watcher_that_takes_nothing_is_told_to_look_instead_of_filling_the_memory() -> (
-    None
-):
+async def test_a_watcher_that_takes_nothing_is_told_to_look() -> None:
     subscription = Subscription("s")
     for _ in range(MOST_HELD + 1):
         subscription.hear(STORED)
@@ -94,9 +92,7 @@ async def test_only_the_ledger_knows_the_newest_event_after_news_from_elsewhere(
     assert subscription.newest() is None
 
 
-async def test_news_from_elsewhere_of_known_events_wake_only_those_who_show_pieces() -> (
-    None
-):
+async def test_known_news_from_elsewhere_wake_only_those_who_show_pieces() -> None:
     shows, waits = Subscription("s"), Subscription("s", has_pieces=False)
     for subscription in (shows, waits):
         subscription.hear(told(3))

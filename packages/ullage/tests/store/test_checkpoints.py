@@ -3,9 +3,7 @@ import random
 from ullage.store.store import Checkpoint, Store
 
 
-async def test_the_last_checkpoint_is_given_to_the_code_that_made_it(
-    store: Store,
-) -> None:
+async def test_a_checkpoint_is_given_to_the_code_that_made_it(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     assert await store.checkpoint("s", "fold-1") is None

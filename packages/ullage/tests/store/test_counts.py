@@ -34,9 +34,7 @@ def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
     assert CountStore(tmp_path / "none").read() == KnownCounts()
 
 
-def test_what_was_stored_is_read_back_and_readable_by_the_user_alone(
-    tmp_path: Path,
-) -> None:
+def test_what_was_stored_is_read_back_and_the_users_alone(tmp_path: Path) -> None:
     store = CountStore(tmp_path / "a")
     store.add(ONE)
     store.add(KnownCounts(pieces={"b": 4}))
@@ -46,9 +44,7 @@ def test_what_was_stored_is_read_back_and_readable_by_the_user_alone(
 
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_file_is_an_empty_one_and_the_next_write_mends_it(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_an_empty_one(content: bytes, tmp_path: Path) -> None:
     store = CountStore(tmp_path)
     store.path.write_bytes(content)
     assert store.read() == KnownCounts()
@@ -56,9 +52,7 @@ def test_a_damaged_file_is_an_empty_one_and_the_next_write_mends_it(
     assert store.read() == ONE
 
 
-def test_a_file_that_can_not_be_written_says_so_and_stays_as_it_was(
-    tmp_path: Path,
-) -> None:
+def test_an_unwritable_file_says_so_and_stays(tmp_path: Path) -> None:
     store = CountStore(tmp_path / "file" / "below")
     (tmp_path / "file").write_text("no directory")
     with pytest.raises(UnwritableStore):

@@ -33,9 +33,7 @@ async def test_no_pieces_are_nothing(store: Store) -> None:
     assert await store.read_draft("s") == []
 
 
-async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(
-    store: Store,
-) -> None:
+async def test_a_draft_goes_with_the_event_that_ends_it(store: Store) -> None:
     lease = await driven(store)
     other = DraftPiece("d", 0, "text", "p", "another")
     await store.draft(lease, [*PIECES, other])

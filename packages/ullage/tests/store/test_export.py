@@ -80,9 +80,7 @@ async def test_a_session_comes_back_from_its_file_as_it_was(
     await other.close()
 
 
-async def test_an_imported_session_is_at_its_own_place_or_at_another(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_an_import_is_at_its_place(store: Store, tmp_path: Path) -> None:
     await store.create("s", place="cellar")
     file = tmp_path / "s.jsonl"
     await export_file(store, "s", file)
@@ -96,9 +94,7 @@ async def test_an_imported_session_is_at_its_own_place_or_at_another(
     assert "Correct or remove `place`" in str(refused.value)
 
 
-async def test_a_session_can_be_imported_under_another_id(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_session_can_have_another_id(store: Store, tmp_path: Path) -> None:
     await exported(store, tmp_path / "s.jsonl")
     with pytest.raises(CommandRefused, match="already"):
         await import_file(store, tmp_path / "s.jsonl")
@@ -107,9 +103,7 @@ async def test_a_session_can_be_imported_under_another_id(
     assert {event.session for event in await store.read("t")} == {"t"}
 
 
-async def test_the_file_says_what_it_is_and_has_one_event_a_line(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_file_has_one_event_a_line(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
     assert json.loads(lines[0]) == {
@@ -134,9 +128,7 @@ async def test_the_file_says_what_it_is_and_has_one_event_a_line(
     ]
 
 
-async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_cut_file_says_what_lacks(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     data = (tmp_path / "s.jsonl").read_bytes()
     first = data.index(b"\n") + 1
@@ -159,9 +151,7 @@ async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(
             assert "torn" in taken.skipped[0][1]
 
 
-async def test_lines_that_can_not_be_used_are_skipped_and_named(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_unusable_lines_are_named(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
@@ -203,9 +193,7 @@ async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -
         await export_file(store, "s", tmp_path / "no" / "directory.jsonl")
 
 
-async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file_is_refused(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_limits_of_lines_and_files_hold(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     deep = (
         b'{"type":"params_changed","params":{"x":'
@@ -230,9 +218,7 @@ async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file
         await import_file(store, path)
 
 
-async def test_a_file_of_a_session_is_the_users_alone(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_the_file_is_the_users_alone(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.touch(mode=0o644)
     await exported(store, path)

@@ -63,9 +63,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("text", DAMAGED)
-def test_a_file_that_is_damaged_or_renamed_grants_nothing(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_damaged_or_renamed_file_grants_nothing(tmp_path: Path, text: str) -> None:
     grants = ProjectGrants(tmp_path / "data")
     grants.add(tmp_path / "a", STATUS)
     (tmp_path / "data" / KIND / "g-2.json").write_text(

@@ -61,9 +61,7 @@ def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
     assert store.read() == ()
 
 
-def test_files_from_the_future_displace_no_real_ones_and_are_deleted(
-    tmp_path: Path,
-) -> None:
+def test_files_from_the_future_are_deleted(tmp_path: Path) -> None:
     ahead = OverheadStore(tmp_path, clock=lambda: 1e12)
     for number in range(100, 100 + 2 * MOST_KEPT):
         ahead.add(call(number, at=1e11 + number))
@@ -122,9 +120,7 @@ def test_other_files_are_neither_read_nor_deleted(tmp_path: Path) -> None:
     assert "notes.txt" in os.listdir(tmp_path / KIND)
 
 
-def test_a_directory_that_is_a_file_is_said_and_nothing_is_written(
-    tmp_path: Path,
-) -> None:
+def test_a_directory_that_is_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / KIND).write_text("")
     store = OverheadStore(tmp_path)
     with pytest.raises(UnwritableStore, match="can't be read"):

@@ -32,9 +32,7 @@ def test_the_new_content_is_the_users_alone(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_what_can_t_be_replaced_stays_and_nothing_is_left_beside_it(
-    tmp_path: Path,
-) -> None:
+def test_what_can_t_be_replaced_stays(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     (path / "below").mkdir(parents=True)
     with pytest.raises(OSError):

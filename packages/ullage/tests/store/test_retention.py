@@ -28,9 +28,7 @@ async def test_a_driven_session_is_not_deleted(store: Store) -> None:
     await store.delete("s")
 
 
-async def test_a_deleted_session_is_gone_and_takes_nothing_of_others(
-    store: Store,
-) -> None:
+async def test_a_deleted_session_takes_nothing_of_others(store: Store) -> None:
     handle = await full(store, "a")
     await full(store, "b")
     await store.delete("b")

@@ -26,9 +26,7 @@ async def fill(store: Store) -> None:
         await store.command(name, [MessageAdded(message=answer)])
 
 
-async def test_titles_and_what_was_said_are_found_whatever_their_case(
-    store: Store,
-) -> None:
+async def test_titles_and_texts_are_found_in_any_case(store: Store) -> None:
     await fill(store)
     await store.command("attic", [Renamed(title="Cellar plans")])
     page = await search(store, "cellar")

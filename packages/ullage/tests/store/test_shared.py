@@ -10,12 +10,7 @@ from ullage.errors import CommandRefused
 from ullage.events import SettingsChanged
 from ullage.store.leases import new_owner
 from ullage.store.places import store_at
-from ullage.store.store import (
-    SPENT_BY,
-    Revision,
-    SharedKey,
-    Store,
-)
+from ullage.store.store import SPENT_BY, Revision, SharedKey, Store
 from ullage_agent.runtime.quotas import change_quota
 
 KEY = SharedKey("count", "one")
@@ -45,9 +40,7 @@ async def test_a_value_that_many_change_at_once_counts_every_change(place: str) 
             await store.close()
 
 
-async def test_values_are_read_by_kind_and_name_and_an_empty_one_is_none(
-    store: Store,
-) -> None:
+async def test_values_have_a_kind_and_a_name(store: Store) -> None:
     await store.revise([KEY, SharedKey("other", "one")], plus)
     assert await store.shared("count") == {"one": "1"}
     assert await store.shared("count", ["one", "two"]) == {"one": "1"}
@@ -85,9 +78,7 @@ async def test_what_a_session_had_spent_goes_with_it(store: Store) -> None:
     assert await store.shared(SPENT_BY) == {"t": "1"}
 
 
-async def test_a_session_that_is_released_until_a_later_time_is_due_from_then_on(
-    store: Store,
-) -> None:
+async def test_a_session_released_until_later_is_due_then(store: Store) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)
@@ -101,9 +92,7 @@ async def test_a_session_that_is_released_until_a_later_time_is_due_from_then_on
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
 
 
-async def test_a_message_makes_a_session_due_that_waits_for_another_day(
-    store: Store,
-) -> None:
+async def test_a_message_makes_a_waiting_session_due(store: Store) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)

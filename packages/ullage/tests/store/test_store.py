@@ -43,9 +43,7 @@ async def driven(
     return await store.acquire(session, "driver", ttl_s=60)
 
 
-async def test_a_new_session_holds_its_first_events_with_their_envelopes_filled(
-    store: Store,
-) -> None:
+async def test_a_new_session_holds_its_first_events_filled(store: Store) -> None:
     made = await store.create("s", [SessionStarted(model="m"), TurnStarted(turn="t")])
     assert [(event.session, event.seq, event.id) for event in made] == [
         ("s", 1, "e1"),
@@ -135,9 +133,7 @@ async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> No
     assert isinstance(known, TurnStarted)
 
 
-async def test_append_gives_the_commands_of_others_before_its_own_events(
-    store: Store,
-) -> None:
+async def test_append_gives_the_commands_of_others_first(store: Store) -> None:
     lease = await driven(store)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
     await store.command("s", [CancelAsked()])
@@ -148,9 +144,7 @@ async def test_append_gives_the_commands_of_others_before_its_own_events(
     ]
 
 
-async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(
-    store: Store,
-) -> None:
+async def test_an_exact_append_fails_behind_a_command(store: Store) -> None:
     lease = await driven(store)
     (asked,) = await store.command("s", [CancelAsked()])
     assert await store.append(lease, [TurnStarted(turn="1")], after=0, exact=True) == (
@@ -167,9 +161,7 @@ async def test_nothing_can_follow_an_event_that_does_not_exist(store: Store) -> 
         await store.append(lease, [TurnStarted(turn="1")], after=5)
 
 
-async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(
-    store: Store,
-) -> None:
+async def test_a_second_driver_is_refused_with_the_holders_name(store: Store) -> None:
     await driven(store)
     with pytest.raises(SessionBusy, match="driver") as refused:
         await store.acquire("s", "another", ttl_s=60)
@@ -178,13 +170,12 @@ async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(
     assert (await store.about("s")).held_by == "driver"
 
 
-async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_nothing(
-    store: Store,
-) -> None:
+@pytest.mark.parametrize("ttl_s", [0, 3_600], ids=["ran out", "stolen"])
+async def test_who_lost_a_lease_writes_nothing(store: Store, ttl_s: int) -> None:
     await store.create("s")
-    old = await store.acquire("s", "old", ttl_s=0)
-    new = await store.acquire("s", "new", ttl_s=60)
-    assert new.generation == old.generation + 1
+    old = await store.acquire("s", "old", ttl_s=ttl_s)
+    new = await store.acquire("s", "new", ttl_s=60, steal=ttl_s > 0)
+    assert new == Lease("s", "new", old.generation + 1)
     for late in (
         store.append(old, [TurnStarted(turn="late")], after=0),
         store.renew(old, ttl_s=60),
@@ -195,13 +186,12 @@ async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_
             await late
     await store.release(old)
     assert (await store.about("s")).held_by == "new"
-    assert await store.read("s") == []
     assert await store.read_draft("s") == []
+    (event,) = await store.append(new, [TurnStarted(turn="t")], after=0)
+    assert event.seq == 1
 
 
-async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(
-    store: Store,
-) -> None:
+async def test_a_lease_that_ran_out_untaken_still_writes(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "slow", ttl_s=0)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
@@ -241,16 +231,11 @@ async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
         "",
     )
     assert [row.id for row in await store.sessions(limit=2)] == ["a", "c"]
-    assert [row.id for row in await store.sessions(before=listed[0].cursor)] == [
-        "c",
-        "b",
-    ]
+    assert [row.id for row in await store.sessions(before=listed[0].cursor)] == ["c", "b"]
     assert await store.about("c") == listed[1]
 
 
-async def test_pages_of_a_list_hold_each_session_once_also_those_of_one_moment(
-    store: Store,
-) -> None:
+async def test_pages_of_a_list_hold_each_session_once(store: Store) -> None:
     names = {f"s{number}" for number in range(60)}
     await asyncio.gather(*(store.create(name) for name in names))
     assert len({row.changed for row in await store.sessions()}) < len(names)
@@ -263,9 +248,7 @@ async def test_pages_of_a_list_hold_each_session_once_also_those_of_one_moment(
     assert set(seen) == names
 
 
-async def test_a_session_without_a_title_is_called_by_what_was_said_first(
-    store: Store,
-) -> None:
+async def test_a_session_without_a_title_has_its_first_words(store: Store) -> None:
     await store.create("s", [SessionStarted(model="m")])
     await store.send("s", said("1", "  Fix the\n bug " + "x" * 200), "steer")
     await store.command(
@@ -354,9 +337,7 @@ async def test_there_is_no_receipt_of_a_message_that_was_never_sent(store: Store
         await store.receipt("none", "m")
 
 
-async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(
-    store: Store,
-) -> None:
+async def test_a_message_that_left_can_not_be_changed(store: Store) -> None:
     lease = await driven(store)
     await store.send("s", said("m"), "steer")
     delivery: list[Event] = [
@@ -426,9 +407,7 @@ async def test_many_writers_at_once_get_numbers_without_gaps(store: Store) -> No
         )
 
 
-async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(
-    store: Store,
-) -> None:
+async def test_a_write_whose_caller_was_cancelled_is_written(store: Store) -> None:
     lease = await driven(store)
     tasks = [
         asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0))
@@ -443,9 +422,7 @@ async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(
     assert len(await store.read("s")) == 21
 
 
-async def test_a_store_that_was_not_closed_writes_what_was_begun_when_the_process_ends(
-    place: str,
-) -> None:
+async def test_an_unclosed_store_writes_what_was_begun_at_the_end(place: str) -> None:
     program = f"""
 import asyncio
 from ullage.events import TurnStarted

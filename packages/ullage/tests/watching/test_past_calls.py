@@ -29,9 +29,7 @@ def cached(home: Path) -> list[Path]:
     return list((home / ".cache/ullage/calls").iterdir())
 
 
-def test_a_log_that_was_read_is_kept_for_the_user_alone(
-    tmp_path: Path, log: Path
-) -> None:
+def test_a_kept_log_is_the_users_alone(tmp_path: Path, log: Path) -> None:
     assert tokens(look(tmp_path)) == [7]
     (kept,) = cached(tmp_path)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -39,9 +37,7 @@ def test_a_log_that_was_read_is_kept_for_the_user_alone(
     assert CALLS_VERSION
 
 
-def test_what_is_kept_is_used_while_the_log_is_as_it_was(
-    tmp_path: Path, log: Path
-) -> None:
+def test_what_is_kept_serves_an_unchanged_log(tmp_path: Path, log: Path) -> None:
     look(tmp_path)
     (kept,) = cached(tmp_path)
     kept.write_bytes(
@@ -53,9 +49,7 @@ def test_what_is_kept_is_used_while_the_log_is_as_it_was(
     assert tokens(look(tmp_path)) == [7, 9]
 
 
-def test_a_new_subagents_log_is_a_change_of_its_session(
-    tmp_path: Path, log: Path
-) -> None:
+def test_a_new_subagents_log_is_a_change(tmp_path: Path, log: Path) -> None:
     look(tmp_path)
     nested = log.with_suffix("") / "subagents/agent-a.jsonl"
     nested.parent.mkdir(parents=True)
@@ -64,9 +58,7 @@ def test_a_new_subagents_log_is_a_change_of_its_session(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"stamp": 1}', b"\xff" * 9])
-def test_a_damaged_file_of_the_cache_is_made_again(
-    tmp_path: Path, log: Path, content: bytes
-) -> None:
+def test_a_damaged_cache_is_remade(tmp_path: Path, log: Path, content: bytes) -> None:
     look(tmp_path)
     (kept,) = cached(tmp_path)
     whole = kept.read_bytes()
@@ -75,9 +67,7 @@ def test_a_damaged_file_of_the_cache_is_made_again(
     assert kept.read_bytes() == whole
 
 
-def test_without_a_cache_that_can_be_written_everything_is_read_each_time(
-    tmp_path: Path, log: Path
-) -> None:
+def test_without_a_cache_everything_is_read_anew(tmp_path: Path, log: Path) -> None:
     (tmp_path / ".cache").write_text("a file")
     assert tokens(look(tmp_path)) == tokens(look(tmp_path)) == [7]
 
@@ -93,9 +83,7 @@ def test_only_the_program_that_is_asked_for_is_read(tmp_path: Path, log: Path) -
     assert tokens(look(tmp_path, program="claude-code")) == [7]
 
 
-def test_a_log_that_can_not_be_read_is_named_and_the_others_count(
-    tmp_path: Path, log: Path
-) -> None:
+def test_an_unreadable_log_is_named(tmp_path: Path, log: Path) -> None:
     log.with_name("s-2.jsonl").write_text("not json\n")
     past = look(tmp_path)
     assert tokens(past) == [7]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from tests.cli.logs import write_log
 from tests.importers.opencode_database import make_database
@@ -83,9 +84,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_a_line_has_program_project_model_reading_and_calls(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_line_has_all_its_columns(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "a.jsonl"), age_s=30)
     line = machine.only()
     assert line.program.startswith("pi")
@@ -97,9 +96,7 @@ def test_a_line_has_program_project_model_reading_and_calls(
     assert line.active_at == pytest.approx(NOON - 30)
 
 
-def test_sessions_are_in_the_order_of_their_activity_and_old_ones_are_left_out(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_sessions_are_ordered_by_activity(machine: Machine, tmp_path: Path) -> None:
     for name, age_s in (("b", 600), ("a", 5), ("old", 3_700), ("c", 3_500)):
         machine.add(write_log(tmp_path / f"{name}.jsonl"), age_s)
     assert [Path(line.path).stem for line in machine.lines()] == ["a", "b", "c"]
@@ -107,9 +104,7 @@ def test_sessions_are_in_the_order_of_their_activity_and_old_ones_are_left_out(
     assert every == ["a", "b", "c", "old"]
 
 
-def test_what_a_session_grew_by_is_the_change_since_the_look_before(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_growth_is_since_the_look_before(machine: Machine, tmp_path: Path) -> None:
     whole = write_log(tmp_path / "whole.jsonl").read_bytes()
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[:-2]))
@@ -134,9 +129,7 @@ def test_what_did_not_change_is_not_read_again(machine: Machine, tmp_path: Path)
 # -- what today cost --
 
 
-def test_calls_since_midnight_are_today_and_at_midnight_they_no_longer_are(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_today_begins_at_midnight(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "a.jsonl"))
     today = machine.only().today
     assert (today.calls, today.money.priced) == (4, 4)
@@ -146,17 +139,13 @@ def test_calls_since_midnight_are_today_and_at_midnight_they_no_longer_are(
     assert machine.lines(None)[0].today.calls == 0
 
 
-def test_calls_of_an_earlier_day_are_not_of_today(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_an_earlier_days_calls_are_not_todays(machine: Machine, tmp_path: Path) -> None:
     machine.now += 86_400
     machine.add(write_log(tmp_path / "a.jsonl"))
     assert machine.only().today.tokens == 0
 
 
-def test_a_call_that_two_logs_hold_is_in_both_lines_and_once_in_the_sum(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_shared_call_is_once_in_the_sum(machine: Machine, tmp_path: Path) -> None:
     path = machine.add(write_log(tmp_path / "a.jsonl"))
     copy = tmp_path / "forked.jsonl"
     copy.write_bytes(path.read_bytes())
@@ -166,9 +155,7 @@ def test_a_call_that_two_logs_hold_is_in_both_lines_and_once_in_the_sum(
     assert running.today == running.sessions[0].today
 
 
-def test_a_call_whose_price_is_unknown_is_counted_as_such(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_an_unknown_price_is_counted_as_such(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "a.jsonl", model="nobodys-model"))
     assert machine.only().today.money.unpriced == 4
     assert machine.only().today.money.priced == 0
@@ -177,18 +164,14 @@ def test_a_call_whose_price_is_unknown_is_counted_as_such(
 # -- one session, one line --
 
 
-def test_a_session_of_the_proxy_takes_the_place_of_its_log(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_proxied_session_replaces_its_log(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "3f0e.jsonl"))
     machine.add(tmp_path / "proxy.db", session="s1", format_="ullage")
     line = machine.only()
     assert line.is_proxied and line.id == "s1"
 
 
-def test_a_log_is_told_to_be_of_a_metered_session_by_its_name_alone(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_name_tells_a_metered_sessions_log(machine: Machine, tmp_path: Path) -> None:
     uuid = "01234567-89ab-4cde-8f01-23456789abcd"
     log = tmp_path / f"rollout-2026-01-02T03-04-05-{uuid}.jsonl"
     log.write_bytes(b"")
@@ -198,18 +181,14 @@ def test_a_log_is_told_to_be_of_a_metered_session_by_its_name_alone(
 
 
 @pytest.mark.parametrize("child", ["parent/call-1", "parent.child-1"])
-def test_a_subagents_session_has_no_line_beside_the_one_it_works_for(
-    machine: Machine, tmp_path: Path, child: str
-) -> None:
+def test_a_subagent_has_no_line(machine: Machine, tmp_path: Path, child: str) -> None:
     database = tmp_path / "sessions.db"
     machine.add(database, session="parent", format_="ullage")
     machine.add(database, session=child, format_="ullage")
     assert machine.only().id == "parent"
 
 
-def test_a_session_of_a_database_was_active_when_it_was_and_not_when_the_file_was(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_database_session_has_its_own_time(machine: Machine, tmp_path: Path) -> None:
     database = tmp_path / "opencode.db"
     make_database(database)
     machine.add(database, 600, session="ses_whole", format_="opencode")
@@ -224,15 +203,13 @@ def test_a_session_of_a_database_was_active_when_it_was_and_not_when_the_file_wa
 
 
 @pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def large(monkeypatch: MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(module, "ENDS", LogEnds(4_000, 20_000))
     monkeypatch.setattr(module, "SLICE_BYTES", 3_000)
     return write_log(tmp_path / "large.jsonl", calls=40)
 
 
-def test_a_large_log_is_read_at_its_ends_and_then_whole_in_what_time_is_left(
-    machine: Machine, large: Path
-) -> None:
+def test_a_large_log_is_read_at_its_ends_first(machine: Machine, large: Path) -> None:
     machine.add(large)
     machine.a_meter_takes = 10
     ends = machine.only()
@@ -246,9 +223,7 @@ def test_a_large_log_is_read_at_its_ends_and_then_whole_in_what_time_is_left(
     assert whole.reading.basis.last_input == ends.reading.basis.last_input
 
 
-def test_a_log_is_read_behind_a_line_that_is_longer_than_what_is_read_at_a_time(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_log_is_read_behind_a_long_line(machine: Machine, tmp_path: Path) -> None:
     path = write_log(tmp_path / "a.jsonl")
     first, *others = path.read_bytes().splitlines(keepends=True)
     long_line = b'{"type":"custom","text":"%s"}\n' % (b"x" * 1_500_000)
@@ -258,7 +233,7 @@ def test_a_log_is_read_behind_a_line_that_is_longer_than_what_is_read_at_a_time(
 
 
 def test_what_is_too_large_to_stay_in_memory_is_never_read_whole(
-    machine: Machine, large: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, large: Path, monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WHOLE_BYTES", large.stat().st_size - 1)
     machine.add(large)
@@ -266,9 +241,7 @@ def test_what_is_too_large_to_stay_in_memory_is_never_read_whole(
     assert not machine.only().is_whole
 
 
-def test_a_log_that_goes_on_growing_while_it_is_read_whole_ends_up_as_it_is(
-    machine: Machine, large: Path
-) -> None:
+def test_a_log_that_grows_meanwhile_ends_as_it_is(machine: Machine, large: Path) -> None:
     content = large.read_bytes()
     lines = content.splitlines(keepends=True)
     large.write_bytes(b"".join(lines[:-6]))
@@ -284,9 +257,7 @@ def test_a_log_that_goes_on_growing_while_it_is_read_whole_ends_up_as_it_is(
     assert line.reading.basis.last_input == 2_100 + 1_250 * 39
 
 
-def test_a_look_ends_when_its_time_is_up_and_the_next_ones_read_the_rest(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_look_ends_when_its_time_is_up(machine: Machine, tmp_path: Path) -> None:
     for number in range(6):
         machine.add(write_log(tmp_path / f"{number}.jsonl"), age_s=number)
     machine.a_meter_takes = 1.0
@@ -298,9 +269,7 @@ def test_a_look_ends_when_its_time_is_up_and_the_next_ones_read_the_rest(
     assert unread == [4, 2, 0, 0]
 
 
-def test_a_look_reads_at_least_one_session_however_short_its_time(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_look_reads_at_least_one_session(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "a.jsonl"))
     assert machine.list.look(patience_s=0).unread == 0
 
@@ -316,9 +285,7 @@ def test_a_search_that_takes_long_is_not_repeated_with_each_look(tmp_path: Path)
     assert machine.searches == 1
 
 
-def test_a_session_that_no_longer_runs_keeps_its_line_and_no_messages(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_an_ended_session_keeps_its_line(machine: Machine, tmp_path: Path) -> None:
     machine.add(write_log(tmp_path / "a.jsonl"), age_s=4_000)
     first = machine.lines(None)
     assert first[0].calls == 4
@@ -400,26 +367,20 @@ def without_rights(path: Path) -> Iterator[None]:
             os.seteuid(0)
 
 
-def test_a_log_that_may_not_be_read_is_a_line_that_says_so(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_forbidden_log_is_a_line(machine: Machine, tmp_path: Path) -> None:
     path = machine.add(write_log(tmp_path / "a.jsonl"))
     with without_rights(path):
         assert "Permission denied" in machine.only().problem
 
 
-def test_a_damaged_database_is_a_line_that_says_so(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_damaged_database_is_a_line(machine: Machine, tmp_path: Path) -> None:
     path = tmp_path / "proxy.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5_000)
     machine.add(path, session="s1", format_="ullage")
     assert "proxy.db can't be read" in machine.only().problem
 
 
-def test_a_log_that_vanishes_keeps_its_last_reading_and_says_what_is_wrong(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_vanished_log_keeps_its_reading(machine: Machine, tmp_path: Path) -> None:
     path = machine.add(write_log(tmp_path / "a.jsonl"))
     before = machine.only()
     path.unlink()
@@ -428,9 +389,7 @@ def test_a_log_that_vanishes_keeps_its_last_reading_and_says_what_is_wrong(
     assert after.reading == before.reading
 
 
-def test_what_can_not_be_read_is_tried_again_when_it_changes_or_after_a_while(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_what_failed_is_tried_again_later(machine: Machine, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     machine.add(path)
     assert machine.only().problem
@@ -441,7 +400,7 @@ def test_what_can_not_be_read_is_tried_again_when_it_changes_or_after_a_while(
 
 
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
     path = tmp_path / "session-1.json"
@@ -467,9 +426,7 @@ def test_an_error_is_shortened_to_its_first_line() -> None:
 # -- in the usual places --
 
 
-def test_the_list_of_this_machine_has_the_sessions_in_the_usual_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usual_places_are_listed(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("PI_CODING_AGENT_DIR", raising=False)
@@ -481,9 +438,7 @@ def test_the_list_of_this_machine_has_the_sessions_in_the_usual_places(
     assert len(RunningList().look(None, patience_s=FOREVER_S).sessions) == 1
 
 
-def test_a_database_that_another_program_has_locked_is_a_line_and_no_end(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_a_locked_database_is_a_line(machine: Machine, tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE session (id TEXT)")

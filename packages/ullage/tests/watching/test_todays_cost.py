@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture
 
 from tests.importers.folding import FIXTURES
 from tests.importers.test_calls import line
@@ -89,7 +90,7 @@ def top(home: Path) -> Running:
     return listed.look(patience_s=float("inf"))
 
 
-def is_as_in_usage(running: Running, capsys: pytest.CaptureFixture[str]) -> bool:
+def is_as_in_usage(running: Running, capsys: CaptureFixture[str]) -> bool:
     """Whether the sums are the same; there is something to sum."""
     capsys.readouterr()
     assert main(["usage", "--json", "--since", DAY, "--until", DAY]) == 0
@@ -101,9 +102,7 @@ def is_as_in_usage(running: Running, capsys: pytest.CaptureFixture[str]) -> bool
     return True
 
 
-def test_a_resumed_session_and_its_subagents_count_as_in_usage(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_resumed_session_is_as_usage(home: Path, capsys: CaptureFixture[str]) -> None:
     first = line("msg_1", EARLIER), line("msg_2", AT)
     claude(home, "s-1", *first)
     claude(home, "s-2", *first, line("msg_3", AT, tokens=9))
@@ -115,9 +114,7 @@ def test_a_resumed_session_and_its_subagents_count_as_in_usage(
     assert is_as_in_usage(running, capsys)
 
 
-def test_a_codex_fork_counts_as_in_usage_and_so_it_does_when_its_origin_is_not_listed(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_codex_fork_is_as_in_usage(home: Path, capsys: CaptureFixture[str]) -> None:
     codex(home, "s-origin")
     codex(home, "s-fork", origin="s-origin", minute=5)
     running = top(home)
@@ -132,9 +129,7 @@ def test_a_codex_fork_counts_as_in_usage_and_so_it_does_when_its_origin_is_not_l
     assert is_as_in_usage(running, capsys)
 
 
-async def test_a_session_that_the_proxy_recorded_counts_as_in_usage(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_proxied_session_counts(home: Path, capsys: CaptureFixture[str]) -> None:
     later = line("msg_8", AT, tokens=900)
     claude(home, "s-9", line("msg_7", AT, tokens=500), later)
     await proxied(home, "s-9", 500)

@@ -74,9 +74,7 @@ def test_every_reading_is_that_of_ullage_context_wherever_the_log_is_cut(
         assert said == of_context(path)
 
 
-def test_a_line_that_is_whole_but_has_no_line_break_counts_as_it_does_for_context(
-    tmp_path: Path,
-) -> None:
+def test_a_whole_line_without_a_line_break_counts(tmp_path: Path) -> None:
     lines = (FIXTURES / "pi" / "session.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "log.jsonl"
     watched = Watched(GrowingLog(path), new_meter)
@@ -85,9 +83,7 @@ def test_a_line_that_is_whole_but_has_no_line_break_counts_as_it_does_for_contex
         assert said == of_context(path)
 
 
-def test_a_log_that_is_cut_replaced_or_written_anew_is_read_from_its_begin_and_that_is_said(
-    tmp_path: Path,
-) -> None:
+def test_a_log_that_was_written_anew_is_read_from_its_begin(tmp_path: Path) -> None:
     first, second = (
         FIXTURES / "pi" / "session.jsonl",
         FIXTURES / "codex" / "session.jsonl",
@@ -128,9 +124,7 @@ def test_nothing_is_said_of_a_log_that_has_not_changed(tmp_path: Path) -> None:
     assert watched.look() is None
 
 
-def test_a_compaction_is_told_once_when_it_comes_and_not_when_it_was_there_before(
-    tmp_path: Path,
-) -> None:
+def test_a_compaction_is_told_once_when_it_comes(tmp_path: Path) -> None:
     lines = (
         (FIXTURES / "claude_code" / "compaction.jsonl")
         .read_bytes()
@@ -183,9 +177,7 @@ def look(watched: Watched) -> Seen:
     return seen
 
 
-def test_a_log_without_a_message_or_call_is_unusable_until_it_has_one(
-    tmp_path: Path,
-) -> None:
+def test_a_log_without_message_or_call_is_unusable_until_then(tmp_path: Path) -> None:
     whole = write_log(tmp_path / "whole.jsonl").read_bytes()
     path = tmp_path / "log.jsonl"
     path.write_bytes(whole.splitlines(keepends=True)[0])
@@ -204,9 +196,7 @@ def test_calls_are_kept_one_by_one_only_where_that_is_asked_for(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_calls_of_a_growing_log_are_those_of_the_log_read_at_once(
-    tmp_path: Path, log: Path
-) -> None:
+def test_a_growing_logs_calls_are_those_of_the_whole(tmp_path: Path, log: Path) -> None:
     path = tmp_path / log.name
     lines = log.read_bytes().splitlines(keepends=True)
     watched = Watched(GrowingLog(path), new_meter, keeps_calls=True)
@@ -218,9 +208,7 @@ def test_calls_of_a_growing_log_are_those_of_the_log_read_at_once(
     assert tuple(look(watched).spent.calls) == whole.calls
 
 
-def test_a_log_that_is_read_in_slices_shows_nothing_before_its_end_and_then_the_same(
-    tmp_path: Path,
-) -> None:
+def test_a_log_read_in_slices_shows_nothing_before_its_end(tmp_path: Path) -> None:
     path = write_log(tmp_path / "log.jsonl", calls=40)
     whole = look(Watched(GrowingLog(path), new_meter, keeps_calls=True))
     watched = Watched(GrowingLog(path, most=1_000), new_meter, keeps_calls=True)
@@ -237,9 +225,7 @@ def test_a_log_that_is_read_in_slices_shows_nothing_before_its_end_and_then_the_
     assert watched.look() is None
 
 
-def test_of_a_large_log_the_ends_give_the_last_report_and_what_follows_them_is_read_on(
-    tmp_path: Path,
-) -> None:
+def test_of_a_large_log_the_ends_give_the_last_report(tmp_path: Path) -> None:
     whole = write_log(tmp_path / "whole.jsonl", calls=40).read_bytes()
     lines = whole.splitlines(keepends=True)
     path = tmp_path / "log.jsonl"

@@ -35,9 +35,7 @@ def test_members_and_items_are_named_with_their_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "ends"), [("{}", "}"), ('{"a": 1}', "},"), ("{ // mine\n}", "}")]
 )
-def test_a_comma_stands_where_members_follow(
-    tmp_path: Path, before: str, ends: str
-) -> None:
+def test_a_comma_stands_before_members(tmp_path: Path, before: str, ends: str) -> None:
     file = file_of(tmp_path / "a.json", before)
     file.content |= {"x": 1, "y": {"z": 2}}
     *_, lines = differences(file)

@@ -66,9 +66,7 @@ settings = st.dictionaries(st.text(max_size=4), scalars, max_size=3).flatmap(
 
 
 @given(content=settings)
-def test_what_was_put_there_is_taken_out_and_nothing_else(
-    content: dict[str, Any],
-) -> None:
+def test_what_was_put_there_alone_is_taken_out(content: dict[str, Any]) -> None:
     before = json.loads(json.dumps(content))
     files = ClientFiles()
     files[PATH].content = content
@@ -83,20 +81,11 @@ def test_what_was_put_there_is_taken_out_and_nothing_else(
     assert files[LINE].content == {}
 
 
-def test_a_status_line_of_the_users_own_is_kept_to_be_shown_before_ours() -> None:
-    content = {"statusLine": {"type": "command", "command": "mine", "padding": 3}}
-    files = put(status_line, content)
-    assert files[LINE].content == {"compose": "mine"}
-    assert content["statusLine"] == {"type": "command", "command": OURS, "padding": 3}
-
-
 @pytest.mark.parametrize(
     ("entry", "found"),
     [(alone, {"command": "mine"}), (status_line, {"type": "preset"}), (alone, 7)],
 )
-def test_a_status_line_that_would_go_is_not_replaced(
-    entry: StatusLineEntry, found: object
-) -> None:
+def test_another_status_line_stays(entry: StatusLineEntry, found: object) -> None:
     with pytest.raises(CannotEdit, match="another status line"):
         put(entry, {"statusLine": found})
     assert without(entry, {"statusLine": found}) == {"statusLine": found}

@@ -25,9 +25,7 @@ def changed(path: Path) -> ClientFile:
     return file
 
 
-def test_a_file_is_written_beside_a_copy_with_owner_and_permissions(
-    settings: Path,
-) -> None:
+def test_a_file_is_written_beside_a_copy_of_the_same_owner(settings: Path) -> None:
     settings.chmod(0o640)
     if os.getuid() == 0:
         os.chown(settings, 1000, 1000)
@@ -44,9 +42,7 @@ def test_a_file_is_written_beside_a_copy_with_owner_and_permissions(
         assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
 
 
-def test_a_new_file_is_the_users_alone_and_is_gone_when_it_is_empty(
-    tmp_path: Path,
-) -> None:
+def test_a_new_file_is_the_users_alone_and_gone_when_empty(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.json"
     changed(path).write()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -56,9 +52,7 @@ def test_a_new_file_is_the_users_alone_and_is_gone_when_it_is_empty(
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_link_stays_one_and_the_copy_is_beside_its_target(
-    settings: Path, tmp_path: Path
-) -> None:
+def test_a_link_stays_and_its_target_has_the_copy(settings: Path, tmp_path: Path) -> None:
     link = tmp_path / "client" / "link.json"
     link.parent.mkdir()
     link.symlink_to("../settings.json")
@@ -68,9 +62,7 @@ def test_a_link_stays_one_and_the_copy_is_beside_its_target(
     assert settings.with_name("settings.json.bak").read_bytes() == MINE
 
 
-def test_a_copy_is_written_over_no_file_behind_a_link(
-    settings: Path, tmp_path: Path
-) -> None:
+def test_no_file_behind_a_link_is_overwritten(settings: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("other")
     settings.with_name("settings.json.bak").symlink_to(other)
@@ -90,9 +82,7 @@ def test_a_copy_is_written_over_no_file_behind_a_link(
         '{"a": "\\ud800"}',
     ],
 )
-def test_json_that_would_lose_something_is_read_and_not_written(
-    tmp_path: Path, content: str
-) -> None:
+def test_json_that_would_lose_content_is_only_read(tmp_path: Path, content: str) -> None:
     path = tmp_path / "settings.json"
     path.write_text(content)
     file = ClientFile(path)
@@ -111,9 +101,7 @@ def test_what_is_no_json_object_is_not_written(tmp_path: Path, content: bytes) -
     assert ClientFile(path).problem
 
 
-def test_a_fifo_and_a_read_only_file_are_not_written(
-    settings: Path, tmp_path: Path
-) -> None:
+def test_a_fifo_and_a_read_only_file_are_refused(settings: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.json")
     assert "no regular file" in ClientFile(tmp_path / "fifo.json").problem
     settings.chmod(0o400)

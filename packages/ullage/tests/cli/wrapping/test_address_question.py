@@ -98,9 +98,7 @@ def test_a_question_is_broken_between_words_and_shown_whole() -> None:
             assert sum(line.split().count(word) for line in shown) == 4
 
 
-def test_a_yes_to_an_address_is_a_permission_for_it_alone(
-    clone: Path, person: dict[str, str]
-) -> None:
+def test_a_yes_permits_one_address_alone(clone: Path, person: dict[str, str]) -> None:
     seen = on_a_terminal(clone, person, "n", "wrap", "claude")
     shown = "".join(seen.split())
     assert "sendsClaudeCode'scalls,withyourkey,tohttp://127.0.0.1:9/a" in shown
@@ -122,9 +120,7 @@ def test_a_yes_to_an_address_is_a_permission_for_it_alone(
     assert perform(clone, person, "wrap", "claude").returncode == 2
 
 
-def test_an_address_of_a_clone_can_hide_nothing_in_the_question(
-    clone: Path, person: dict[str, str]
-) -> None:
+def test_an_address_can_hide_nothing(clone: Path, person: dict[str, str]) -> None:
     lead(clone, "http://127.0.0.1:9/\\u202e")
     ended = perform(clone, person, "wrap", "claude")
     assert ended.returncode == 2 and "\u202e" not in ended.stderr

@@ -15,9 +15,7 @@ def no_settings_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
 
 
-def test_it_gets_an_address_and_the_tool_search_that_another_address_turns_off(
-    tmp_path: Path,
-) -> None:
+def test_it_gets_an_address_and_the_tool_search(tmp_path: Path) -> None:
     start = start_in(tmp_path)
     found = setup(start)
     assert found.environment == {
@@ -56,9 +54,7 @@ def test_a_projects_own_settings_come_first(tmp_path: Path) -> None:
     assert used_address(start).place == start.directory
 
 
-def test_settings_of_a_directory_whose_dialog_was_accepted_are_not_asked_about(
-    tmp_path: Path,
-) -> None:
+def test_settings_of_a_trusted_directory_are_not_asked_about(tmp_path: Path) -> None:
     start = start_in(tmp_path)
     assert start.directory is not None
     settings = start.directory / ".claude" / "settings.json"

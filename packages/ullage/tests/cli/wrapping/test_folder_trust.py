@@ -45,9 +45,7 @@ def test_a_link_is_the_directory_that_it_leads_to(tmp_path: Path) -> None:
     assert trusted_folders(rules, tmp_path / "link") is True
 
 
-def test_a_dialog_that_was_accepted_above_counts_up_to_the_repository(
-    tmp_path: Path,
-) -> None:
+def test_an_accepted_dialog_counts_up_to_the_repository(tmp_path: Path) -> None:
     state = tmp_path / ".claude.json"
     write(state, {"projects": {str(tmp_path): {"hasTrustDialogAccepted": True}}})
     below = tmp_path / "clone" / "src"

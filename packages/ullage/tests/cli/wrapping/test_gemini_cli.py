@@ -57,9 +57,7 @@ def test_its_own_option_and_file_answer_for_the_directory(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("way", ["oauth-personal", "vertex-ai", 3])
-def test_a_way_to_sign_in_that_can_not_be_metered_is_refused(
-    tmp_path: Path, way: object
-) -> None:
+def test_other_ways_to_sign_in_are_refused(tmp_path: Path, way: object) -> None:
     chosen = {"security": {"auth": {"selectedType": way}}}
     write(tmp_path / ".gemini" / "settings.json", chosen)
     with pytest.raises(WrapRefused, match="choose an API key with /auth"):

@@ -21,9 +21,7 @@ def providers_of(start: Start) -> dict[str, Any]:
     return providers
 
 
-def test_each_provider_with_a_key_gets_another_address_and_no_other(
-    tmp_path: Path,
-) -> None:
+def test_each_provider_with_a_key_alone_gets_another_address(tmp_path: Path) -> None:
     start = start_of(tmp_path, ANTHROPIC_API_KEY="k", GOOGLE_GENERATIVE_AI_API_KEY="k")
     assert providers_of(start) == {
         "anthropic": {"options": {"baseURL": f"{BASE}/anthropic"}},

@@ -8,9 +8,7 @@ from ullage.cli.wrapping.setup import BASE
 from ullage_programs.pi.client import EXTENSION, setup
 
 
-def test_its_providers_get_other_addresses_by_an_extension_of_this_run(
-    tmp_path: Path,
-) -> None:
+def test_its_providers_get_other_addresses_by_an_extension(tmp_path: Path) -> None:
     start = start_in(tmp_path, PI_CODING_AGENT_DIR=str(tmp_path))
     found = setup(start)
     assert found.arguments == ["-e", str(EXTENSION)]

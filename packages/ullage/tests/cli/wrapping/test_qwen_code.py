@@ -33,9 +33,7 @@ def test_it_gets_one_variable(tmp_path: Path) -> None:
         {"security": {"auth": {"baseUrl": "https://llm.example/v1"}}},
     ],
 )
-def test_calls_go_on_to_the_address_of_the_settings(
-    tmp_path: Path, settings: dict[str, object]
-) -> None:
+def test_calls_go_on_to_the_settings(tmp_path: Path, settings: dict[str, object]) -> None:
     write(tmp_path / ".qwen" / "settings.json", settings)
     start = start_in(tmp_path)
     setup(start)
@@ -76,9 +74,7 @@ def test_a_projects_settings_come_first_and_are_asked_about(tmp_path: Path) -> N
     assert used_address(start_in(tmp_path)).url == "https://own.example"
 
 
-def test_models_of_a_project_without_addresses_do_not_become_system_settings(
-    tmp_path: Path,
-) -> None:
+def test_a_projects_models_do_not_become_system_settings(tmp_path: Path) -> None:
     providers = {"openai": [{"id": "three", "envKey": "AWS_SECRET_ACCESS_KEY"}]}
     settings = tmp_path / "project" / ".qwen" / "settings.json"
     write(settings, {"modelProviders": providers})

@@ -3,13 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.wrapping.starts import start_in, write
-from ullage.cli.wrapping.setup import (
-    BASE,
-    ClientSetup,
-    Start,
-    UsedAddress,
-    WrapRefused,
-)
+from ullage.cli.wrapping.setup import BASE, ClientSetup, Start, UsedAddress, WrapRefused
 from ullage.errors import SettingError
 
 
@@ -36,9 +30,7 @@ def test_two_addresses_of_one_name_are_two_upstreams(tmp_path: Path) -> None:
     assert start.through(used("https://one.example")) == f"{BASE}/lab"
 
 
-def test_a_name_with_letters_that_no_address_has_is_spelled_without_them(
-    tmp_path: Path,
-) -> None:
+def test_a_name_is_spelled_with_letters_of_addresses(tmp_path: Path) -> None:
     start = start_in(tmp_path)
     named = UsedAddress("https://one.example", "models.json", "My Lab/EU")
     assert start.through(named) == f"{BASE}/My-Lab-EU"
@@ -84,9 +76,7 @@ def test_the_nearest_env_file_counts_and_no_other(tmp_path: Path) -> None:
     assert dotenv(start, "OTHER").url == ""
 
 
-def test_an_env_file_of_a_directory_is_asked_about_unless_the_client_trusts_it(
-    tmp_path: Path,
-) -> None:
+def test_a_directorys_env_file_is_asked_about_unless_trusted(tmp_path: Path) -> None:
     start = start_in(tmp_path)
     write(tmp_path / "project" / ".env", "ADDRESS=http://near.example")
     assert dotenv(start, "ADDRESS").place == tmp_path / "project"
@@ -106,9 +96,7 @@ def test_an_env_file_of_empty_lines_takes_no_time(tmp_path: Path) -> None:
     assert dotenv(start_in(tmp_path), "ADDRESS").url == ""
 
 
-def test_an_address_of_a_directory_is_no_upstream_before_the_user_agrees(
-    tmp_path: Path,
-) -> None:
+def test_a_directorys_address_waits_for_the_users_agreement(tmp_path: Path) -> None:
     asked: list[tuple[str, str, Path]] = []
 
     def agree(url: str, where: str, place: Path) -> None:

@@ -8,9 +8,7 @@ ROOT = Path(__file__).parents[5]
 ROUNDS = examples(320)
 
 
-def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(
-    tmp_path: Path,
-) -> None:
+def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
     done = run_python(
         "-m", "tests.store.sqlite.crashing", str(tmp_path), str(ROUNDS), "20", cwd=ROOT
     )

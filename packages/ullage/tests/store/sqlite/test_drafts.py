@@ -95,8 +95,6 @@ async def follow(path: Path, story: list[Act]) -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(acts)
-def test_whoever_asks_for_rows_behind_a_number_misses_none_and_sees_none_twice(
-    story: list[Act],
-) -> None:
+def test_each_row_behind_a_number_is_seen_once(story: list[Act]) -> None:
     with TemporaryDirectory() as directory:
         asyncio.run(follow(Path(directory) / "s.db", story))

@@ -43,9 +43,7 @@ async def outcome(path: Path) -> str:
     "content",
     [b"no database at all " * 100, b"\0" * 5_000, b"SQLite format 3\0" + b"x" * 5_000],
 )
-async def test_a_file_that_is_no_database_is_named_with_what_to_do(
-    tmp_path: Path, content: bytes
-) -> None:
+async def test_what_is_no_database_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.db"
     path.write_bytes(content)
     said = await outcome(path)
@@ -55,9 +53,7 @@ async def test_a_file_that_is_no_database_is_named_with_what_to_do(
     assert path.read_bytes() == content
 
 
-async def test_pages_overwritten_anywhere_are_named_or_lose_nothing_unsaid(
-    tmp_path: Path,
-) -> None:
+async def test_overwritten_pages_are_named_or_lose_nothing(tmp_path: Path) -> None:
     whole = tmp_path / "whole.db"
     await filled(whole)
     chance = random.Random(3)
@@ -80,9 +76,7 @@ async def test_a_torn_last_page_is_named_with_what_to_do(tmp_path: Path) -> None
     assert ".recover" in said
 
 
-async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(
-    tmp_path: Path,
-) -> None:
+async def test_a_truncated_log_opens_with_all_that_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s")
@@ -109,9 +103,7 @@ async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN])
-def test_a_failure_of_a_disk_without_room_says_that_it_is_full(
-    code: int, tmp_path: Path
-) -> None:
+def test_a_failure_without_room_says_disk_full(code: int, tmp_path: Path) -> None:
     problem = sqlite3.OperationalError("disk I/O error")
     problem.sqlite_errorcode = code
     path = tmp_path / "s.db"
@@ -122,9 +114,7 @@ def test_a_failure_of_a_disk_without_room_says_that_it_is_full(
     assert free_bytes(tmp_path / "missing" / "s.db") is None
 
 
-async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(
-    tmp_path: Path,
-) -> None:
+async def test_a_full_disk_is_said_and_nothing_half_stored(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
@@ -160,9 +150,7 @@ async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(
     await store.close()
 
 
-async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not_fit(
-    tmp_path: Path,
-) -> None:
+async def test_on_a_full_disk_only_what_does_not_fit_fails(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     await store.create("s")
     await store._writer.perform(
@@ -181,9 +169,7 @@ async def test_of_writes_made_at_once_on_a_full_disk_only_those_fail_that_do_not
     await store.close()
 
 
-async def test_a_database_that_was_deleted_or_replaced_is_not_written_on_silently(
-    tmp_path: Path,
-) -> None:
+async def test_a_replaced_database_is_not_written_silently(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s")
@@ -234,9 +220,7 @@ async def test_a_lock_that_another_program_holds_is_waited_for(tmp_path: Path) -
     await store.close()
 
 
-async def test_a_row_that_was_altered_is_named_as_damaged_and_the_rest_is_read(
-    tmp_path: Path,
-) -> None:
+async def test_an_altered_row_is_damaged_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     await filled(path, 3)
     for body in (

@@ -13,11 +13,7 @@ from tests.processes import run_python
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
 from ullage.store.sqlite import opening
-from ullage.store.sqlite.opening import (
-    APPLICATION,
-    VERSION,
-    open_for_writing,
-)
+from ullage.store.sqlite.opening import APPLICATION, VERSION, open_for_writing
 from ullage.store.sqlite.store import SqliteStore
 
 
@@ -41,9 +37,7 @@ def test_a_new_file_and_its_directory_are_the_users_alone(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, 6])
-async def test_a_database_of_another_version_is_refused_and_unchanged(
-    version: int, tmp_path: Path
-) -> None:
+async def test_another_version_is_refused(version: int, tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     open_for_writing(path).close()
     with closing(sqlite3.connect(path)) as database:
@@ -60,9 +54,7 @@ async def test_a_database_of_another_version_is_refused_and_unchanged(
     assert path.read_bytes() == before
 
 
-async def test_a_program_whose_store_another_one_remade_meanwhile_says_so(
-    tmp_path: Path,
-) -> None:
+async def test_a_store_that_was_remade_meanwhile_says_so(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     store = SqliteStore(path)
     await store.create("s")
@@ -76,9 +68,7 @@ async def test_a_program_whose_store_another_one_remade_meanwhile_says_so(
     await store.close()
 
 
-async def test_the_database_of_another_program_is_refused_and_unchanged(
-    tmp_path: Path,
-) -> None:
+async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE precious (thing)")

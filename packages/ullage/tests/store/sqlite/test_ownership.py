@@ -15,9 +15,7 @@ async def made(path: Path) -> Path:
     return path
 
 
-async def test_a_store_that_ullage_made_is_ones_own_and_may_be_moved(
-    tmp_path: Path,
-) -> None:
+async def test_a_store_of_ones_own_may_be_moved(tmp_path: Path) -> None:
     path = await made(tmp_path / "new" / "s.db")
     require_own(path)
     os.replace(path, tmp_path / "moved.db")
@@ -26,9 +24,7 @@ async def test_a_store_that_ullage_made_is_ones_own_and_may_be_moved(
 
 
 @pytest.mark.parametrize("name", ["s.db", "s.db-wal", "s.db-journal"])
-async def test_a_file_that_others_may_read_came_from_elsewhere(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_readable_file_came_from_elsewhere(tmp_path: Path, name: str) -> None:
     path = await made(tmp_path / "s.db")
     (tmp_path / name).touch()
     for mode in (0o644, 0o620, 0o602):
@@ -52,9 +48,7 @@ async def test_a_directory_that_others_may_write_to_is_named(tmp_path: Path) -> 
             require_own(place / "yet-to-be-made.db")
 
 
-async def test_a_link_is_as_good_as_its_place_and_what_it_leads_to(
-    tmp_path: Path,
-) -> None:
+async def test_a_link_is_as_good_as_its_place_and_target(tmp_path: Path) -> None:
     path = await made(tmp_path / "there" / "s.db")
     (tmp_path / "here").mkdir(mode=0o755)
     link = tmp_path / "here" / "link.db"

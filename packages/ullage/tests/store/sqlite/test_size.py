@@ -8,9 +8,7 @@ from ullage.store.sqlite.store import SqliteStore
 STEPS = 10_000
 
 
-async def test_ten_thousand_steps_take_at_most_a_fifth_more_than_what_was_said_in_them(
-    tmp_path: Path,
-) -> None:
+async def test_ten_thousand_steps_take_a_fifth_more_at_most(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     chance, content, after = random.Random(1), 0, 0
     await store.create("s")

@@ -12,9 +12,7 @@ def test_it_is_a_store_in_the_users_data_directory_and_making_it_opens_nothing()
     assert store.path == data_directory() / FILE
 
 
-async def test_nothing_but_the_file_is_left_when_the_last_store_is_closed(
-    tmp_path: Path,
-) -> None:
+async def test_only_the_file_is_left_by_the_last_store(tmp_path: Path) -> None:
     """Copying the file is then enough (docs/store.md)."""
     path = tmp_path / "s.db"
     store, other = SqliteStore(path), SqliteStore(path)
@@ -26,9 +24,7 @@ async def test_nothing_but_the_file_is_left_when_the_last_store_is_closed(
     assert [each.name for each in tmp_path.iterdir()] == ["s.db"]
 
 
-async def test_the_same_bytes_are_stored_once_for_all_sessions(
-    sqlite_store: SqliteStore,
-) -> None:
+async def test_the_same_bytes_are_stored_once(sqlite_store: SqliteStore) -> None:
     data = random.Random(1).randbytes(500_000)
     for number in range(20):
         await sqlite_store.create(f"s{number}")

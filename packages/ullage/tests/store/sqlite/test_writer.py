@@ -27,9 +27,7 @@ async def ids(writer: WriterThread) -> list[str]:
     return await writer.perform(read)
 
 
-async def test_a_thread_that_the_system_refuses_is_tried_again_by_the_next_write(
-    tmp_path: Path,
-) -> None:
+async def test_a_refused_thread_is_tried_again_by_the_next_write(tmp_path: Path) -> None:
     writer = WriterThread(tmp_path / "s.db", Watchers())
     usual = threading.stack_size(1 << 46)
     try:
@@ -42,9 +40,7 @@ async def test_a_thread_that_the_system_refuses_is_tried_again_by_the_next_write
     writer.finish()
 
 
-async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_one_refused_write_fails_alone_and_leaves_nothing(tmp_path: Path) -> None:
     writer = WriterThread(tmp_path / "s.db", Watchers())
 
     def write(name: str) -> Awaitable[str]:
@@ -75,9 +71,7 @@ async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves
     writer.finish()
 
 
-async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(
-    tmp_path: Path,
-) -> None:
+async def test_a_group_that_sqlite_undoes_is_done_one_by_one(tmp_path: Path) -> None:
     writer = WriterThread(tmp_path / "s.db", Watchers())
     times: dict[str, int] = {}
 
@@ -137,9 +131,7 @@ async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
     writer.finish()
 
 
-async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(
-    tmp_path: Path,
-) -> None:
+async def test_an_impossible_path_reaches_all_who_wait(tmp_path: Path) -> None:
     writer = WriterThread(tmp_path / "s\0.db", Listening())
     async with asyncio.timeout(60):
         for _ in range(2):
