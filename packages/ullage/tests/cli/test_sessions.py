@@ -190,7 +190,7 @@ def test_a_file_that_vanished_is_a_problem_not_an_exception(tmp_path: Path) -> N
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(running, "WATCHED_DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
     assert "too large for a list" in line_of(place(path)).problem

@@ -19,13 +19,8 @@ from ullage.importers.growing import LogEnds
 from ullage.importers.places import Looked
 from ullage.meter.meter import Meter
 from ullage.watching import running as module
-from ullage.watching.running import (
-    FOREVER_S,
-    RETRY_S,
-    RunningList,
-    RunningSession,
-    first_line,
-)
+from ullage.watching.policy import RETRY_S
+from ullage.watching.running import FOREVER_S, RunningList, RunningSession, first_line
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
 """Of the day that ``write_log``'s calls are of, in any time zone up to nine hours from UTC."""
@@ -443,7 +438,7 @@ def test_what_can_not_be_read_is_tried_again_when_it_changes_or_after_a_while(
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(module, "WATCHED_DOCUMENT_BYTES", 10)
     path = tmp_path / "session-1.json"
     path.write_text('{"messages": []}')
     machine.add(path)
