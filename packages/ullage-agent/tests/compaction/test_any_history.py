@@ -20,9 +20,9 @@ from ullage.codec.blocks import Options
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of, correction_of
-from ullage.context.drop import MARGIN
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
+from ullage.context.policy import DROP_MARGIN
 from ullage.context.situation import Situation
 from ullage.context.strategies import Commit, Strategies, Stuck
 from ullage.errors import Overflow
@@ -138,7 +138,7 @@ def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:
     )
     # The reading's upper end has to fit, so that what is needed may be less by the interval's share.
     doubt = before.sizes.used / before.sizes.high
-    assert needed > MARGIN * doubt * aim.limit - CUT, (end.error, needed, aim.limit)
+    assert needed > DROP_MARGIN * doubt * aim.limit - CUT, (end.error, needed, aim.limit)
 
 
 @pytest.mark.parametrize("seed", [574, 1265, 1865, 3125, 3163, 3399, 3699])

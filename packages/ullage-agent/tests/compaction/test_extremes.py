@@ -40,7 +40,7 @@ from tests.compaction.stage import (
 )
 from tests.context.sessions import words
 from ullage.compactor.summary_calls import SUMMARY_TRIES
-from ullage.context.rules import MOST_PIECES
+from ullage.context.policy import MOST_PIECES
 from ullage.errors import ContextUnfixable
 from ullage.events import MessageAdded, SessionStarted
 from ullage.messages import ImagePart, Message, Part

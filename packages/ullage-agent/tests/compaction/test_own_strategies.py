@@ -22,8 +22,8 @@ from tests.compaction.stage import (
     turns,
 )
 from ullage.context.choice import STRATEGIES
+from ullage.context.policy import STRATEGY_CALLS
 from ullage.context.situation import Situation
-from ullage.context.strategies import MOST_CALLS
 from ullage.context.strategy import Ask, Candidate, Proposal
 from ullage.context.summary import Summarize
 from ullage.events import CompactionCommitted, CompactionRolledBack
@@ -95,5 +95,5 @@ async def test_a_strategy_that_fails_is_passed_over_and_the_session_goes_on(
         assert ("own", reason) in rolled, rolled
         assert len(of_kind(events, CompactionCommitted)) == (0 if alone else 1)
         found = len([one for one in generated(server) if is_summary_call(one)])
-        assert found <= MOST_CALLS + 7
+        assert found <= STRATEGY_CALLS + 7
         assert is_accepted(generated(server)[-1]) and not refused(server)

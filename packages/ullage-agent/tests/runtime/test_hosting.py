@@ -25,7 +25,8 @@ from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import Unattended
 from ullage_agent.runtime.dispatch import Embedded
-from ullage_agent.runtime.hosting import AT_ONCE, RETRY_S, Host, is_child
+from ullage_agent.runtime.hosting import Host, is_child
+from ullage_agent.runtime.policy import RETRY_S, WOKEN_AT_ONCE
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
@@ -227,7 +228,7 @@ async def sweeping(
 
 
 async def test_a_sweep_wakes_what_has_no_driver_and_skips_failed(tmp_path: Path) -> None:
-    async with sweeping(tmp_path, AT_ONCE + 1) as (host, store, wakes):
+    async with sweeping(tmp_path, WOKEN_AT_ONCE + 1) as (host, store, wakes):
         now = 0.0
         host.clock = lambda: now
         for name in await host.sweep():
@@ -240,7 +241,7 @@ async def test_a_sweep_wakes_what_has_no_driver_and_skips_failed(tmp_path: Path)
 
 async def test_sessions_that_no_driver_takes_hold_up_no_other(tmp_path: Path) -> None:
     """As where Restate knows no worker of their place: they stay due, and wait longest."""
-    async with sweeping(tmp_path, 2 * AT_ONCE + 1) as (host, store, wakes):
+    async with sweeping(tmp_path, 2 * WOKEN_AT_ONCE + 1) as (host, store, wakes):
         for _ in range(3):
             await host.sweep()
         assert {name for name, _ in wakes.all} == set(store.left)

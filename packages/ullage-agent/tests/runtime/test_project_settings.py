@@ -10,8 +10,9 @@ import pytest
 
 from tests.tools.test_paths import exchanging
 from ullage.errors import SettingError
-from ullage_agent.runtime.agent import LONGEST_INSTRUCTIONS, Agent, read_instructions
+from ullage_agent.runtime.agent import Agent, read_instructions
 from ullage_agent.runtime.config_file import read_configs
+from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS
 
 
 def test_the_library_refuses_what_a_project_can_t_set(

@@ -24,7 +24,7 @@ from tests.promises.stage import (
 from ullage.errors import InputError
 from ullage.messages import FilePart, ImagePart
 from ullage_agent.runtime.agent import Agent
-from ullage_agent.runtime.message_input import FILE_BYTES
+from ullage_agent.runtime.policy import FILE_BYTES
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE
 from ullage_simulators import running
 from ullage_simulators.server import Server

@@ -19,8 +19,9 @@ from ullage.models.rate_limits import Bucket, RateState
 from ullage.store.store import Revise, SharedKey, Store
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
-from ullage_agent.runtime.call_slots import KNOWN_S, RATE, CallSlots, SharedSlot, name_of
+from ullage_agent.runtime.call_slots import RATE, CallSlots, SharedSlot, name_of
 from ullage_agent.runtime.hosting import Host
+from ullage_agent.runtime.policy import NO_LIMIT_S
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
@@ -91,7 +92,7 @@ async def test_calls_without_a_limit_write_nothing_and_rarely_read(store: Store)
         slot.heard(200, headers(59))
         slot.ended(Usage(input=10, output=10))
     assert counting.counts == {"read": 1}
-    clock.now += KNOWN_S
+    clock.now += NO_LIMIT_S
     await slot_of(slots).wait()
     assert counting.counts == {"read": 2}
 
@@ -105,7 +106,7 @@ async def test_a_refusal_at_one_process_has_another_one_wait(store: Store) -> No
     slot.heard(429, headers(0))
     again = await refuse(slot, 20.0)
     assert 19 < again <= 20 and await wait_of(slot) == again
-    clock.now += KNOWN_S
+    clock.now += NO_LIMIT_S
     other = await wait_of(slot_of(there))
     assert again < other < 30
     apart = there.for_call(ENDPOINT, "another model", {})

@@ -20,13 +20,8 @@ from ullage_agent.loop.quotas import DAY_S, Quota, SpentBy
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.copying import fork
 from ullage_agent.runtime.hosting import Host, TenantHost
-from ullage_agent.runtime.quotas import (
-    KNOWN_S,
-    Quotas,
-    all_quotas,
-    change_quota,
-    new_session,
-)
+from ullage_agent.runtime.policy import QUOTA_KNOWN_S
+from ullage_agent.runtime.quotas import Quotas, all_quotas, change_quota, new_session
 from ullage_agent.runtime.subagent import subagent
 from ullage_simulators import running
 from ullage_simulators.scenario import read
@@ -99,7 +94,7 @@ async def test_a_tenant_without_quota_is_asked_about_sometimes(store: Store) -> 
     assert await quotas.count("acme:s", SpentBy(tokens=5)) is None
     await set_quota(store, tokens=0)
     await quotas.check_calls()
-    now += KNOWN_S
+    now += QUOTA_KNOWN_S
     with pytest.raises(QuotaReached):
         await quotas.check_calls()
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from tests.metering.tapped_calls import NamedLanes
 from ullage.events import SessionStarted
 from ullage.meter.lanes import Placed
-from ullage.metering.lane_shelf import HELD_BYTES, LaneShelf, LearningHooks, Notices
+from ullage.metering.lane_shelf import LaneShelf, LearningHooks, Notices
+from ullage.metering.policy import HELD_BYTES
 from ullage.store.sqlite.store import SqliteStore
 from ullage_programs.facts import NO_SETTINGS
 

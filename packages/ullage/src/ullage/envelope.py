@@ -65,6 +65,9 @@ USAGE_REPORTS: Final = 200
 """Usage objects of one stream that are kept; from then on the newest takes the place of the last. Honest streams send
 one, two, or one with every chunk that says all of the one before."""
 
+MOST_TOKENS: Final = 10**9
+"""More tokens than any request, answer or part can hold: a larger number is an error of the program that wrote it."""
+
 STREAM_BYTES: Final = 256 * MIB
 """One stream with everything in it: a Responses stream repeats its text five times, each delta has its frame."""
 

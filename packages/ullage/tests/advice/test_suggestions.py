@@ -7,7 +7,8 @@ from hypothesis import given
 from tests.advice.story import Story, advised, code, prose
 from tests.meter.histories import histories
 from tests.meter.session import tool
-from ullage.advice.suggestions import MOST_SHOWN, Advice
+from ullage.advice.policy import MOST_SHOWN
+from ullage.advice.suggestions import Advice
 from ullage.events import Event
 
 MAKE = '{"command":"make"}'

@@ -5,9 +5,9 @@ import pytest
 from tests.advice.story import Story, code, found, prose, used
 from tests.meter.session import tool
 from ullage.advice.history import history_of
+from ullage.advice.policy import ENOUGH_OUTPUT
 from ullage.advice.suggestion import Suggestion
 from ullage.advice.suggestions import advice_of
-from ullage.advice.waste import ENOUGH
 from ullage.events import Event, MessageAdded
 from ullage.messages import Message, SystemBlock, TextPart, Tool
 from ullage.meter.meter import Meter
@@ -90,7 +90,7 @@ def test_the_saving_of_unused_tools_is_what_the_reading_loses_without_them() -> 
 
 def test_a_long_output_saves_what_is_beyond_enough() -> None:
     told = outputs(prose(900))
-    lost = used(told) - used(outputs("")) - ENOUGH
+    lost = used(told) - used(outputs("")) - ENOUGH_OUTPUT
     assert holds(suggested(told, "long_output"), lost)
 
 

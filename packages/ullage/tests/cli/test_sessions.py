@@ -147,7 +147,7 @@ def test_a_log_without_a_reported_call_has_no_reading(tmp_path: Path) -> None:
 
 
 def test_a_document_can_be_too_large(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(running, "WATCHED_DOCUMENT_BYTES", 10)
     path = tmp_path / "chat.json"
     path.write_text('{"messages": []}')
     assert "too large for a list" in line_of(place(path)).problem

@@ -13,8 +13,9 @@ from tests.context.histories import history
 from tests.context.sessions import FakeModel, attempted, fold_of, turns, words
 from tests.meter.session import result, said
 from tests.tiers import examples
-from ullage.context.attached_files import MOST_FILES, KnownFile, known_files
+from ullage.context.attached_files import KnownFile, known_files
 from ullage.context.budget import aim_of
+from ullage.context.policy import FILES_ATTACHED
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import Commit, Strategies
@@ -164,7 +165,7 @@ def test_at_most_five_files_are_attached_the_newest_last() -> None:
     messages = [message for one in reads for message in one]
     event, _ = compacted([*messages, *turns(40, size=200)])
     names = [text.split('"')[1] for text in attached(event.summary)]
-    assert names == [f"f{n}.py" for n in range(8 - MOST_FILES, 8)]
+    assert names == [f"f{n}.py" for n in range(8 - FILES_ATTACHED, 8)]
 
 
 def test_a_long_file_is_cut_to_its_ends() -> None:

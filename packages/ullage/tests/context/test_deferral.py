@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.context.deferral import (
-    LINE_CHARACTERS,
-    LOADED_SHARE,
     SEARCH,
     DeferralRules,
     ToolsInUse,
@@ -20,6 +18,7 @@ from ullage.context.deferral import (
     line_of,
     search_declaration,
 )
+from ullage.context.policy import LOADED_SHARE, TOOL_LINE
 from ullage.messages import Tool
 
 EACH = 500
@@ -158,7 +157,7 @@ def test_the_search_tool_lists_as_much_as_little_space_allows() -> None:
 def test_a_servers_words_are_one_short_line(name: str, description: str) -> None:
     line = line_of(Tool(name="hub__t", description=description))
     assert "\n" not in line and line.isprintable()
-    assert len(line) <= LINE_CHARACTERS + len("- hub__t: ")
+    assert len(line) <= TOOL_LINE + len("- hub__t: ")
 
 
 def test_a_search_says_what_it_found_or_what_to_do() -> None:

@@ -12,10 +12,11 @@ from tests.meter.session import said
 from tests.tiers import examples
 from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.codec.repair import repair
-from ullage.context.budget import LEAST_SHARE, aim_of
+from ullage.context.budget import aim_of
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.lineage import explain
+from ullage.context.policy import LEAST_SAVED_SHARE
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
 from ullage.context.strategies import Commit, Stuck
@@ -100,7 +101,9 @@ def test_every_message_outside_of_the_part_stays_as_it_is_and_in_its_place(
     used = fold.forecast()
     assert (used.tokens, used.high) == (verdict.after, verdict.high)
     assert aim.limit is None or used.high <= aim.limit
-    assert verdict.before - verdict.after >= LEAST_SHARE * named or situation.is_urgent
+    assert (
+        verdict.before - verdict.after >= LEAST_SAVED_SHARE * named or situation.is_urgent
+    )
     restored = Checkpoints().load(Checkpoints().save(fold), estimator="pretoken")
     assert [each.id for each in restored.view] == [each.id for each in fold.view]
     assert restored.forecast() == fold.forecast()

@@ -6,9 +6,10 @@ import pytest
 from tests.context.sessions import FakeModel, attempted, fold_of, reported, turns, words
 from tests.meter.session import said
 from ullage.context.choice import STRATEGIES, ordered
+from ullage.context.policy import STRATEGY_CALLS
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
-from ullage.context.strategies import MOST_CALLS, Attempt, Commit, Strategies, Stuck
+from ullage.context.strategies import Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal
 from ullage.events import (
     CompactionCommitted,
@@ -220,7 +221,7 @@ def test_a_strategy_that_asks_for_ever_gets_a_bounded_number_of_calls() -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     strategies = Strategies((endless, *STRATEGIES))
     assert isinstance(attempted(situation, model, strategies).end, Commit)
-    assert len(model.calls) <= strategies.calls_at_most(situation) <= MOST_CALLS + 7
+    assert len(model.calls) <= strategies.calls_at_most(situation) <= STRATEGY_CALLS + 7
 
 
 def test_without_strategies_nothing_happens() -> None:

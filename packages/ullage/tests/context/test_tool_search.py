@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.context.tool_search import (
-    MOST_CHARACTERS,
-    MOST_FOUND,
-    MOST_PARAMETERS,
-    find,
-    words,
-)
+from ullage.context.policy import MOST_FOUND, SEARCHED_CHARACTERS, SEARCHED_PARAMETERS
+from ullage.context.tool_search import find, words
 from ullage.messages import Tool
 
 
@@ -102,8 +97,8 @@ def test_words_are_taken_out_of_names_and_lose_their_plural() -> None:
 
 
 def test_of_a_huge_declaration_only_the_beginning_is_searched() -> None:
-    parameters = [f"field{number}" for number in range(MOST_PARAMETERS)]
-    description = "amphora " + "x " * MOST_CHARACTERS + "cellar"
+    parameters = [f"field{number}" for number in range(SEARCHED_PARAMETERS)]
+    description = "amphora " + "x " * SEARCHED_CHARACTERS + "cellar"
     huge = tool("huge", description, *parameters, "shelf")
     assert find("amphora", [huge]) == find("field1", [huge]) == [huge]
     assert find("cellar", [huge]) == find("shelf", [huge]) == []

@@ -32,7 +32,7 @@ LEAST_INSIDE = 0.92 if THOROUGH else 0.88
 
 INSIDE = (0.92, 0.995)
 """Of all dialects' calls. Above what is meant: a simulator's loop adds nothing unseen, and the part of the interval for
-what a program adds (``growth.UNLOGGED``) never shrinks below the least of ``calibration.SCALE_RANGE``. Of a half-width
+what a program adds (``UNLOGGED``) never shrinks below the least of ``SCALE_RANGE``. Of a half-width
 of 24 tokens it is all but 3, where half of the errors are a token."""
 
 WIDEST = 0.02

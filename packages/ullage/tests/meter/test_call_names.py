@@ -7,7 +7,8 @@ import json
 import pytest
 
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.call_names import LONGEST_SUBJECT, call_label, part_labels
+from ullage.meter.call_names import call_label, part_labels
+from ullage.meter.policy import LONGEST_SUBJECT
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ from ullage.events import (
     Rewound,
 )
 from ullage.messages import Message, TextPart
-from ullage.meter.following import FEW, Alignment, align, common
+from ullage.meter.following import Alignment, align, common
+from ullage.meter.policy import STEP_BACK_AT_MOST
 from ullage.meter.same_content import content_digest
 from ullage.tokens.bpe import encoding
 from ullage_simulators import running
@@ -128,7 +129,7 @@ def test_what_a_loop_does_to_its_history(
 def test_a_change_among_the_last_messages_of_a_long_history_is_a_step_back() -> None:
     """Such as a reminder that a program moves to the end of each request."""
     sent = [*HELD[:9], *HELD[10:], "reminder"]
-    assert len(HELD) - 9 <= FEW
+    assert len(HELD) - 9 <= STEP_BACK_AT_MOST
     assert aligned(HELD, sent).end == 9
 
 

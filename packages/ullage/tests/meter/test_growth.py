@@ -24,7 +24,7 @@ from ullage.meter.growth import (
     hidden_reasoning,
     next_input,
 )
-from ullage.meter.plausible import LEAST_CONTENT
+from ullage.meter.policy import LEAST_CONTENT
 from ullage.reasoning import Maker, begins_turn, rule_for
 from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for

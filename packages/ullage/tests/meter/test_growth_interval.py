@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
 from ullage.meter.cost import media_doubt
-from ullage.meter.growth import NARROWEST, Doubt, expected, half_widths
+from ullage.meter.growth import Doubt, expected, half_widths
+from ullage.meter.policy import NARROWEST
 from ullage.tokens.calibration import Scales
 
 SMALL = Doubt(framing_n=100, rule_n=100, size=300.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ullage.events import CallEnded, CallStarted, MessageAdded, Outcome
 from ullage.messages import Message, TextPart
-from ullage.meter.held_answers import MOST_ANSWERS, HeldAnswers
+from ullage.meter.held_answers import HeldAnswers
+from ullage.meter.policy import MOST_ANSWERS
 
 
 def message(name: str, call: str | None = None) -> Message:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.meter.wire_clients import PATHS, Said, messages_body
 from ullage.codec.body_pieces import BodyPiece
-from ullage.meter.lane_state import RECENT_AT_MOST, Lane, RequestSigns, SeenRequest
+from ullage.meter.lane_state import Lane, RequestSigns, SeenRequest
+from ullage.meter.policy import RECENT_AT_MOST
 
 
 def signs(*history: Said, connection: str = "c1") -> RequestSigns:

@@ -19,7 +19,7 @@ from ullage.events import (
 )
 from ullage.messages import SystemBlock
 from ullage.meter.meter import Meter
-from ullage.meter.model_switch import MOST_MODELS
+from ullage.meter.policy import MOST_MODELS
 from ullage.meter.reading import Reading
 
 CLAUDE: Final = ModelChanged(

@@ -20,7 +20,8 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.meter.overhead import MOST_KEPT, kept, learnt_overhead
+from ullage.meter.overhead import kept, learnt_overhead
+from ullage.meter.policy import FIRST_CALLS_KEPT
 from ullage.meter.reading import Reading, Row
 from ullage.meter.shares import UNLOGGED
 
@@ -297,8 +298,10 @@ def test_an_agents_unchanged_content_costs_what_its_last_session_showed() -> Non
 def test_the_newest_few_of_a_kind_are_kept_and_each_once() -> None:
     calls = [taught(f"s{n}", at=n + 1.0, cwd=f"/{n % 2}") for n in range(30)]
     chosen = kept([*calls, *calls])
-    assert len(chosen) == 2 * MOST_KEPT
-    assert [call.at for call in chosen] == [30.0 + 1 - n for n in range(2 * MOST_KEPT)]
+    assert len(chosen) == 2 * FIRST_CALLS_KEPT
+    assert [call.at for call in chosen] == [
+        30.0 + 1 - n for n in range(2 * FIRST_CALLS_KEPT)
+    ]
     assert len(kept(calls, most=5)) == 5
 
 

@@ -17,15 +17,8 @@ from tests.tiers import examples
 from ullage import Meter
 from ullage.events import Event, SettingsChanged
 from ullage.meter.expected import ADDING
-from ullage.meter.plausible import (
-    SURPRISING,
-    SURPRISING_FROM,
-    Expectation,
-    Report,
-    ReportHistory,
-    is_possible,
-    judge,
-)
+from ullage.meter.plausible import Expectation, Report, ReportHistory, is_possible, judge
+from ullage.meter.policy import SURPRISING, SURPRISING_FROM
 from ullage.meter.reading import Reading
 
 WINDOW = 60_000

@@ -18,7 +18,8 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.meter.fold import Fold
-from ullage.meter.state import MOST_STEPS, StepRatios
+from ullage.meter.policy import MOST_STEPS
+from ullage.meter.state import StepRatios
 from ullage.usage import Usage
 
 BASE = 300

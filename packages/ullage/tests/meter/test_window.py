@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
+from ullage.meter.policy import DEFAULT_RESERVE, DEFAULT_TRIGGER
 from ullage.meter.reading import Window
-from ullage.meter.window import DEFAULT_RESERVE, DEFAULT_TRIGGER, Limit, Limits
+from ullage.meter.window import Limit, Limits
 
 CATALOGUED = Limits().of_model(200_000, None, 64_000)
 

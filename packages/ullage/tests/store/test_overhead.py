@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ullage.events import FirstCall
-from ullage.meter.overhead import MOST_KEPT
+from ullage.meter.policy import FIRST_CALLS_KEPT
 from ullage.store.overhead import KIND, OverheadStore
 from ullage.store.private_file import UnwritableStore
 
@@ -46,13 +46,13 @@ def test_the_same_call_is_stored_once_and_may_change(tmp_path: Path) -> None:
 
 def test_the_newest_few_of_a_kind_stay_on_disk(tmp_path: Path) -> None:
     store = OverheadStore(tmp_path)
-    for number in range(3 * MOST_KEPT):
+    for number in range(3 * FIRST_CALLS_KEPT):
         store.add(call(number))
-    newest = [3 * MOST_KEPT - 1 - number for number in range(MOST_KEPT)]
+    newest = [3 * FIRST_CALLS_KEPT - 1 - number for number in range(FIRST_CALLS_KEPT)]
     assert store.read() == tuple(call(number) for number in newest)
-    assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
+    assert len(os.listdir(tmp_path / KIND)) == FIRST_CALLS_KEPT
     store.add(call(0))  # an old log that is read again
-    assert len(os.listdir(tmp_path / KIND)) == MOST_KEPT
+    assert len(os.listdir(tmp_path / KIND)) == FIRST_CALLS_KEPT
 
 
 def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_no_call_from_the_future_is_stored(tmp_path: Path) -> None:
 
 def test_files_from_the_future_are_deleted(tmp_path: Path) -> None:
     ahead = OverheadStore(tmp_path, clock=lambda: 1e12)
-    for number in range(100, 100 + 2 * MOST_KEPT):
+    for number in range(100, 100 + 2 * FIRST_CALLS_KEPT):
         ahead.add(call(number, at=1e11 + number))
     store = OverheadStore(tmp_path, clock=lambda: 100.0)
     store.add(call(1))

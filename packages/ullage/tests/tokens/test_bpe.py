@@ -73,7 +73,7 @@ def test_a_long_text_is_cut_without_changing_its_count_noticeably(
 ) -> None:
     text = "All work and no play makes Jack a dull boy.\n" * 2000
     whole = counter.count(text, "o200k")
-    monkeypatch.setattr(bpe, "CHUNK", 5000)
+    monkeypatch.setattr(bpe, "BPE_CHUNK", 5000)
     assert counter.count(text, "o200k") == pytest.approx(whole, rel=0.0001)
 
 

@@ -10,15 +10,14 @@ from msgspec.structs import replace
 from ullage.errors import UnreadableInput
 from ullage.tokens.calibration import (
     AS_EXPECTED,
-    MEMORY,
     NEVER_MEASURED,
     NOTHING_LEARNT,
-    SCALE_RANGE,
     Calibration,
     Learnt,
     calibration_from_json,
     learn,
 )
+from ullage.tokens.policy import MEMORY, SCALE_RANGE
 from ullage.tokens.regression import Observation, TermValues, terms
 from ullage.tokens.text_kinds import KINDS, KindTokens, summed
 
@@ -197,12 +196,6 @@ def test_errors_of_long_texts_widen_the_texts_share_alone() -> None:
     told = [seen(1000, residual) for residual in (150, -150) * 5] + [seen(20, 0)] * 10
     learnt = after(*told)
     assert learnt.above.text > 1 > learnt.above.wrapping
-
-
-def test_mean_errors_before_and_after_are_kept() -> None:
-    learnt = after(seen(30, 100, corrected=50), seen(30, 300, corrected=-50))
-    assert learnt.before == pytest.approx(0.02)
-    assert learnt.after == pytest.approx(0.005)
 
 
 @pytest.mark.parametrize(

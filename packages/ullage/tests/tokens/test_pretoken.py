@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tokens.pretoken import CHUNK, LONGEST, PretokenCounter, classify, pieces
+from ullage.tokens.policy import LONGEST_PIECE, PRETOKEN_CHUNK
+from ullage.tokens.pretoken import PretokenCounter, classify, pieces
 from ullage.tokens.weights import PRETOKEN
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -102,14 +103,14 @@ def test_one_endless_run_costs_by_its_length(text: str) -> None:
         counter.count(text, "o200k"),
     )
     assert whole == pytest.approx(2 * half, rel=0.01)
-    assert max(map(len, pieces(text[:1000]))) <= 64 + LONGEST
+    assert max(map(len, pieces(text[:1000]))) <= 64 + LONGEST_PIECE
 
 
 def test_long_text_is_counted_in_chunks_that_hardly_change_the_count() -> None:
-    text = "def f(x):\n    return x + 1\n" * (3 * CHUNK // 27)
+    text = "def f(x):\n    return x + 1\n" * (3 * PRETOKEN_CHUNK // 27)
     once = PretokenCounter().count("def f(x):\n    return x + 1\n" * 4, "o200k") / 4
     assert PretokenCounter().count(text, "o200k") == pytest.approx(
-        once * (3 * CHUNK // 27), rel=0.001
+        once * (3 * PRETOKEN_CHUNK // 27), rel=0.001
     )
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ullage.messages import Tool
 from ullage.tokens import schemas
+from ullage.tokens.policy import SCHEMA_NODES
 from ullage.tokens.schemas import Declared
 
 WEATHER: dict[str, object] = {
@@ -173,7 +174,7 @@ def test_a_schema_that_unfolds_without_end_is_cut_off() -> None:
         "$defs": definitions,
         "properties": {"a": {"$ref": "#/$defs/L0"}},
     }
-    assert len(schemas.as_typescript(Declared("run", "", schema))) < 10 * schemas.NODES
+    assert len(schemas.as_typescript(Declared("run", "", schema))) < 10 * SCHEMA_NODES
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"null", b"{", b"1", b'"x"', b"\xff"])

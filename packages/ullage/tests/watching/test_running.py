@@ -20,13 +20,8 @@ from ullage.importers.growing import LogEnds
 from ullage.importers.places import Looked
 from ullage.meter.meter import Meter
 from ullage.watching import running as module
-from ullage.watching.running import (
-    FOREVER_S,
-    RETRY_S,
-    RunningList,
-    RunningSession,
-    first_line,
-)
+from ullage.watching.policy import RETRY_S
+from ullage.watching.running import FOREVER_S, RunningList, RunningSession, first_line
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
 """Of the day that ``write_log``'s calls are of, in any time zone up to nine hours from UTC."""
@@ -402,7 +397,7 @@ def test_what_failed_is_tried_again_later(machine: Machine, tmp_path: Path) -> N
 def test_a_json_document_that_is_too_large_for_a_list_says_so(
     machine: Machine, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DOCUMENT_BYTES", 10)
+    monkeypatch.setattr(module, "WATCHED_DOCUMENT_BYTES", 10)
     path = tmp_path / "session-1.json"
     path.write_text('{"messages": []}')
     machine.add(path)

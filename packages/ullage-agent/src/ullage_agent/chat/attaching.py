@@ -19,7 +19,8 @@ from urllib.parse import unquote, urlsplit
 from ullage.display.text import printable
 from ullage.errors import InputError
 from ullage.messages import Message, TextPart
-from ullage_agent.runtime.message_input import FILE_BYTES, MessageInput, NamedFile
+from ullage_agent.runtime.message_input import MessageInput, NamedFile
+from ullage_agent.runtime.policy import FILE_BYTES
 
 SHOWN: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"})
 """Suffixes of files whose path in a paste stands for the file itself: a model can't open these by their path."""

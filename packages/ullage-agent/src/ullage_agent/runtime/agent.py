@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 import msgspec
 
@@ -45,6 +45,7 @@ from ullage.events import (
 from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import SystemBlock, clean_text
 from ullage.meter.meter import Meter
+from ullage.meter.policy import FIRST_CALLS_GIVEN
 from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
@@ -72,7 +73,8 @@ from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
-from ullage_agent.runtime.output_type import OUTPUT_RETRIES, OutputType, check_retries
+from ullage_agent.runtime.output_type import OutputType, check_retries
+from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
@@ -93,13 +95,6 @@ from ullage_agent.tools.tool import AgentTool, ToolError
 log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
-
-MOST_GIVEN: Final = 32
-"""First calls of earlier sessions that a new session begins with, the newest."""
-
-LONGEST_INSTRUCTIONS = 200_000
-"""The largest instruction file in bytes; a larger one is an error."""
-
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -588,7 +583,7 @@ class Agent(Generic[OutputT, DepsT]):
             call
             for call in self._first_calls()
             if call.content and (call.provider, call.model) == name
-        )[:MOST_GIVEN]
+        )[:FIRST_CALLS_GIVEN]
 
     async def _remember(self, meter: Meter) -> None:
         """Store what a session has learnt for later ones. Logs a warning if it can't be written."""

@@ -38,22 +38,11 @@ from ullage.tasks import to_completion
 from ullage.usage import Usage
 from ullage.wire.call import SlotWait
 from ullage.wire.endpoints import Endpoint
+from ullage_agent.runtime.policy import NEWEST_SHARE, NO_LIMIT_S, SOONEST_S, SPREAD_S
 from ullage_agent.runtime.quotas import Clock
 
 RATE: Final = "rate"
 """The kind of the values in the store. Their names hold a digest of the key, not the key."""
-
-KNOWN_S: Final = 1.0
-"""Seconds for which a process believes that no limit is shared."""
-
-SPREAD_S: Final = 10.0
-"""Processes without a promise ask again at different times, up to so many seconds later: none is always the last."""
-
-SOONEST_S: Final = 0.05
-"""Seconds before a call asks again at the soonest."""
-
-NEWEST_SHARE: Final = 0.3
-"""The weight of a call in the mean of what calls use."""
 
 _state: Final = msgspec.json.Decoder(RateState)
 
@@ -251,7 +240,7 @@ class _Queue:
         if not (is_refused or is_low(limits, remaining)):
             return
         self._report = self._report._replace(learnt=limits, remaining=remaining)
-        self._is_limited, self._known_until = True, self.clock() + KNOWN_S
+        self._is_limited, self._known_until = True, self.clock() + NO_LIMIT_S
 
     def ended(self, usage: Usage | None, cost: Amounts) -> None:
         if usage is None or not usage.input:
@@ -293,7 +282,7 @@ class _Queue:
             return True
         if self.clock() >= self._known_until:
             self._is_limited = is_limited(await self._stored(), time.time())
-            self._known_until = self.clock() + KNOWN_S
+            self._known_until = self.clock() + NO_LIMIT_S
         return self._is_limited
 
     async def _stored(self) -> RateState:

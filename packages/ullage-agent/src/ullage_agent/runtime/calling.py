@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from typing import Final
 
 from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, UsageSeen
@@ -38,12 +37,8 @@ from ullage_agent.runtime.answer_tool import is_about_format
 from ullage_agent.runtime.compacting import note_refusal
 from ullage_agent.runtime.drafting import drafting
 from ullage_agent.runtime.hooks import run_hook
+from ullage_agent.runtime.policy import DROP_WAIT_S, LONGEST_DROP_WAIT_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
-
-DROP_WAIT_S: Final = 0.5
-"""Seconds before a call whose answer broke off is repeated; doubled each time, as in ``wire.call.Retries``."""
-
-_LONGEST_WAIT_S: Final = 8.0
 
 
 async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
@@ -54,7 +49,7 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     """
     ledger = runtime.ledger
     if drops := ledger.loop.drops:
-        await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
+        await asyncio.sleep(min(LONGEST_DROP_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
     meter, settings = ledger.meter, runtime.settings
     request = meter.request(
         stream=settings.stream, messages=runtime.requests.messages(meter)

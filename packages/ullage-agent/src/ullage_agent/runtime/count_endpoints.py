@@ -24,14 +24,9 @@ from ullage.store.private_file import UnwritableStore
 from ullage.wire.client import Client
 from ullage.wire.counting import count
 from ullage.wire.endpoints import Endpoint
+from ullage_agent.runtime.policy import MISSING_S, PAUSE_S
 
 log = logging.getLogger("ullage.agent")
-
-MISSING_S: Final = 7 * 86_400.0
-"""How long a server without a count endpoint is not asked again: it may be updated."""
-
-PAUSE_S: Final = 600.0
-"""How long a count endpoint is left alone after a failure."""
 
 _MISSING: Final = (404, 405, 410, 501)
 

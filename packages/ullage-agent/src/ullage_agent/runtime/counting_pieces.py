@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from ullage.events import PiecesCounted
 from ullage.messages import Message, TextPart
-from ullage.meter.counting import LARGE_TOOL, Carried, CountedPiece, pieces_of
+from ullage.meter.counting import Carried, CountedPiece, pieces_of
 from ullage.meter.fingerprint import digest, of_system, of_tools
+from ullage.meter.policy import LARGE_TOOL
 from ullage.store.counts import KnownCounts
 from ullage.tasks import start, stop
 from ullage.tokens.tools import is_hosted

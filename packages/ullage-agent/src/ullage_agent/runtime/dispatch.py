@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ullage.errors import StoreUnavailable
 from ullage.tasks import start, stop
+from ullage_agent.runtime.policy import LISTEN_AGAIN_S, LOST_WAKE_S
 
 log = logging.getLogger("ullage.agent")
 
@@ -19,12 +20,6 @@ Drive = Callable[[str], Awaitable[bool]]
 """Drives a session until it rests, waits for a person, or has another driver. Begins at the call; what it returns ends
 with it and raises nothing but a cancel, which stops the driver. False: the same may succeed in another process, or
 later."""
-
-LOST_WAKE_S: Final = 0.9
-"""Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
-
-LISTEN_AGAIN_S: Final = 1.0
-"""Seconds before calls are listened for again after the database was away."""
 
 
 class ListenAddress(NamedTuple):

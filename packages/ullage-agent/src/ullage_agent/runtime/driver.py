@@ -88,6 +88,7 @@ from ullage_agent.runtime.drafting import put_together
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
 from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.policy import LONGEST_ERROR, MOST_DROPS, POLL_S
 from ullage_agent.runtime.quotas import SessionQuota
 from ullage_agent.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage_agent.runtime.sync_settings import sync_settings, write_instructions
@@ -104,16 +105,6 @@ EXPECTED: Final = (
     StoreUnavailable,
 )
 """Errors that are no bug of the driver: the caller is told, or another driver continues."""
-
-LONGEST_ERROR: Final = 500
-"""Characters of an unexpected exception's message that are stored."""
-
-BUSY_WAIT_S: Final = 0.5
-"""Seconds before another attempt to drive a session that another process drives, unless it changes before."""
-
-
-MOST_DROPS: Final = 2
-"""How often a call is repeated after its answer broke off, unless ``tries`` allows fewer."""
 
 
 class Driver:
@@ -272,7 +263,7 @@ class Driver:
     async def _wait_for_other(self) -> bool:
         """Wait while another driver works; False if no work is left."""
         async with self._shared.store.watch(self._session) as watch:
-            await watch.wait(BUSY_WAIT_S)
+            await watch.wait(POLL_S)
         about = await self._shared.store.about(self._session)
         return bool(about.held_by) or bool(
             await self._shared.store.pending(self._session)

@@ -16,6 +16,7 @@ from ullage.display.text import quoted
 from ullage.errors import SettingError, WrongType
 from ullage.messages import Tool
 from ullage_agent.runtime.deferring import HANDOVER
+from ullage_agent.runtime.policy import MOST_HANDOVERS
 from ullage_agent.runtime.tooling import CallContext
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
@@ -38,10 +39,6 @@ OF_THE_SESSION: Final = (
     "lease_ttl_s",
 )
 """Settings of the session as a whole: those of the agent it was begun with hold, whichever agent continues."""
-
-
-MOST_HANDOVERS: Final = 10
-"""How often a turn may be handed over: two agents that send it back and forth show no progress by then."""
 
 
 class TeamAgent(Protocol):

@@ -35,27 +35,19 @@ from ullage.tasks import background, start, stop, to_completion
 from ullage_agent.loop.quotas import TenantQuota
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch, Embedded
+from ullage_agent.runtime.policy import (
+    ANSWERS_IN_S,
+    IDLE_S,
+    POLL_S,
+    RETRY_S,
+    SHORTEST_SWEEP,
+    WOKEN_AT_ONCE,
+)
 from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
-from ullage_agent.runtime.session import POLL_S, Session
+from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
 log = logging.getLogger("ullage_agent.loop")
-
-IDLE_S: Final = 300.0
-"""Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
-
-ANSWERS_IN_S: Final = 3.0
-"""Seconds after which a store or a dispatch that says nothing counts as away."""
-
-SHORTEST_SHARE: Final = 0.45
-"""The shortest pause between two sweeps as a share of the longest: each is drawn anew, so that several servers of a
-store rarely sweep at once."""
-
-AT_ONCE: Final = 100
-"""Sessions that one sweep wakes: what one server takes over is opened in memory."""
-
-RETRY_S: Final = 30.0
-"""Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
@@ -345,7 +337,7 @@ class Host:
             else:
                 if woken:
                     log.info("Resuming %d sessions: %s", len(woken), ", ".join(woken))
-            share = random.uniform(SHORTEST_SHARE, 1.0)  # noqa: S311
+            share = random.uniform(SHORTEST_SWEEP, 1.0)  # noqa: S311
             await asyncio.sleep(share * self.dispatch.sweep_s)
 
     async def sweep(self) -> list[str]:
@@ -358,9 +350,9 @@ class Host:
         self._failed = {
             name: at for name, at in self._failed.items() if now - at < RETRY_S
         }
-        most, places = AT_ONCE, None
+        most, places = WOKEN_AT_ONCE, None
         if not self.dispatch.takes_over:
-            most = min(AT_ONCE, self.drives - self._drives_begun)
+            most = min(WOKEN_AT_ONCE, self.drives - self._drives_begun)
             places = [self.dispatch.place]
         if most <= 0:
             return []

@@ -12,6 +12,7 @@ from typing import Final
 from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage_agent.runtime.authority import PROJECT_KEYS, is_hidden
+from ullage_agent.runtime.policy import TYPO_LIKENESS
 from ullage_agent.runtime.setting_values import is_secret_name, literal_secrets
 from ullage_agent.runtime.settings import (
     KEYS,
@@ -33,8 +34,6 @@ NO_SETTINGS: Final = frozenset(
     }
 )
 """Variables that are read elsewhere: directories, a file, a key, a server's token."""
-
-_TYPO: Final = 0.8  # an unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +87,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
                     f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml."
                 )
             values[key] = from_text(key, value)
-        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_TYPO):
+        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=TYPO_LIKENESS):
             meant = f"ULLAGE_{alike[0].upper()}"
             raise SettingError(
                 f"The environment sets {name}, which is no setting. Did you mean {meant!r}?"

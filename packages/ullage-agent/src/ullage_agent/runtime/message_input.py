@@ -17,6 +17,7 @@ from ullage.codec.file_types import (
 )
 from ullage.errors import InputError
 from ullage.messages import FilePart, ImagePart, Part, clean_text
+from ullage_agent.runtime.policy import FILE_BYTES, TEXT_BYTES
 from ullage_agent.tools.outputs import is_binary
 
 
@@ -29,12 +30,6 @@ class NamedFile(NamedTuple):
 
 MessageInput = str | bytes | Path | NamedFile | Part
 """A piece of a message: text, the bytes of an image or file, with a name or without, the path of one, or a part."""
-
-FILE_BYTES: Final = 50_000_000
-"""The largest file of a message: what the most generous provider takes inside a request."""
-
-TEXT_BYTES: Final = 5_000_000
-"""The largest text file of a message: a million tokens and more, which no window holds."""
 
 _UNSENT: Final = "Nothing was stored."
 

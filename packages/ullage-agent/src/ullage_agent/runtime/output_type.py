@@ -16,9 +16,6 @@ T = TypeVar("T")
 SchemaChange = Callable[[dict[str, Any]], dict[str, Any]]
 """Changes one schema; what is inside it comes later."""
 
-OUTPUT_RETRIES: Final = 2
-"""How often an answer that does not fit is asked for again."""
-
 VALUE: Final = "value"
 """The field that holds an answer whose type is no object: all wires want an object."""
 

@@ -40,9 +40,7 @@ from ullage_agent.loop.quotas import (
     sessions_refused,
     spent_by,
 )
-
-KNOWN_S: Final = 5.0
-"""Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""
+from ullage_agent.runtime.policy import QUOTA_KNOWN_S
 
 Clock = Callable[[], float]
 
@@ -131,7 +129,7 @@ class Quotas:
 
     def _noted(self, kept: TenantQuota | None) -> TenantQuota | None:
         if kept is None:
-            self._none_until = self.clock() + KNOWN_S
+            self._none_until = self.clock() + QUOTA_KNOWN_S
         return kept
 
 
@@ -149,7 +147,7 @@ class SessionQuota:
     async def look(self, used: BudgetUse, *, has_turn: bool) -> None:
         """Count what the session has spent, and see whether more calls are allowed. Raises ``StoreUnavailable``."""
         spent = spent_by(used)
-        is_old = self._quotas.clock() - self._looked_at >= KNOWN_S
+        is_old = self._quotas.clock() - self._looked_at >= QUOTA_KNOWN_S
         is_waiting = self.reached is not None
         if spent == self._spent and not (has_turn and (is_old or is_waiting)):
             return

@@ -107,12 +107,8 @@ from ullage_agent.runtime.outcome import (
     error_of,
     last_words,
 )
-from ullage_agent.runtime.output_type import (
-    OUTPUT_RETRIES,
-    AnswerMisfit,
-    OutputType,
-    check_retries,
-)
+from ullage_agent.runtime.output_type import AnswerMisfit, OutputType, check_retries
+from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
@@ -122,15 +118,8 @@ from ullage_agent.tools.dependencies import check_deps, check_needed, deps_neede
 
 log = logging.getLogger("ullage_agent.loop")
 
-POLL_S: Final = 0.5
-"""Seconds between two looks at a session that another process drives, unless a change is noticed before."""
-
-
 AGAIN: Final = ".again-"
 """In the id of a message that asks again: what stands before it is the person's own message's."""
-
-LONGEST_TITLE: Final = 200
-"""Characters of a session's title: a line of a list."""
 
 
 class Opener(Protocol):

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 from ullage.codec.blocks import Effort, Options
 from ullage.codec.wires import WIRES
 from ullage.context.choice import ordered
-from ullage.context.rules import KEEP, REATTACH_TOKENS
+from ullage.context.policy import KEEP, REATTACH_TOKENS
 from ullage.context.strategy import Strategy
 from ullage.display.text import quoted
 from ullage.errors import SettingError
@@ -33,6 +33,7 @@ from ullage_agent.loop.budgets import Budget
 from ullage_agent.runtime import authority
 from ullage_agent.runtime import setting_values as values
 from ullage_agent.runtime.authority import Authority
+from ullage_agent.runtime.policy import LARGEST_SETTING
 from ullage_agent.runtime.setting_values import McpServerSetting, RateLimits, ValueReader
 
 Place = Literal[
@@ -71,9 +72,8 @@ def _setting(
     return dataclasses.field(default=default, metadata=described)
 
 
-_MOST: Final = 10**12
-_COUNT: Final = values.whole(1, _MOST)
-_FROM_NONE: Final = values.whole(0, _MOST)
+_COUNT: Final = values.whole(1, LARGEST_SETTING)
+_FROM_NONE: Final = values.whole(0, LARGEST_SETTING)
 _SECONDS: Final = values.real(0.001, 7 * 86_400)
 _USD: Final = values.real(0.000001, 1_000_000)
 

@@ -21,6 +21,7 @@ from ullage.messages import Tool
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.policy import CHILD_CANCEL_S
 from ullage_agent.runtime.text_stream import end_turn
 from ullage_agent.runtime.tooling import CallContext
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
@@ -28,9 +29,6 @@ from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 if TYPE_CHECKING:
     from ullage_agent.runtime.agent import Agent
     from ullage_agent.runtime.session import Session
-
-CANCEL_S: Final = 1.5
-"""Seconds a child gets to close its turn when its parent is cancelled: less than tools get to end what they started."""
 
 _SCHEMA: Final = msgspec.Raw(
     b'{"type":"object","properties":{"task":{"type":"string","description":'
@@ -102,7 +100,7 @@ async def _answered(session: Session, task: str) -> Result:
         await session.send(task, id=f"{session.id}/task")
         return await session.wait(check=False)
     except asyncio.CancelledError:
-        await end_turn(session, CANCEL_S)
+        await end_turn(session, CHILD_CANCEL_S)
         raise
 
 

@@ -29,6 +29,7 @@ from ullage_agent.runtime.answer_tool import answer_tool, is_by_tool, params_wit
 from ullage_agent.runtime.compacting import fold_of
 from ullage_agent.runtime.deferring import ToolSet, tool_set, undeferred
 from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.policy import LONGEST_PROBLEM
 from ullage_agent.runtime.session_runtime import SessionRuntime, SyncedTo, answering
 from ullage_agent.runtime.settings import Settings
 from ullage_agent.runtime.system_notes import (
@@ -54,10 +55,6 @@ RESOLVED = (
 
 
 NOT_COUNTED = "The MCP server {} offers no tools yet, so none are counted: {}."
-
-
-LONGEST_PROBLEM = 300
-"""Characters of a server's problem in a note."""
 
 
 class PendingChanges(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, DraftPiece, MessageAdded, QueueLeft, SessionEvent
@@ -15,10 +15,7 @@ from ullage.messages import TextPart
 from ullage.store.store import Receipt
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import CancelAnswer, Result
-
-CANCEL_S: Final = 5.0
-"""Seconds a turn gets to end whose stream was left early and whose session is closed behind it."""
-
+from ullage_agent.runtime.policy import STREAM_CANCEL_S
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -132,7 +129,7 @@ async def _read(
             state.result = await session.wait(check=False)
         except (asyncio.CancelledError, GeneratorExit):
             if owns:
-                state.result = await end_turn(session, CANCEL_S)
+                state.result = await end_turn(session, STREAM_CANCEL_S)
             raise
     state.result.or_raise()
 

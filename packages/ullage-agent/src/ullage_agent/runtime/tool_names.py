@@ -14,6 +14,7 @@ from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.similar import did_you_mean
 from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.policy import LONGEST_LIST
 from ullage_agent.runtime.precedence import Resolved
 from ullage_agent.runtime.setting_values import EVERY, MCP
 from ullage_agent.tools.builtin import OPTIONS
@@ -28,9 +29,6 @@ NAMING: Final[Mapping[str, frozenset[str]]] = {
 
 ULLAGES_OWN: Final = frozenset({*OPTIONS, SEARCH})
 """Tools that any agent may have: a file or variable for several programs may name them in all of them."""
-
-LONGEST_LIST: Final = 8
-"""Tools that an error lists."""
 
 _IN_SESSION: Final = (
     "Correct the name (in a session that exists by `session.set`, `/set` or `PATCH …/settings`): no turn runs with it, "

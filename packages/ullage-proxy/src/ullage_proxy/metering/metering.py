@@ -31,8 +31,9 @@ from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.without_content import ContentRemover
-from ullage.metering.lane_shelf import MOST_OPEN, LaneShelf, LearningHooks, Notices
+from ullage.metering.lane_shelf import LaneShelf, LearningHooks, Notices
 from ullage.metering.metered_lane import MeteredLane
+from ullage.metering.policy import MOST_OPEN
 from ullage.metering.tapped import TappedAnswer, UnreadableTap, read_answer, read_request
 from ullage.models.providers import canonical, is_listed
 from ullage.store.store import Store

@@ -7,11 +7,10 @@ from typing import Final, Literal, NamedTuple
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import CallRow
-from ullage.advice.savings import MILLION, TokenSaving
+from ullage.advice.policy import MISSED_SHARE, NAMED_CALLS
+from ullage.advice.savings import TokenSaving
 from ullage.advice.suggestion import AdviceInput, Suggestion, plural
-
-MISSED: Final = 0.5
-"""Share of the last request from which on not reading it from the cache is a miss."""
+from ullage.meter.spend import MILLION
 
 SMALLEST: Final = 1_024
 """Tokens below which providers cache nothing
@@ -20,9 +19,6 @@ SMALLEST: Final = 1_024
 SHORT_LIFE_S: Final = 300
 LONG_LIFE_S: Final = 3_600
 """Seconds for which Anthropic keeps a cache (https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
-
-NAMED: Final = 4
-"""Calls that a suggestion names."""
 
 MissReason = Literal["model", "tools", "pause_1h", "pause_5m", "edited", "unknown"]
 
@@ -71,7 +67,7 @@ def cache_misses(history: WindowHistory) -> list[CacheMiss]:
         if row.cached is None or sent < SMALLEST or is_shortened:
             continue
         again = sent - row.cached
-        if again < MISSED * sent:
+        if again < MISSED_SHARE * sent:
             continue
         usd: float | None = None
         if row.new_price is not None and row.read_price is not None:
@@ -110,8 +106,8 @@ def missed_cache(given: AdviceInput) -> list[Suggestion]:
             so_far=sum(miss.again for miss in misses), usd=sum(known) if known else None
         )
         count = len(misses)
-        numbers = ", ".join(f"{miss.row.number:,}" for miss in misses[:NAMED])
-        if count > NAMED:
+        numbers = ", ".join(f"{miss.row.number:,}" for miss in misses[:NAMED_CALLS])
+        if count > NAMED_CALLS:
             numbers += ", …"
         calls = plural(count, "call")
         suggestion = Suggestion(

@@ -17,14 +17,10 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.cost import PartCost
-from ullage.meter.opening import MEDIA, OpeningWidths
-from ullage.meter.shares import (
-    DEFERRED,
-    LEAST_TEXT,
-    REASONING,
-    REASONING_DOUBT,
-    SYSTEM_ROWS,
-)
+from ullage.meter.opening import OpeningWidths
+from ullage.meter.policy import MEDIA_DOUBT, REASONING_DOUBT
+from ullage.meter.shares import DEFERRED, REASONING, SYSTEM_ROWS
+from ullage.tokens.policy import RATIO_RANGE
 
 TOOLS: Final = "Tools"
 MEDIA_ROW: Final = "Media"
@@ -47,9 +43,9 @@ def sized(item: ItemLife, tokens: int, widths: OpeningWidths) -> ItemLife:
         doubt = REASONING_DOUBT * tokens
     else:
         doubt = widths.text.of(tokens)
-        least = ceil(LEAST_TEXT * tokens)
+        least = ceil(RATIO_RANGE[0] * tokens)
         if item.category == MEDIA_ROW:
-            doubt = hypot(doubt, MEDIA * tokens)
+            doubt = hypot(doubt, MEDIA_DOUBT * tokens)
     low = max(least, tokens - ceil(doubt))
     return replace(item, tokens=tokens, low=low, high=tokens + ceil(doubt))
 

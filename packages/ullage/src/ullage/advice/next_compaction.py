@@ -12,6 +12,7 @@ import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
+from ullage.advice.policy import FEWEST_STEPS, GROWTH_WIDTH, NEWEST_CALLS
 from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
@@ -28,13 +29,6 @@ from ullage.meter.reading import Reading
 from ullage_programs.advice import CompactionRule, compaction_rule_of
 from ullage_programs.limits import name_and_version
 from ullage_programs.programs import OWN
-
-NEWEST_CALLS: Final = 20
-"""Calls whose growth is taken for the present one."""
-
-FEWEST_STEPS: Final = 3
-WIDTH: Final = 2.0
-"""Standard errors of the mean growth on each side: about 95 of 100."""
 
 SHORTENING: Final = frozenset({"compaction", "prune", "rewind", "uncompact", "model"})
 
@@ -112,7 +106,7 @@ def calls_left(history: WindowHistory, reading: Reading) -> CallsLeft | None:
         return None
     mean = sum(steps) / len(steps)
     squares = sum((step - mean) ** 2 for step in steps)
-    error = WIDTH * sqrt(squares / (len(steps) - 1) / len(steps))
+    error = GROWTH_WIDTH * sqrt(squares / (len(steps) - 1) / len(steps))
     if mean <= 0:
         return None
     room = max(0, room)

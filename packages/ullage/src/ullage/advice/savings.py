@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import CallRow, ItemLife
-
-MILLION: Final = 1_000_000
-
-DENSITY_DOUBT: Final = 0.2
-"""By how much the tokens a character in one part of a text may differ from those in the rest (assumed: prose has 4 to 5
-characters a token, code and tables 3 to 4)."""
+from ullage.advice.policy import DENSITY_DOUBT
+from ullage.meter.spend import MILLION
 
 
 class SavedShare(NamedTuple):

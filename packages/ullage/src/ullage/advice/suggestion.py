@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
+from ullage.advice.policy import LONGEST_NAME
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
 from ullage.events import Event
 from ullage_programs.advice import Remedied, remedy_of
@@ -16,8 +17,6 @@ from ullage_programs.advice import Remedied, remedy_of
 SuggestionKind = Literal[
     "unused_server", "unused_tools", "long_output", "instructions", "cache"
 ]
-
-LONGEST_NAME: Final = 36
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,21 +10,18 @@ import msgspec
 from ullage.advice.cache_misses import cache_misses, missed_cache
 from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction, next_compaction
+from ullage.advice.policy import (
+    LEAST_SHARE,
+    LEAST_SO_FAR,
+    LEAST_TOKENS,
+    MOST_COSTS,
+    MOST_SHOWN,
+)
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
 from ullage.advice.suggestion import AdviceInput, Suggestion, name_of
 from ullage.advice.waste import long_instructions, long_outputs, unused_tools
 from ullage.events import Event
 from ullage.meter.meter import Meter
-
-MOST_SHOWN: Final = 7
-MOST_COSTS: Final = 5
-
-LEAST_TOKENS: Final = 500
-"""Tokens a call from which on anything is suggested."""
-
-LEAST_SHARE: Final = 0.02
-LEAST_SO_FAR: Final = 10_000
-"""Share of all input so far, and tokens of it, below which nothing is suggested for what it has cost."""
 
 _KINDS: Final[tuple[Callable[[AdviceInput], list[Suggestion]], ...]] = (
     unused_tools,

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.messages import ToolCallPart, ToolResultPart
-from ullage.meter.call_names import LONGEST_ARGUMENTS, call_label
+from ullage.meter.call_names import call_label
+from ullage.meter.policy import ARGUMENTS_READ
 
 PATHS: Final = (
     "file_path",
@@ -66,7 +67,7 @@ def server_of(tool: str) -> str:
 
 def read_arguments(arguments: str) -> dict[str, Any]:
     """The arguments of a call; none where they are not a JSON object."""
-    if len(arguments) > LONGEST_ARGUMENTS:
+    if len(arguments) > ARGUMENTS_READ:
         return {}
     try:
         read = msgspec.json.decode(arguments)

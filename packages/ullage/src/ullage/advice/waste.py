@@ -6,6 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from ullage.advice.held import TOOLS
+from ullage.advice.policy import (
+    ENOUGH_OUTPUT,
+    FEWEST_REQUESTS,
+    INSTRUCTION_LINES,
+    LONG_OUTPUT,
+)
 from ullage.advice.savings import SavedShare
 from ullage.advice.suggestion import AdviceInput, Suggestion, name_of, plural
 from ullage.advice.tool_calls import server_of
@@ -20,9 +26,6 @@ from ullage.messages import Message, TextPart
 from ullage.meter.cost import TOOL_CALLS, TOOL_RESULTS
 from ullage.meter.shares import SYSTEM_ROWS
 
-FEWEST_REQUESTS: Final = 8
-"""Requests after which a tool that was never called counts as unused."""
-
 SHELLS: Final = frozenset(
     {
         "bash",
@@ -36,15 +39,6 @@ SHELLS: Final = frozenset(
 )
 """Tools that run commands, in lower case: of Claude Code, Codex, OpenCode, pi, Gemini CLI, qwen-code, Copilot and ours.
 """
-
-LONG: Final = 4_000
-"""Tokens from which on an output is long."""
-
-ENOUGH: Final = 2_000
-"""Tokens that are taken to be enough of one: a beginning and an end."""
-
-MOST_LINES: Final = 200
-"""Of an instruction file (https://code.claude.com/docs/en/memory names this number)."""
 
 BETWEEN_FILES: Final = "\nContents of "
 """What Claude Code writes between the files of one reminder (2.1.330)."""
@@ -93,23 +87,23 @@ def unused_tools(given: AdviceInput) -> list[Suggestion]:
 
 
 def long_outputs(given: AdviceInput) -> list[Suggestion]:
-    """Outputs of commands above ``LONG``, as if they were cut to ``ENOUGH``."""
+    """Outputs of commands above ``LONG_OUTPUT``, as if they were cut to ``ENOUGH_OUTPUT``."""
     shares: list[SavedShare] = []
     for place, item in enumerate(given.history.items):
         is_output = item.category == TOOL_RESULTS and item.tool.lower() in SHELLS
-        if is_output and item.tokens >= LONG:
-            shares.append(SavedShare(place, 1 - ENOUGH / item.tokens))
+        if is_output and item.tokens >= LONG_OUTPUT:
+            shares.append(SavedShare(place, 1 - ENOUGH_OUTPUT / item.tokens))
     if not shares:
         return []
     commands = plural(len(shares), "command")
-    title = f"{commands} with an output above {LONG:,} tokens"
-    text = f"saved if cut to {ENOUGH:,}: {given.largest_names(shares)}"
+    title = f"{commands} with an output above {LONG_OUTPUT:,} tokens"
+    text = f"saved if cut to {ENOUGH_OUTPUT:,}: {given.largest_names(shares)}"
     how = given.remedy("outputs")
     return [given.without(shares, "long_output", title, text, how)]
 
 
 def long_instructions(given: AdviceInput) -> list[Suggestion]:
-    """Instruction files of more than ``MOST_LINES`` lines: what is beyond them."""
+    """Instruction files of more than ``INSTRUCTION_LINES`` lines: what is beyond them."""
     found: list[Suggestion] = []
     for place, text in _instructions(given).items():
         item = given.item(place)
@@ -117,13 +111,15 @@ def long_instructions(given: AdviceInput) -> list[Suggestion]:
         beyond = 0
         for file in text.split(BETWEEN_FILES):
             rows = file.split("\n")
-            if len(rows) > MOST_LINES:
+            if len(rows) > INSTRUCTION_LINES:
                 lines += len(rows)
-                beyond += len("\n".join(rows[MOST_LINES:]))
+                beyond += len("\n".join(rows[INSTRUCTION_LINES:]))
         if beyond:
             shares = [SavedShare(place, beyond / len(text))]
             title = f"{lines:,} lines in {name_of(item)}"
-            saved = f"saved with {MOST_LINES}; {item.tokens:,} tokens in every request"
+            saved = (
+                f"saved with {INSTRUCTION_LINES}; {item.tokens:,} tokens in every request"
+            )
             how = given.remedy("instructions")
             found.append(given.without(shares, "instructions", title, saved, how))
     return found

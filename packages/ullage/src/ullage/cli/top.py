@@ -19,12 +19,8 @@ from ullage.display.text import json_text
 from ullage.importers import ImportedSession
 from ullage.meter.meter import Meter
 from ullage.meter.spend import NOTHING_SPENT
-from ullage.watching.running import (
-    FOREVER_S,
-    PATIENCE_S,
-    Running,
-    RunningList,
-)
+from ullage.watching.policy import PATIENCE_S
+from ullage.watching.running import FOREVER_S, Running, RunningList
 
 QUICKLY_S: Final = 0.4
 """How long a look reads, once the first picture is there: no key waits longer."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ullage.codec.foreign import as_plain
-from ullage.codec.usage import LARGEST
+from ullage.envelope import MOST_TOKENS
 from ullage.usage import Cleared
 
 MOST_EDITS: Final = 16
@@ -62,4 +62,4 @@ def _kind_of(name: object) -> _EditKind:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= LARGEST else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

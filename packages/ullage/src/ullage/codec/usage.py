@@ -15,12 +15,10 @@ import msgspec
 
 from ullage.codec.foreign import as_plain, parse_json, to_raw
 from ullage.codec.rules import Dialect, Path
+from ullage.envelope import MOST_TOKENS
 from ullage.usage import Usage
 
 __all__ = ["SamplingPass", "kept_json", "read_usage", "sampling_passes", "stream_usage"]
-
-LARGEST = 10**9
-"""More tokens than any request can hold: a larger number is an error of the program that wrote it."""
 
 
 class SamplingPass(NamedTuple):
@@ -334,7 +332,7 @@ def _count(value: object) -> tuple[int | None, str]:
             return None, "not_whole"
     if value < 0:
         return None, "negative"
-    if value > LARGEST:
+    if value > MOST_TOKENS:
         return None, "too_large"
     return int(value), ""
 

@@ -6,28 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ullage.context.policy import (
+    COMPARED_CHARACTERS,
+    ECHO_SHARE,
+    LEAST_ECHO_WORDS,
+    MOST_OF_SOURCE,
+    OVER_LENGTH,
+    SHINGLE,
+    SHORT_SOURCE,
+)
 from ullage.context.strategy import Reason, SummaryAnswer
 from ullage.messages import ReasoningPart, TextPart, ToolCallPart
-
-MOST_OF_SOURCE: Final = 0.5
-"""A summary takes at most this share of its source's tokens, if the source is longer than a few lines."""
-
-FEW_LINES: Final = 300
-"""Below this many tokens of the source, a summary may be as long as the source."""
-
-OVER_LENGTH: Final = 2.5
-"""A summary may have this many times the requested length."""
-
-SHINGLE: Final = 8
-ECHO_SHARE: Final = 0.5
-"""An answer is an echo if the source contains at least half of its runs of eight words. Names, paths and short quotes
-are shorter runs."""
-
-LEAST_WORDS: Final = 24
-"""A shorter answer is an echo only if the source contains all of it."""
-
-COMPARED: Final = 2_000_000
-"""Characters of the source that an answer is compared with, half from each end."""
 
 _WORDS: Final = re.compile(r"\w+")
 
@@ -62,7 +51,7 @@ def accept(
     visible = "".join(part.text for part in answer.message.of_type(TextPart))
     text = visible.strip()
     tokens = count(text)
-    allowed = min(most * OVER_LENGTH, max(FEW_LINES, MOST_OF_SOURCE * source_tokens))
+    allowed = min(most * OVER_LENGTH, max(SHORT_SOURCE, MOST_OF_SOURCE * source_tokens))
     if tokens > allowed:
         return RejectedSummary(
             "longer",
@@ -101,10 +90,14 @@ def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
 
 def _echo(answer: str, source: str) -> float:
     """The share of the answer's runs of words that the source contains."""
-    if len(source) > COMPARED:
-        source = source[: COMPARED // 2] + "\n" + source[-COMPARED // 2 :]
+    if len(source) > COMPARED_CHARACTERS:
+        source = (
+            source[: COMPARED_CHARACTERS // 2]
+            + "\n"
+            + source[-COMPARED_CHARACTERS // 2 :]
+        )
     words = _words(answer)
-    if len(words) < LEAST_WORDS:
+    if len(words) < LEAST_ECHO_WORDS:
         return (
             1.0
             if words and f" {' '.join(words)} " in f" {' '.join(_words(source))} "

@@ -20,6 +20,13 @@ from msgspec.structs import replace
 from ullage.bounds import json_excess
 from ullage.context.budget import aim_of
 from ullage.context.kept_thinking import has_block_alone, notice_id, with_texts
+from ullage.context.policy import (
+    FILE_TOKENS,
+    FILES_ATTACHED,
+    FILES_SHARE,
+    LEAST_FILE_TOKENS,
+    LONGEST_EDITED,
+)
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.summary_message import (
@@ -30,19 +37,6 @@ from ullage.context.summary_message import (
 )
 from ullage.events import CompactionCommitted
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-
-MOST_FILES: Final = 5
-MOST_EACH: Final = 5_000
-"""Files, and tokens of each: Claude Code's figures."""
-
-LEAST_EACH: Final = 100
-"""A file is not cut to fewer tokens than this."""
-
-LONGEST: Final = 4_000_000
-"""Characters of a text that edits may make: the text that is followed here may be another one than the tool edited."""
-
-LIMIT_SHARE: Final = 0.1
-"""Files take at most this share of the input limit, whatever the setting allows."""
 
 _NUMBERED: Final = re.compile(r"^ *\d+\t", re.MULTILINE)
 """The line numbers of the tool ``read``."""
@@ -113,7 +107,7 @@ def _edited(text: str, old: str, new: str, *, is_all: bool) -> str | None:
     """The text after an edit; ``None`` where that can't be known."""
     count = text.count(old) if old else 0
     length = len(text) + count * (len(new) - len(old))
-    if count == 0 or (count > 1 and not is_all) or length > LONGEST:
+    if count == 0 or (count > 1 and not is_all) or length > LONGEST_EDITED:
         return None
     return text.replace(old, new)
 
@@ -158,7 +152,7 @@ def with_files(
         return None
     aim = aim_of(situation)
     ratio = situation.fold.learnt.ratio
-    share = LIMIT_SHARE * (aim.limit or situation.sizes.used)
+    share = FILES_SHARE * (aim.limit or situation.sizes.used)
     room = min(situation.rules.reattach_tokens, share, aim.goal - after) / ratio
     gone = {*event.summarised, *(dropped.id for dropped in event.dropped)}
     leaving: list[KnownFile] = []
@@ -185,13 +179,13 @@ def with_files(
 def _fitted(situation: Situation, files: Sequence[KnownFile], room: float) -> list[str]:
     """The texts of the first files, cut where they are too long, oldest first."""
     texts: list[str] = []
-    for file in files[:MOST_FILES]:
+    for file in files[:FILES_ATTACHED]:
         heading = f"{_heading(file)}\n"
-        most = min(MOST_EACH, room)
+        most = min(FILE_TOKENS, room)
         tokens = situation.count(heading + file.text)
         text = file.text
         if tokens > most:
-            if most < LEAST_EACH:
+            if most < LEAST_FILE_TOKENS:
                 break
             text = excerpt(text, int(0.8 * len(text) * most / tokens), "")
             tokens = situation.count(heading + text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from ullage.context.policy import LEAST_SAVED, LEAST_SAVED_OF_WINDOW, QUICK_IN_A_ROW
 from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
@@ -19,14 +20,6 @@ from ullage.events import (
 
 BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted"})
 """Reasons of a rollback that don't tell whether the compaction could have worked."""
-
-STEP_TOKENS: Final = 2_000
-STEP_SHARE: Final = 0.05
-"""After a failure the request has to grow by min(2,000 tokens, 5 % of the limit) before the next try: the least saving
-of a compaction."""
-
-QUICK: Final = 3
-"""After this many compactions in a row with less growth than that, the next one waits for the limit."""
 
 
 class PastAttempt(NamedTuple):
@@ -96,7 +89,7 @@ class Breakers:
         if failed is not None and high - failed.high < step(limit):
             return f"The last attempt failed, and little was added since: {self.reason}"
         if (
-            self.quick >= QUICK
+            self.quick >= QUICK_IN_A_ROW
             and self.after is not None
             and high - self.after < step(limit)
         ):
@@ -106,4 +99,6 @@ class Breakers:
 
 def step(limit: int | None) -> float:
     """The growth in tokens that matters for this limit."""
-    return STEP_TOKENS if limit is None else min(STEP_TOKENS, STEP_SHARE * limit)
+    return (
+        LEAST_SAVED if limit is None else min(LEAST_SAVED, LEAST_SAVED_OF_WINDOW * limit)
+    )

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ullage.context.keeping import must_stay
+from ullage.context.policy import (
+    BYTES_A_TOKEN,
+    BYTES_GOAL,
+    GOAL_OF_POINT,
+    LEAST_SAVED,
+    LEAST_SAVED_OF_WINDOW,
+    LEAST_SAVED_SHARE,
+    REFUSED_SHARE,
+    REFUSED_UNSEEN,
+    ROOM_ABOVE_FIXED,
+    SUMMARY_LEAST,
+    SUMMARY_MOST,
+    SUMMARY_OF_MESSAGES,
+    SUMMARY_SHARE,
+)
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
-from ullage.meter.window import DEFAULT_TRIGGER
-
-LEAST_SHARE: Final = 0.1
-LEAST_TOKENS: Final = 2_000
-LEAST_OF_WINDOW: Final = 0.05
-"""A compaction has to save at least max(10 % of the request, min(2,000 tokens, 5 % of the window)). Of a part that a
-person named it is 10 % of that part."""
-
-GOAL_OF_POINT: Final = 0.6
-"""The goal is at most this share of the compaction threshold, for low triggers."""
-
-ROOM_ABOVE_FIXED: Final = 0.3
-"""If system prompt and tools fill much of the window, the goal leaves messages this share of the rest."""
-
-BYTES_GOAL: Final = 0.5
-"""If the request has too many bytes, a compaction aims at this share of them."""
-
-BYTES_A_TOKEN: Final = 6
-"""Bytes of a request for each token of its text: English has 4 to 5, and JSON adds to that."""
-
-SUMMARY_SHARE: Final = 0.06
-SUMMARY_MOST: Final = 8_000
-SUMMARY_LEAST: Final = 250
-"""A summary may take 6 % of the window, within these bounds in tokens."""
-
-SUMMARY_OF_MESSAGES: Final = 0.3
-"""Nor more than this share of the messages: in a short conversation a long summary would save nothing."""
-
-REFUSED: Final = 0.75
-"""If a provider refuses a request that fits by the reading, and gives no numbers, this share is assumed to fit."""
-
-UNSEEN: Final = 1.05
-"""A refused request without a count is assumed to exceed the limit by this factor."""
+from ullage.meter.policy import DEFAULT_TRIGGER
 
 
 class Aim(NamedTuple):
@@ -70,7 +53,9 @@ def aim_of(situation: Situation) -> Aim:
     size = None if window.tokens is None else round(window.tokens / correction)
     if limit is None:
         half = sizes.used / 2
-        least = max(1.0, LEAST_SHARE * (messages if situation.is_partial else sizes.used))
+        least = max(
+            1.0, LEAST_SAVED_SHARE * (messages if situation.is_partial else sizes.used)
+        )
         bar = half if situation.is_urgent else None
         return Aim(
             None,
@@ -89,7 +74,7 @@ def aim_of(situation: Situation) -> Aim:
         and not is_short
     ):
         # The request fits by the reading and was refused: the error of the reading is unknown.
-        limit = round(REFUSED * sizes.used)
+        limit = round(REFUSED_SHARE * sizes.used)
     share = min(DEFAULT_TRIGGER * (size or limit), limit)
     bar = share if point is None else min(point / correction, limit)
     if sizes.fixed < bar:
@@ -100,10 +85,11 @@ def aim_of(situation: Situation) -> Aim:
     if situation.is_over_bytes:
         goal = min(goal, sizes.fixed + BYTES_GOAL * sizes.messages)
     least = max(
-        LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit))
+        LEAST_SAVED_SHARE * sizes.used,
+        min(LEAST_SAVED, LEAST_SAVED_OF_WINDOW * (size or limit)),
     )
     if situation.is_partial:
-        least = LEAST_SHARE * messages
+        least = LEAST_SAVED_SHARE * messages
     taken = size or limit
     if situation.bytes_limit is not None:
         taken = min(taken, round(situation.bytes_limit / BYTES_A_TOKEN))
@@ -132,7 +118,7 @@ def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
     known = refusal.limit or window
     if known is None or used >= known:
         return 1.0
-    return max(1.0, UNSEEN * known / used)
+    return max(1.0, REFUSED_UNSEEN * known / used)
 
 
 def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:

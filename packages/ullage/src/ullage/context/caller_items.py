@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ullage.codec.blocks import Options
 from ullage.codec.foreign import as_plain
@@ -18,11 +18,9 @@ from ullage.codec.history import encode_items
 from ullage.codec.parts import data_url, decode_base64, source_of_data
 from ullage.codec.repair import repair
 from ullage.codec.wires import wire_named
+from ullage.context.policy import SHORTEST_DATA
 from ullage.messages import FilePart, ImagePart, Message, Request, ToolResultPart
 from ullage.reasoning import ReasoningPolicy
-
-SHORTEST_DATA: Final = 16
-"""Characters from which on a text in an item is looked at as the content of an image or a file."""
 
 
 class Keep(NamedTuple):

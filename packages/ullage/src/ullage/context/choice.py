@@ -12,6 +12,7 @@ from typing import Final
 from ullage.context.clear import ClearToolResults
 from ullage.context.digest import Digests
 from ullage.context.drop import DropOldest
+from ullage.context.policy import NAME_SHOWN
 from ullage.context.server import CompactOnServer
 from ullage.context.strategy import Strategy
 from ullage.context.summary import Summarize, SummarizePieces
@@ -51,10 +52,6 @@ NOOP: Final = (
 """What a session is told that needs a compaction where none is allowed."""
 
 
-MOST_NAMED: Final = 100
-"""Characters of an unknown name that its error shows."""
-
-
 def ordered(chosen: Sequence[str | Strategy]) -> tuple[Strategy, ...]:
     """The strategies in the order in which they are tried, each once; empty for ``noop``.
 
@@ -78,7 +75,7 @@ def _meant_by(one: str | Strategy) -> tuple[Strategy, ...]:
     known = {**NAMED_LISTS} | {name: (strategy,) for name, strategy in BUILT_IN.items()}
     if one in known:
         return known[one]
-    one = one[:MOST_NAMED]
+    one = one[:NAME_SHOWN]
     meant = similar(one, known, cutoff=0.5)
     hint = f" (did you mean {meant!r}?)" if meant else ""
     raise ValueError(f"there is no strategy {one!r}{hint}; there are {', '.join(known)}")

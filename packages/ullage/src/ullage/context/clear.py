@@ -11,7 +11,8 @@ import msgspec
 
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import reading_after
-from ullage.context.rules import NOTICE, PROTECT_SHARE
+from ullage.context.policy import PROTECT_SHARE
+from ullage.context.rules import NOTICE
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import Pruned

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.context.exchanges import is_request
+from ullage.context.policy import LONGEST_RULE, OWN_WORDS_CHARACTERS
 from ullage.context.rule_words import (
     ARABIC,
     CYRILLIC,
@@ -24,13 +25,6 @@ from ullage.context.rule_words import (
 from ullage.messages import Message, TextPart
 
 HEADING: Final = "Rules the user laid down, word for word:"
-
-LONGEST: Final = 500
-"""The most characters of a sentence that counts as a rule."""
-
-OWN_WORDS: Final = 2_000
-"""Characters at the beginning and at the end of a message that count as the user's own words; the middle of a longer
-message counts as pasted."""
 
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?؟۔])\s+(?=\S)|\n+|(?<=[。！？｡।॥])(?![。！？｡।॥…」』）】》〉”’\"')\]])\s*|(?<=．)(?![．\d])\s*"
@@ -58,7 +52,7 @@ def rules_in(message: Message) -> Iterator[UserRule]:
         for piece in _own_words(part.text):
             for sentence in _SENTENCE.split(_QUOTE.sub("", piece)):
                 text = _without_bullet(sentence.strip())
-                if not text or len(text) > LONGEST or text.startswith((">", "＞")):
+                if not text or len(text) > LONGEST_RULE or text.startswith((">", "＞")):
                     continue
                 kind = kind_of(text)
                 if kind is not None:
@@ -71,9 +65,9 @@ def _without_bullet(text: str) -> str:
 
 
 def _own_words(text: str) -> tuple[str, ...]:
-    if len(text) <= 2 * OWN_WORDS:
+    if len(text) <= 2 * OWN_WORDS_CHARACTERS:
         return (_FENCE.sub("\n", text),)
-    return _FENCE.sub("\n", text[:OWN_WORDS]), text[-OWN_WORDS:]
+    return _FENCE.sub("\n", text[:OWN_WORDS_CHARACTERS]), text[-OWN_WORDS_CHARACTERS:]
 
 
 def rules_part_id(summary: str) -> str:

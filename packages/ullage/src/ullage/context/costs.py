@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
+from ullage.context.policy import FRAME_BYTES, MOST_CORRECTED
 from ullage.events import Event
 from ullage.messages import (
     FilePart,
@@ -24,9 +25,6 @@ T = TypeVar("T")
 
 BASE64 = 4 / 3
 """Bytes on the wire per byte of an image or file."""
-
-FRAME_BYTES = 120
-"""Bytes of JSON around a part, generously."""
 
 
 class Sizes(NamedTuple):
@@ -50,10 +48,6 @@ class Sizes(NamedTuple):
     def sure(self) -> float:
         """The reading as a share of its upper end: the share of a limit that a plan may use."""
         return self.used / max(1, self.high)
-
-
-MOST_CORRECTED: Final = 3.0
-"""The most times its estimate that a message can cost: a larger difference does not come from messages."""
 
 
 def sizes_of(fold: Fold) -> Sizes:

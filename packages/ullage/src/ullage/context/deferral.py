@@ -19,26 +19,20 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.context.tool_search import MOST_FOUND
+from ullage.context.policy import (
+    DEFERRAL_SAVES,
+    INDEX_MOST,
+    INDEX_SHARE,
+    LOADED_SHARE,
+    MOST_FOUND,
+    TOOL_LINE,
+)
 from ullage.messages import Tool
 
 SEARCH: Final = "tool_search"
 """The name of the tool that finds deferred tools."""
 
 Mode = Literal["auto", "always", "never"]
-
-LEAST_SAVED: Final = 1_000
-"""Tokens that deferring has to take out of the request: a search costs one model call more."""
-
-LOADED_SHARE: Final = 0.25
-"""Share of the window that tools in use may take; beyond it those used longest ago have to be searched for again."""
-
-INDEX_SHARE: Final = 0.02
-INDEX_MOST: Final = 2_000
-"""The names of deferred tools in the search tool's own description take at most 2 % of the window, 2,000 tokens."""
-
-LINE_CHARACTERS: Final = 100
-"""How much of a description stands in a list of tools: they come from servers, and are untrusted text."""
 
 _SCHEMA: Final = msgspec.Raw(
     b'{"type":"object","properties":{"query":{"type":"string","description":'
@@ -120,7 +114,7 @@ def deferrable(
     for is_served in (True, False):
         group = [tool for tool in open_to_it if bool(tool.server) == is_served]
         tokens = sizes.of(group)
-        if total > most and tokens >= LEAST_SAVED:
+        if total > most and tokens >= DEFERRAL_SAVES:
             deferred += group
             total -= tokens
     return tuple(deferred)
@@ -181,7 +175,7 @@ def search_declaration(deferred: Sequence[Tool], sizes: ToolSizes) -> Tool:
         ", ".join(tool.name for tool in deferred),
         ", ".join(counts),
     )
-    listing = listings[-1][: 10 * LINE_CHARACTERS]
+    listing = listings[-1][: 10 * TOOL_LINE]
     for longer in listings[:-1]:
         if sizes.text(longer) <= room:
             listing = longer
@@ -197,8 +191,8 @@ def search_declaration(deferred: Sequence[Tool], sizes: ToolSizes) -> Tool:
 def line_of(tool: Tool) -> str:
     """A tool's name and the beginning of its description, on one line and without control characters."""
     text = "".join(filter(str.isprintable, " ".join(tool.description.split())))
-    if len(text) > LINE_CHARACTERS:
-        text = f"{text[: LINE_CHARACTERS - 1]}…"
+    if len(text) > TOOL_LINE:
+        text = f"{text[: TOOL_LINE - 1]}…"
     return f"- {tool.name}: {text}" if text else f"- {tool.name}"
 
 
@@ -212,4 +206,4 @@ def found_text(found: Sequence[Tool], deferred: Sequence[Tool]) -> str:
     return (
         f"None of the {len(deferred)} tools{among} matches. Try other words for what the tool should do, "
         "or a word of its name."
-    )[: 10 * LINE_CHARACTERS]
+    )[: 10 * TOOL_LINE]

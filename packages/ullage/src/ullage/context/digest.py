@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from ullage.context.budget import aim_of
 from ullage.context.exchanges import is_request
 from ullage.context.plan import committed, plan_for
+from ullage.context.policy import DIGEST_FILES, EARLIER_SHARE, USER_SHARE
 from ullage.context.rendering import line_of, paths_in
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
@@ -16,13 +17,6 @@ from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary_message import earlier_text
 from ullage.events import DroppedMessage
 from ullage.messages import Message, TextPart
-
-EARLIER_SHARE: Final = 0.4
-USER_SHARE: Final = 0.6
-"""At most 40 % of the digest is for earlier summaries, and at most 60 % of the rest for the user's own messages. Lines
-of other messages take the remainder."""
-
-MOST_FILES: Final = 20
 
 NO_ROOM: Final = "no room for it in the digest"
 
@@ -43,7 +37,7 @@ def digest(situation: Situation, messages: Sequence[Message], *, most: float) ->
     paths: dict[str, None] = {}
     for message in reversed(shown):
         paths |= dict.fromkeys(paths_in(message))
-    files = room.line("Files: " + ", ".join(list(paths)[:MOST_FILES])) if paths else ""
+    files = room.line("Files: " + ", ".join(list(paths)[:DIGEST_FILES])) if paths else ""
     texts |= room.lines([message for message in shown if message.id not in texts])
     covered = [message.id for message in shown if message.id in texts]
     head = "No model could summarise this conversation, so this is a list of its messages, oldest first."

@@ -10,6 +10,7 @@ from ullage.context.budget import Aim, aim_of
 from ullage.context.constraints import rules_part_id
 from ullage.context.keeping import KeptMessages, keep
 from ullage.context.plan import SHARES, kept_for, place_behind
+from ullage.context.policy import DROP_MARGIN
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
@@ -18,9 +19,6 @@ from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message
 
 OLDEST: Final = "oldest of what may leave, dropped to make room"
-
-MARGIN: Final = 0.9
-"""The share of the room below the limit that a cut request may take: the rest covers the reading's uncertainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def least(situation: Situation) -> KeptMessages:
     stays = keep(situation, room=0.0, tail=0.0)
     others = situation.weigh(stays.why.keys() - request)
     # The limit applies to the reading's upper end, so an uncertain reading leaves the request less room.
-    room = MARGIN * (situation.sizes.sure * limit - situation.sizes.fixed - others)
+    room = DROP_MARGIN * (situation.sizes.sure * limit - situation.sizes.fixed - others)
     if situation.is_over_bytes:
         room = min(room, 0.5 * situation.sizes.messages - others)
     return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))

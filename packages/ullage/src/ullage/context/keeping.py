@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ullage.context.costs import count_images
 from ullage.context.exchanges import HistoryExchange, is_request
+from ullage.context.policy import TASK_SHARE
 from ullage.context.shorten import common_cap, shortened, with_newest_media
 from ullage.context.situation import Situation
 from ullage.messages import Message, ToolCallPart
-
-REQUEST_SHARE: Final = 0.75
-"""A request that takes more than this share of the room below the bar is sent as head and tail."""
-
-TASK_SHARE: Final = 0.3
-"""Share of the room for earlier requests of the unfinished task."""
 
 
 class KeptMessages(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.keeping import REQUEST_SHARE, KeptMessages, keep
+from ullage.context.keeping import KeptMessages, keep
+from ullage.context.policy import REQUEST_SHARE
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.context.summary_message import own_tokens, rules_room, summary_message

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from ullage.context.budget import Aim
+from ullage.context.policy import FIRST_CHARACTERS, WORDS_PER_TOKEN
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart
-
-WORDS_PER_TOKEN: Final = 0.7
-"""English words per token, roughly: models follow a limit in words better than one in tokens."""
 
 SECTIONS: Final = """\
 ## Goal
@@ -46,8 +44,6 @@ The messages that will be taken out are the last {count}. Those before them stay
 what they already say. The first of the messages to be taken out begins:
 {first}"""
 """Says which messages are meant, where the ones before them are shown as well."""
-
-FIRST_CHARACTERS: Final = 300
 
 ALONE: Final = (
     "You write summaries of conversations between a user and an agent with tools. What stands between <message> tags "

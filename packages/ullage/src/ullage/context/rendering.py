@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ullage.context.policy import DIGEST_LINE
 from ullage.context.shorten import excerpt
 from ullage.messages import (
     FilePart,
@@ -23,9 +24,6 @@ from ullage.messages import (
 _PATH: Final = re.compile(
     r"(?<![\w/])(?:[\w.@~-]*/)+[\w.@-]+|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
 )
-
-LINE: Final = 160
-"""Characters of one message in a digest."""
 
 
 def rendered(message: Message, characters: int) -> str:
@@ -68,7 +66,7 @@ def _shown(part: Part) -> str:
             return ""
 
 
-def line_of(message: Message, characters: int = LINE) -> str:
+def line_of(message: Message, characters: int = DIGEST_LINE) -> str:
     """One message as one line: role, tools with their paths, and first words."""
     text = " ".join(_bits(message, characters))
     return _bounded(f"{message.role}: {text or '(no readable content)'}", characters)

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ullage.context.policy import (
+    GOAL,
+    KEEP,
+    KEEP_UNREAD,
+    MOST_PIECES,
+    PROTECT_TOKENS,
+    REATTACH_TOKENS,
+)
 from ullage.errors import SettingError
 from ullage.events import Pruned
-
-KEEP = 0.08
-"""Share of the messages' tokens, the newest, that a summary leaves unchanged. Dexto's plan keeps 0.3 of the
-messages (docs/from-the-seeds.md); why less is better: docs/why/index.md#compaction, measured in
-docs/compaction-beside.md."""
-
-KEEP_UNREAD = 0.3
-"""The same if no model reads the leaving messages: a digest says less than a summary, so more of them stay."""
-
-PROTECT_TOKENS = 40_000
-"""Newest tokens of tool results that are never cleared (OpenCode's figure, docs/from-the-seeds.md)."""
-
-PROTECT_SHARE = 0.25
-"""The same as a share of the input limit: the smaller one counts, so that a small window has something to clear."""
-
-REATTACH_TOKENS = 5_000
-"""Tokens of files that are attached again behind a summary, from sessions of edits with 0, 2,000, 5,000 and 20,000."""
-
-GOAL = 0.45
-"""Share of the window that a compaction aims to leave filled, at most."""
-
-MOST_PIECES = 6
-"""The most model calls of a summary in pieces. A longer history is shown in excerpts instead."""
 
 ASKING = frozenset({"summary", "pieces", "server"})
 """The built-in strategies that ask a model for a summary."""

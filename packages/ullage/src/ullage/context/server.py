@@ -25,6 +25,7 @@ from ullage.context.budget import Aim
 from ullage.context.digest import digest
 from ullage.context.kept_thinking import missing_rules, plan_with_thinking, with_block
 from ullage.context.plan import Plan, committed, place_behind, plan_for
+from ullage.context.policy import MOST_APART, SERVER_PROMPT
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
     Ask,
@@ -39,14 +40,8 @@ from ullage.context.summary_message import PREFIX, own_tokens, summary_id
 from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
 from ullage.usage import Usage
 
-PROMPT: Final = 2_000
-"""Tokens that the provider's own prompt for a summary may have. None says how long it is."""
-
 NOT_TO_CALL: Final = "Do not call tools; answer with the text of the summary alone."
 """Ends instructions of a user: they replace the provider's whole prompt, which says so itself (the page above)."""
-
-MOST_APART: Final = 2.0
-"""A reported length that differs from the estimate of a summary's text by more than this factor is not its length."""
 
 _STOPS: Final[dict[str, Reason]] = {
     "length": "truncated",
@@ -137,7 +132,7 @@ def _ask(
         return Declined("not_offered", note)
     # What the server clears of a call is sent all the same, and a compaction can't be asked to clear it.
     uncleared = situation.fold.forecast().cleared.total
-    found = on_request(situation, aim, plan, PROMPT + uncleared)
+    found = on_request(situation, aim, plan, SERVER_PROMPT + uncleared)
     if isinstance(found, Declined):
         return found
     # OpenAI gives the user's messages back word for word: one that stays would be there twice.

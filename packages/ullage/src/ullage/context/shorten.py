@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from msgspec.structs import replace
 
 from ullage.context.costs import count_images
+from ullage.context.policy import CUT_ATTEMPTS, HEAD_SHARE, LEAST_CUT_CHARACTERS
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -18,22 +18,13 @@ from ullage.messages import (
     ToolResultPart,
 )
 
-HEAD_SHARE: Final = 2 / 3
-"""The share of a shortened text that comes from its beginning."""
-
-LEAST_CHARACTERS: Final = 200
-"""A text is never cut to less."""
-
-ATTEMPTS: Final = 12
-"""Each attempt cuts to three quarters of the last one: 12 of them reach 3 % of the first guess."""
-
 
 def excerpt(text: str, characters: int, handle: str) -> str:
     """Head and tail of a text with a note in between that says how much is left out and how to read it.
 
     ``characters`` bounds what is kept of the text itself. With an empty ``handle`` the note names none.
     """
-    characters = max(characters, LEAST_CHARACTERS)
+    characters = max(characters, LEAST_CUT_CHARACTERS)
     if len(text) <= characters:
         return text
     head = round(characters * HEAD_SHARE)
@@ -57,19 +48,19 @@ def shortened(
     if now <= most:
         return message
     characters = (
-        max(LEAST_CHARACTERS, round(_characters(message) * most / now))
+        max(LEAST_CUT_CHARACTERS, round(_characters(message) * most / now))
         if now > 0
-        else LEAST_CHARACTERS
+        else LEAST_CUT_CHARACTERS
     )
     media = max(0, round(count_images(message) * most / now))
-    for _ in range(ATTEMPTS):
+    for _ in range(CUT_ATTEMPTS):
         cut = _cut(message, characters, media)
         if cost(cut) <= most:
             return cut
-        if characters == LEAST_CHARACTERS and media == 0:
+        if characters == LEAST_CUT_CHARACTERS and media == 0:
             return None
-        characters, media = max(LEAST_CHARACTERS, characters * 3 // 4), media * 3 // 4
-    cut = _cut(message, LEAST_CHARACTERS, 0)
+        characters, media = max(LEAST_CUT_CHARACTERS, characters * 3 // 4), media * 3 // 4
+    cut = _cut(message, LEAST_CUT_CHARACTERS, 0)
     return cut if cost(cut) <= most else None
 
 
@@ -81,7 +72,7 @@ def without_media(message: Message) -> Message:
 def with_newest_media(message: Message, most: int) -> Message:
     """The message with a notice in the place of all but the newest ``most`` of its images and files."""
     return (
-        _cut(message, _characters(message) + LEAST_CHARACTERS, most)
+        _cut(message, _characters(message) + LEAST_CUT_CHARACTERS, most)
         if count_images(message) > most
         else message
     )
@@ -110,7 +101,7 @@ def _cut(message: Message, characters: int, media: int) -> Message:
 
     def text(part: TextPart, handle: str) -> TextPart:
         share = round(characters * len(part.text) / whole)
-        if len(part.text) <= max(share, LEAST_CHARACTERS):
+        if len(part.text) <= max(share, LEAST_CUT_CHARACTERS):
             return part
         return TextPart(
             id=part.id, text=excerpt(part.text, share, handle), revision=part.revision + 1

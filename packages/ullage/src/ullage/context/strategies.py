@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from ullage.context.attached_files import with_files
 from ullage.context.budget import aim_of
 from ullage.context.choice import NOOP, STRATEGIES
 from ullage.context.keeping import must_stay
+from ullage.context.policy import STRATEGY_CALLS
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
@@ -45,9 +46,6 @@ from ullage.events import (
     Event,
     Pruned,
 )
-
-MOST_CALLS: Final = 50
-"""The most model calls of one strategy, whatever it asks for: more than any of ours needs with its settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +191,9 @@ def _with_files(situation: Situation, proved: _Proved) -> _Proved:
 
 
 def _calls_at_most(strategy: Strategy, situation: Situation) -> int:
-    """The number of calls a strategy may ask for: 0 if it raises, and never more than ``MOST_CALLS``."""
+    """The number of calls a strategy may ask for: 0 if it raises, and never more than ``STRATEGY_CALLS``."""
     try:
-        return min(int(strategy.calls_at_most(situation)), MOST_CALLS)
+        return min(int(strategy.calls_at_most(situation)), STRATEGY_CALLS)
     except Exception:  # noqa: BLE001 - as for its proposal
         return 0
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ullage.context.accept import RejectedSummary, accept
-from ullage.context.budget import BYTES_A_TOKEN, SUMMARY_LEAST, Aim, aim_of
+from ullage.context.budget import Aim, aim_of
 from ullage.context.digest import digest
 from ullage.context.plan import Plan, committed, plan_for
+from ullage.context.policy import (
+    ANSWER_SHARE,
+    BYTES_A_TOKEN,
+    CHARACTERS_PER_TOKEN,
+    LEAST_ANSWER,
+    MESSAGE_FRAME,
+    SUMMARY_ATTEMPTS,
+    SUMMARY_LEAST,
+    SUMMARY_SAFETY,
+)
 from ullage.context.prompt import ALONE, asking, task
 from ullage.context.rendering import line_of, rendered, text_length
 from ullage.context.shorten import common_cap
@@ -17,25 +27,6 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary_message import earlier_text
 from ullage.messages import Message, SystemBlock
-
-SAFETY: Final = 1.3
-"""How many times its estimate a new request may be. Opening requests were within 30 % in 95 of 100 cases
- (docs/accuracy.md)."""
-
-ANSWER_SHARE: Final = 0.2
-"""The most of a window that a summary call may ask for as output, reasoning included."""
-
-LEAST_ANSWER: Final = 1.5
-"""The least room for the answer, in lengths of the summary."""
-
-CHARACTERS_PER_TOKEN: Final = 3.0
-"""The first guess; each piece is counted and made smaller if it is too large."""
-
-FRAME: Final = 60
-"""Characters around each message, its tags and id."""
-
-ATTEMPTS: Final = 6
-"""How many sizes are tried before each message becomes one line."""
 
 
 class HistoryPiece(NamedTuple):
@@ -110,7 +101,7 @@ class Summarize:
         newest = plan.leaving if situation.from_ else ()
         text = task(situation, aim, kept=bool(plan.kept.why), newest=newest)
         asked = asking(situation, text, 1)
-        found = on_request(situation, aim, plan, SAFETY * situation.cost(asked))
+        found = on_request(situation, aim, plan, SUMMARY_SAFETY * situation.cost(asked))
         if isinstance(found, Declined):
             return found
         return found._replace(messages=(*found.messages, asked))
@@ -159,7 +150,7 @@ def on_request(
             "does_not_fit", "The messages to summarise end in a call without a result."
         )
     behind = situation.sizes.messages - situation.sizes.of(ids)
-    tokens = round(situation.sizes.high - behind / SAFETY + prompt)
+    tokens = round(situation.sizes.high - behind / SUMMARY_SAFETY + prompt)
     if excess := _excess(situation, aim, tokens):
         return Declined("does_not_fit", excess)
     assert aim.window is not None
@@ -233,7 +224,7 @@ class SummarizePieces:
         text = f"{earlier}{pieces[number].text}\n\n{task(situation, aim, kept=True)}"
         asked = asking(situation, text, number + 1)
         system = SystemBlock(text=ALONE)
-        tokens = round(SAFETY * (situation.cost(asked) + situation.count(ALONE)))
+        tokens = round(SUMMARY_SAFETY * (situation.cost(asked) + situation.count(ALONE)))
         return Ask(
             (asked,),
             pieces[number].ids,
@@ -277,7 +268,7 @@ def piece_room(situation: Situation, aim: Aim) -> int:
     around = (
         situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
     )
-    return int(limit / SAFETY - around - 2.5 * aim.summary)
+    return int(limit / SUMMARY_SAFETY - around - 2.5 * aim.summary)
 
 
 def _up_to(last: Message, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -337,10 +328,10 @@ def pieces_of(
     shown = [message for message in messages if message.origin != "summary"]
     if not shown:
         return ()
-    if 2 * FRAME * len(shown) > CHARACTERS_PER_TOKEN * room * most:
+    if 2 * MESSAGE_FRAME * len(shown) > CHARACTERS_PER_TOKEN * room * most:
         return _lines(situation, shown, room=room, most=most)
     density = CHARACTERS_PER_TOKEN
-    for _ in range(ATTEMPTS):
+    for _ in range(SUMMARY_ATTEMPTS):
         pieces = _packed(shown, characters=max(200, int(room * density)), most=most)
         worst = max(situation.count(piece.text) for piece in pieces)
         if worst <= room and len(pieces) <= most:
@@ -355,8 +346,8 @@ def _packed(
     lengths = [text_length(message) for message in messages]
     # A message may leave the rest of a piece empty, so the pieces together hold less than their sum.
     total = characters * most if most == 1 else int(0.8 * characters * most)
-    cap = int(common_cap(lengths, total - FRAME * len(lengths)))
-    cap = min(cap, max(200, characters - FRAME))
+    cap = int(common_cap(lengths, total - MESSAGE_FRAME * len(lengths)))
+    cap = min(cap, max(200, characters - MESSAGE_FRAME))
     pieces: list[HistoryPiece] = []
     texts: list[str] = []
     ids: list[str] = []

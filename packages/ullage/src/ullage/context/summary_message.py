@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ullage.context.constraints import collected, rules_part_id, written
+from ullage.context.policy import RULES_MOST, RULES_SHARE
 from ullage.context.situation import Situation
 from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
 from ullage.usage import Usage
@@ -30,10 +31,6 @@ PREFIX_BEHIND: Final = (
     f"Previous context summary:\nThe part of this conversation that stood here {_RECORD}"
 )
 """The same for a summary behind messages that stay."""
-
-RULES_SHARE: Final = 0.04
-RULES_MOST: Final = 2_000
-"""The block of rules may take 4 % of the window, at most 2,000 tokens."""
 
 
 class SummaryMessage(NamedTuple):

@@ -16,29 +16,19 @@ from itertools import islice
 from math import log1p
 from typing import Final, NamedTuple
 
+from ullage.context.policy import (
+    IN_DESCRIPTION,
+    IN_NAME,
+    IN_PARAMETER,
+    LEAST_OF_BEST,
+    MOST_FOUND,
+    PREFIX_WEIGHT,
+    QUERY_WORDS,
+    SEARCHED_CHARACTERS,
+    SEARCHED_PARAMETERS,
+)
 from ullage.messages import Tool
 from ullage.tokens import schemas
-
-MOST_FOUND: Final = 5
-"""How many tools a search returns: Anthropic's search returns 3 to 5 (see the page above)."""
-
-MOST_WORDS: Final = 30
-"""Words of a query that count; further ones are ignored."""
-
-MOST_CHARACTERS: Final = 4_000
-MOST_PARAMETERS: Final = 100
-"""What is searched of one description, and of one tool's parameters: both are a server's, and it may send megabytes."""
-
-IN_NAME: Final = 4.0
-IN_PARAMETER: Final = 1.5
-IN_DESCRIPTION: Final = 1.0
-"""The weight of a word by its place. Chosen on the table of ``packages/ullage/tests/context/test_tool_search.py``."""
-
-PREFIX: Final = 0.7
-"""How much a match counts where one word is only the beginning of the other."""
-
-LEAST_OF_BEST: Final = 0.3
-"""A tool with less than this share of the best one's score is left out."""
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -96,7 +86,7 @@ def _named(query: str, tools: Sequence[Tool]) -> list[Tool]:
 def _content_words(query: str) -> list[str]:
     found = dict.fromkeys(words(query))
     useful = [word for word in found if word not in _EMPTY_WORDS]
-    return (useful or list(found))[:MOST_WORDS]
+    return (useful or list(found))[:QUERY_WORDS]
 
 
 def _singular(word: str) -> str:
@@ -113,12 +103,14 @@ def _weights(tool: Tool) -> dict[str, float]:
     """The words of a tool, each with its weight."""
     declared = schemas.declared(tool)
     properties = declared.schema.get("properties")
-    named = islice(properties, MOST_PARAMETERS) if isinstance(properties, dict) else ()
+    named = (
+        islice(properties, SEARCHED_PARAMETERS) if isinstance(properties, dict) else ()
+    )
     parameters = " ".join(map(str, named))
     weights: dict[str, float] = {}
     for text, weight in (
-        (declared.description[:MOST_CHARACTERS], IN_DESCRIPTION),
-        (parameters[:MOST_CHARACTERS], IN_PARAMETER),
+        (declared.description[:SEARCHED_CHARACTERS], IN_DESCRIPTION),
+        (parameters[:SEARCHED_CHARACTERS], IN_PARAMETER),
         (declared.name, IN_NAME),
     ):
         weights |= dict.fromkeys(words(text), weight)
@@ -147,4 +139,4 @@ def _likeness(word: str, other: str) -> float:
     if word == other:
         return 1.0
     shorter, longer = sorted((word, other), key=len)
-    return PREFIX if len(shorter) >= 3 and longer.startswith(shorter) else 0.0
+    return PREFIX_WEIGHT if len(shorter) >= 3 and longer.startswith(shorter) else 0.0

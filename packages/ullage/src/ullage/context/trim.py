@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import count_images
-from ullage.context.keeping import REQUEST_SHARE, must_stay
+from ullage.context.keeping import must_stay
+from ullage.context.policy import OVERSIZED, REQUEST_SHARE
 from ullage.context.proof import prove
 from ullage.context.shorten import shortened, with_newest_media, without_media
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import CompactionCommitted
 from ullage.messages import Message
-
-OVERSIZED: Final = 0.25
-"""A message is too large by itself above this share of the input limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,11 @@ from typing import Final, NamedTuple
 from ullage.context.budget import aim_of
 from ullage.context.drop import least
 from ullage.context.keeping import KeptMessages
+from ullage.context.policy import DECLARED_AT_MOST, LARGEST_NAMED, LONGEST_NOTE
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
 from ullage.errors import ContextUnfixable
 from ullage.meter.fold import Fold
-
-LARGEST: Final = 5
-"""How many of the largest messages an error names."""
-
-LONGEST_NOTE: Final = 300
-"""Characters of one strategy's reason in an error."""
-
-DECLARED_AT_MOST: Final = 4.0
-"""System prompt and tools hold at most so many times their estimate. What was reported beyond is not in the session."""
 
 LAST_RESORT: Final = "drop"
 """The strategy that leaves out whatever may go: where it failed, no other choice of strategies would help."""
@@ -122,7 +114,7 @@ def _largest(situation: Situation, kept: KeptMessages) -> tuple[tuple[str, int],
     for name, why in kept.why.items():
         named.append((f"{name} ({why})", round(sizes.each.get(name, 0.0))))
     named.sort(key=lambda entry: -entry[1])
-    return tuple(named[:LARGEST])
+    return tuple(named[:LARGEST_NAMED])
 
 
 def _named_fixed(fold: Fold, fixed: float) -> Iterator[tuple[str, int]]:

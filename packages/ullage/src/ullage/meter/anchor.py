@@ -7,8 +7,9 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.messages import Role
-from ullage.meter.clearing import FURTHER_DOUBT, NOTHING_CLEARED, ClearedTokens
+from ullage.meter.clearing import NOTHING_CLEARED, ClearedTokens
 from ullage.meter.cost import NOTHING_COUNTED, TOOL_RESULTS, Added, Counted, MessageCost
+from ullage.meter.policy import CLEARING_DOUBT
 from ullage.meter.reading import Basis
 from ullage.meter.view import Entry
 from ullage.usage import Usage
@@ -153,7 +154,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         if not (cleared.total or more or further):
             return self
         left = min(cleared.total, max(0, round(self.removed)))
-        doubt = FURTHER_DOUBT * more
+        doubt = CLEARING_DOUBT * more
         total = cleared.total - left + round(more)
         thought = min(total, cleared.reasoning, round(self.reasoning))
         tokens = max(0, self.tokens - total)

@@ -19,13 +19,11 @@ from typing import Final
 
 from ullage.messages import Tool
 from ullage.meter.fingerprint import EMPTY, digest, of_tools
+from ullage.meter.policy import MOST_STANDS
 from ullage.meter.view import DERIVED, Entry
 
 UNKNOWN: Final = ""
 """The prefix of an answer that the provider has refused, or whose request nobody knows: no digest is like it."""
-
-MOST_STANDS: Final = 16
-"""The newest compactions in a row that reasoning may have outlived."""
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.messages import Message, ToolCallPart, ToolResultPart, clean_text
+from ullage.meter.policy import ARGUMENTS_READ, LAST_PATH_PARTS, LONGEST_SUBJECT
 
 SUBJECTS: Final = (
     "file_path",
@@ -26,13 +27,6 @@ SUBJECTS: Final = (
 )
 """Arguments that say it, most telling first: those of the tools of Claude Code, Codex, OpenCode, pi, Gemini CLI and
 our own."""
-
-LONGEST_SUBJECT: Final = 60
-LONGEST_ARGUMENTS: Final = 100_000
-"""Characters of a subject that are shown, and of arguments that are read."""
-
-LAST_PARTS: Final = 2
-"""Parts of an absolute path that are shown: the file and its directory."""
 
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh"})
 
@@ -62,7 +56,7 @@ def part_labels(messages: Iterable[Message], wanted: set[str]) -> dict[str, str]
 
 
 def _subject_of(arguments: str) -> str:
-    if len(arguments) > LONGEST_ARGUMENTS:
+    if len(arguments) > ARGUMENTS_READ:
         return ""
     try:
         read = msgspec.json.decode(arguments)
@@ -82,8 +76,8 @@ def _line_of(arguments: Mapping[str, Any], key: str) -> str:
     value = arguments.get(key)
     if isinstance(value, list):
         words = [word for word in value if isinstance(word, str)]
-        if len(words) > LAST_PARTS and words[0] in _SHELLS:
-            words = words[LAST_PARTS:]
+        if len(words) > LAST_PATH_PARTS and words[0] in _SHELLS:
+            words = words[LAST_PATH_PARTS:]
         value = " ".join(words)
     if not isinstance(value, str):
         return ""
@@ -93,7 +87,7 @@ def _line_of(arguments: Mapping[str, Any], key: str) -> str:
 
 def _shortened(subject: str) -> str:
     if subject.startswith("/") and " " not in subject:
-        subject = "/".join(subject.rstrip("/").split("/")[-LAST_PARTS:]).lstrip("/")
+        subject = "/".join(subject.rstrip("/").split("/")[-LAST_PATH_PARTS:]).lstrip("/")
     if len(subject) > LONGEST_SUBJECT:
         return subject[: LONGEST_SUBJECT - 1] + "…"
     return subject

@@ -25,10 +25,6 @@ TRIGGER: Final = 100_000
 KEEP: Final = 3
 """The newest tool results that stay, where the request names no number; the page above."""
 
-FURTHER_DOUBT: Final = 0.3
-"""Share of the results that leave with the next request which their estimate may be off. A choice: nothing measured it,
-and the next report shows the truth."""
-
 
 class ClearedTokens(NamedTuple):
     """Tokens of a request that its model did not read: of its messages, and of earlier reasoning in them."""

@@ -23,6 +23,7 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
+from ullage.meter.policy import UNKNOWN_ITEM
 from ullage.reasoning import Maker
 from ullage.tokens.content import argument_tokens, is_exact, result_tokens, text_tokens
 from ullage.tokens.families import PLAIN, Family
@@ -45,9 +46,6 @@ MediaCost = Callable[[ImagePart | FilePart, bool], float]
 """Tokens of an image or a file; the second argument is true inside a tool result."""
 
 NO_DECLARATIONS: Final[Mapping[str, float]] = {}
-
-UNKNOWN_ITEM = 5_000.0
-"""Tokens that an item of a wire may cost whose content is on the provider's side."""
 
 
 class Widths(NamedTuple):

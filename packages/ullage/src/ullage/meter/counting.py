@@ -17,14 +17,15 @@ from msgspec.structs import replace
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Forecast
 from ullage.meter.fingerprint import digest, of_system, of_tools
+from ullage.meter.policy import (
+    COUNT_DOUBT,
+    COUNT_STAYS_WITHIN,
+    LEAST_COUNT_DOUBT,
+    PIECES_COUNTED,
+)
 
 CountMode = Literal["auto", "always", "never"]
 """When a provider is asked to count: see ``State.is_count_due``."""
-
-COUNT_DOUBT: Final = 0.005
-LEAST_COUNT_DOUBT: Final = 10.0
-"""The half width of a counted reading's interval: a share of it, and tokens at least. No provider documents how far a
-count may be off, so these are a choice: a simulator's and llama.cpp's counts were equal to their reports."""
 
 CORRECTION: Final = (0.25, 4.0)
 """How far a count may correct what is new in a request that has changed since it was counted."""
@@ -33,7 +34,6 @@ COUNTED: Final = "counted by the provider"
 """The label of a reading that rests on a count."""
 
 
-STAYS_WITHIN: Final = 10
 MOVED: Final = (1_000, 0.1)
 """A count that stays within so many tokens although the estimate of the same requests has moved by so many tokens, and
 by this share of it, is no count of them: no estimate of a changed content is off by a factor of a hundred."""
@@ -53,7 +53,7 @@ class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
 
     def contradicts(self, earlier: CountedInput) -> bool:
         """Whether this count stays where ``earlier`` was, of a request of another size or itself contradicted."""
-        if abs(self.tokens - earlier.tokens) > STAYS_WITHIN:
+        if abs(self.tokens - earlier.tokens) > COUNT_STAYS_WITHIN:
             return False
         least, share = MOVED
         moved = abs(self.estimated - earlier.estimated)
@@ -99,12 +99,6 @@ class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # -- pieces: what every request carries --
-
-LARGE_TOOL: Final = 200.0
-"""Estimated tokens from which on a single tool is counted."""
-
-MOST_PIECES: Final = 24
-"""Pieces of one session that are counted, so that a change of many tools costs a bounded number of requests."""
 
 FIRST_TOOL: Final = Tool(
     name="first", description="Is not called.", schema=msgspec.Raw(b"{}")
@@ -159,7 +153,7 @@ def pieces_of(
         pieces.append(CountedPiece(block_key(model, system[:end]), whole, rest))
     sent = tuple(tool for tool in tools if not tool.deferred)
     if not sent:
-        return pieces[:MOST_PIECES]
+        return pieces[:PIECES_COUNTED]
     pieces.append(
         CountedPiece(all_tools_key(model, sent), Carried(tools=sent), Carried())
     )
@@ -174,4 +168,4 @@ def pieces_of(
     for group in (*large_tools, *servers.values()):
         key = tools_key(model, group)
         pieces.append(CountedPiece(key, Carried(tools=(FIRST_TOOL, *group)), first))
-    return pieces[:MOST_PIECES]
+    return pieces[:PIECES_COUNTED]

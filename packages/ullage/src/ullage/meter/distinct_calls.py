@@ -19,11 +19,8 @@ from ullage.meter.inherited_totals import (
     SessionTotals,
     without_inherited,
 )
+from ullage.meter.policy import SAME_CALL_S
 from ullage.meter.spent_calls import CallsOfLog, SpentCall
-
-NEAR_S: Final = 300.0
-"""Seconds between what the proxy and a log say of one call. Programs write it when the answer has come, or its tools
-have run; two calls with the same input, cache and output in that time are one."""
 
 _UNLOGGED: Final = frozenset({"summary", "other"})
 """Purposes of calls that Claude Code's log has only as a difference of its totals (``claude_code/log_costs.py``)."""
@@ -215,7 +212,7 @@ class _Proxied:
             self._remove(same[0])
             return True
         for proxied in self._calls.get(_tokens(placed.call), ()):
-            if abs(proxied.call.at - placed.call.at) <= NEAR_S:
+            if abs(proxied.call.at - placed.call.at) <= SAME_CALL_S:
                 self._remove(proxied)
                 return True
         return False

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ullage.codec.held import PREFIXES
 from ullage.meter.anchor import Pending
 from ullage.meter.clearing import PARAMETER
-from ullage.meter.cost import UNKNOWN_ITEM
-from ullage.meter.plausible import EXPLAINED, Expectation, is_possible
+from ullage.meter.plausible import Expectation, is_possible
+from ullage.meter.policy import EXPLAINED, UNKNOWN_ITEM
 from ullage.meter.state import State
 from ullage.usage import Usage
 

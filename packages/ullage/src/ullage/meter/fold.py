@@ -68,7 +68,6 @@ from ullage.meter.expected import (
     without_counts,
 )
 from ullage.meter.fingerprint import digest
-from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.model_switch import OtherModel, remember, rest_on_new_model
 from ullage.meter.overhead import first_call_id, kept
@@ -81,6 +80,7 @@ from ullage.meter.plausible import (
     is_possible,
     judge,
 )
+from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
@@ -104,10 +104,6 @@ NO_USAGE = "the last call reported no usage"
 
 WEAK = ("", NO_USAGE, UNUSABLE, IN_DOUBT)
 """Labels of an anchor that speak of the last call, and not of the anchor's own."""
-
-LITTLE = 1_000
-"""A first request of at most so many tokens of messages shows what system prompt and tools cost: their estimate may be
-off by more than all messages cost."""
 
 
 class Fold(State):
@@ -939,7 +935,7 @@ class Fold(State):
             self.unlogged = max(0.0, beyond)
         elif self.anchor is None:
             self.unlogged = None
-            if anchor.messages <= LITTLE:
+            if anchor.messages <= LITTLE_FIRST:
                 # With hardly a message in it, what the estimate missed is in what every request carries.
                 self.unlogged = max(-anchor.fixed / 2, beyond)
                 self.fixed_ratio = plausible_ratio(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -35,14 +35,9 @@ from ullage.events import (
 from ullage.messages import Message, Request, TextPart, ToolResultPart
 from ullage.meter.held_answers import HeldAnswers
 from ullage.meter.lane_signs import one_spaced, sign_of
+from ullage.meter.policy import MOST_EQUAL, STEP_BACK_AT_MOST
 from ullage.meter.same_content import content_digest, same_content
 from ullage.meter.state import State
-
-MOST_EQUAL: Final = 64
-"""Of equal messages in a history, those at its end that one in the request is compared with."""
-
-FEW: Final = 4
-"""Messages at the end of a history that it takes little to count anew: a change among them is a step back."""
 
 Check = Callable[[Message], bool]
 
@@ -80,7 +75,7 @@ def align(
     that is a summary wherever it is.
     """
     found = _kept(known, sent, same, is_summary)
-    is_few = len(known) - same <= FEW < same
+    is_few = len(known) - same <= STEP_BACK_AT_MOST < same
     if found is None or (is_few and found.is_cut):
         found = Alignment([*range(same)], same, same=same)
     first = len(found.places)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace as with_changes
 
 from ullage import reasoning
+from ullage.envelope import MOST_TOKENS
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
@@ -24,9 +25,10 @@ from ullage.meter.cost import (
     message_cost,
 )
 from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
-from ullage.meter.measured import LARGEST, measured_cost
+from ullage.meter.measured import measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
+from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, REMOVAL_DOUBT
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
@@ -52,15 +54,7 @@ from ullage.usage import Usage
 BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
 """Estimators whose numbers are used as they are, without a family's ratio and constants."""
 
-REMOVAL_DOUBT = 0.05
-"""Share of what was removed, or of what is left if that is less, that an estimate of it may be off."""
-
 NOTHING_SHOWN = AnswerTokens()
-
-CHANGE_DOUBT: Final = 0.15
-LEAST_CHANGE_DOUBT: Final = 170.0
-"""The share of the difference that a changed system prompt or changed tools make, and the tokens of any such change,
-by which that may be off."""
 
 NOW_COUNTED: Final = (
     "The reported inputs show that this model counts earlier reasoning, which was not expected of it. "
@@ -232,7 +226,7 @@ class Forecaster:
             # The first block carries the framing of the message that the prompt is on most wires.
             framing = 0 if blocks else template.message
             tokens = block.measured
-            if tokens is None or not 0 <= tokens <= LARGEST:
+            if tokens is None or not 0 <= tokens <= MOST_TOKENS:
                 tokens = self.text(block.text)
             blocks.append(tokens + framing)
         return Fixed(tuple(blocks), cost, answer, overhead)

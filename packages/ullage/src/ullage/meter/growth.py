@@ -23,7 +23,19 @@ from ullage.meter.cost import (
     Widths,
     thought_tokens,
 )
-from ullage.meter.plausible import LEAST_CONTENT
+from ullage.meter.policy import (
+    COUNTING,
+    EXACT_COUNTING,
+    HALF_SESSION_AT,
+    LEAST_CONTENT,
+    NARROWEST,
+    PLACEHOLDER_SHARE,
+    RECOUNT_SHARE,
+    RECOUNT_SLACK,
+    SESSION_WRAPPING,
+    STRANGE_COUNTING,
+    UNLOGGED,
+)
 from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
@@ -32,14 +44,6 @@ from ullage.tokens.text_kinds import spread_of, summed
 
 FLOOR: Final = 64
 """OpenAI Responses reports reasoning of o-series and gpt-5 floored to a multiple of this."""
-
-PLACEHOLDER_SHARE: Final = 0.5
-"""Output, 9 tokens of slack aside, below this share of the visible answer is no count but a streaming placeholder. Of
-Claude's recorded answers the lowest real output is at 0.54 (n=935), the highest placeholder at 0.49 (n=50)."""
-
-RECOUNT_SLACK: Final = 9.0
-RECOUNT_SHARE: Final = 0.15
-"""How far output may be from the visible answer, in tokens and as a share, before the answer is counted instead."""
 
 
 class LastCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,25 +292,6 @@ def _answer_kept(
 
 # -- the interval --
 
-UNLOGGED = 400.0
-"""Tokens by which a program's own additions, such as reminders, exceed what its log says, in a large session."""
-
-SESSION = 20.0
-"""Tokens by which the wrapping differs between programs, in a large session."""
-
-HALF_SESSION_AT = 15_000.0
-"""The input at which half of both is expected. Nothing but the size tells at first whether a program is at work; each
-conversation's errors then say what it adds."""
-
-COUNTING = 0.08
-"""Share of a text's count that it may be off in a vocabulary that was not published."""
-
-STRANGE_COUNTING = 0.12
-"""The same of a model whose family was not measured."""
-
-EXACT_COUNTING = 0.015
-"""The same in the provider's own vocabulary."""
-
 SMALL, SMALL_SHARE, LARGE_SHARE = 20_000.0, 0.75, 0.2
 """What tools on the provider's side bring may change a request by this share of it, and of what is beyond ``SMALL`` by
 the lower one: recorded are factors of 0.3 to 2.5 up to 34,000 tokens (n=20) and 1.19 at 405,000 (n=1)."""
@@ -315,8 +300,6 @@ LONG_REASONING, LONG_REASONING_SHARE = 1_500.0, 0.7
 """Reasoning that was counted by its text may be longer than that by this share of it, from so many tokens on: of long
 reasoning Claude shows a summary (https://docs.claude.com/en/docs/build-with-claude/extended-thinking). Of a session
 whose log has no output, the longest five were 30 to 70 % longer than their text."""
-
-NARROWEST = 2.0
 
 
 class Expected(NamedTuple):
@@ -346,7 +329,7 @@ def expected(doubt: Doubt) -> Expected:
     if doubt.exact_text:
         counting = EXACT_COUNTING
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
-    base += SESSION * session
+    base += SESSION_WRAPPING * session
     common = hypot(base, answering * doubt.answer, rule * doubt.hidden)
     text = counting * doubt.content
     if not doubt.known:
@@ -357,18 +340,8 @@ def expected(doubt: Doubt) -> Expected:
 def half_widths(doubt: Doubt) -> Widths:
     """The interval of an estimate. Both are at least ``NARROWEST``."""
     first = expected(doubt)
-    below = max(
-        NARROWEST,
-        hypot(
-            first.below * doubt.scale_below.wrapping, first.text * doubt.scale_below.text
-        ),
-    )
-    above = max(
-        NARROWEST,
-        hypot(
-            first.above * doubt.scale_above.wrapping, first.text * doubt.scale_above.text
-        ),
-    )
+    below = _learnt_width(first.below, first.text, doubt.scale_below)
+    above = _learnt_width(first.above, first.text, doubt.scale_above)
     if doubt.counted_reasoning > LONG_REASONING:
         above = hypot(above, LONG_REASONING_SHARE * doubt.counted_reasoning)
     items = 0.0
@@ -380,3 +353,7 @@ def half_widths(doubt: Doubt) -> Widths:
         hypot(below, doubt.media_under, items, doubt.correction, doubt.guess_below),
         hypot(above, doubt.media_over, items, doubt.correction, doubt.guess_above),
     )
+
+
+def _learnt_width(wrapping: float, text: float, scales: Scales) -> float:
+    return max(NARROWEST, hypot(wrapping * scales.wrapping, text * scales.text))

@@ -13,10 +13,7 @@ from typing import Final, NamedTuple
 
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded
 from ullage.messages import Message
-
-MOST_ANSWERS: Final = 10_000
-"""Answers that are remembered; the oldest are forgotten first."""
-
+from ullage.meter.policy import MOST_ANSWERS
 
 UNMEASURED: Final = (
     "The request continues a conversation that the provider holds and this session does not have. Its size is unknown "

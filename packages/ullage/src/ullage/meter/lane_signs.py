@@ -9,15 +9,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from ullage.codec.body_pieces import BodyPiece
-
-SHORTEST: Final = 12
-"""Characters from which on a text is taken for a sign."""
-
-LONGEST: Final = 160
-"""Characters of a sign that are kept."""
-
-SIGNS_AT_MOST: Final = 32
-"""Texts that are kept of one lane for the subagents that it may start."""
+from ullage.meter.policy import LONGEST_SIGN, SHORTEST_SIGN
 
 _TAGS_AND_LINES: Final = re.compile(r"<[^<>]{1,40}>|\n")
 
@@ -79,9 +71,9 @@ def sign_of(text: str) -> str:
         line = each.strip()
         if len(line) > len(longest):
             longest = line
-    if len(longest) < SHORTEST:
+    if len(longest) < SHORTEST_SIGN:
         return ""
-    return longest[:LONGEST]
+    return longest[:LONGEST_SIGN]
 
 
 def tasks_in(pieces: Sequence[BodyPiece]) -> Iterator[str]:
@@ -95,10 +87,10 @@ def tasks_in(pieces: Sequence[BodyPiece]) -> Iterator[str]:
         except (ValueError, RecursionError):
             continue
         for text in _strings(arguments):
-            start = text[: 2 * LONGEST]
+            start = text[: 2 * LONGEST_SIGN]
             task = one_spaced(start).strip()
-            if len(task) >= SHORTEST and " " in task:
-                yield task[:LONGEST]
+            if len(task) >= SHORTEST_SIGN and " " in task:
+                yield task[:LONGEST_SIGN]
 
 
 def one_spaced(text: str) -> str:
@@ -131,7 +123,7 @@ def is_tail_kept(
     """
     same = other = 0
     for piece, digest in zip(pieces[1:], digests[1:], strict=True):
-        if len(piece.text) < SHORTEST:
+        if len(piece.text) < SHORTEST_SIGN:
             continue
         if digest in held:
             same += 1

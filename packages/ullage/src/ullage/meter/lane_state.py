@@ -12,7 +12,6 @@ from ullage.codec.body_pieces import BodyPiece, BodyPieces, pieces_of
 from ullage.codec.held import is_conversation, keeps_head
 from ullage.codec.routes import route_of
 from ullage.meter.lane_signs import (
-    SIGNS_AT_MOST,
     LaneMark,
     is_tail_kept,
     one_spaced,
@@ -21,31 +20,17 @@ from ullage.meter.lane_signs import (
     sign_of,
     tasks_in,
 )
+from ullage.meter.policy import (
+    ANSWER_CALLS,
+    FIRST_TEXTS,
+    HEAD_CHARACTERS,
+    OPENING_AT_MOST,
+    RECENT_AT_MOST,
+    SIGNS_AT_MOST,
+)
 from ullage_programs.marks import Marks, SeenPrompt, marks_of
 
-MARKS_AT_MOST: Final = 400
-"""Requests of a lane that a later one can be told to continue."""
-
-FIRST_MARKS: Final = 20
-"""Of these the first ones, for a user who goes back to the beginning."""
-
-RECENT_AT_MOST: Final = 600
-"""Pieces of the last request that are kept as digests."""
-
-HEAD: Final = 120
-"""Characters of a system prompt that tell what its agent is: dates and directories come later."""
-
-FIRST_TEXTS: Final = 6
-"""Pieces at the beginning of a request in which a summary or the task of a subagent is looked for."""
-
-
-OPENING_AT_MOST: Final = 40_000
-"""Characters of these: 5 µs for each text that is looked for."""
-
 OUTPUT_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-
-MOST_CALLS: Final = 8
-"""Pieces of an answer that are looked through for its tool calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +82,7 @@ class RequestSigns:
         self.before = 0
         """How many pieces the provider holds in front of these."""
         self.has_tools = bool(pieces.tools)
-        self.head = short_digest(pieces.system[:HEAD])
+        self.head = short_digest(pieces.system[:HEAD_CHARACTERS])
         self.tools = short_digest(*pieces.tools)
         self.program = self.marks.client
         if not self.program:
@@ -198,7 +183,7 @@ class Lane:
         length: int,
     ) -> int:
         """How much speaks for that the request goes on behind its first pieces with this lane's last answer."""
-        following = request.pieces[length : length + MOST_CALLS]
+        following = request.pieces[length : length + ANSWER_CALLS]
         if any(piece.id in self.calls for piece in following):
             return 2
         for piece in following:

@@ -33,23 +33,17 @@ from ullage.codec.held import is_conversation
 from ullage.events import Purpose
 from ullage.messages import Message
 from ullage.meter.lane_signs import LaneMark, read_mark, short_digest, sign_of
-from ullage.meter.lane_state import (
+from ullage.meter.lane_state import NO_PLACE, Lane, LanePlace, RequestSigns, SeenRequest
+from ullage.meter.policy import (
     FIRST_MARKS,
+    LANES_AT_MOST,
+    LOOKED_THROUGH,
     MARKS_AT_MOST,
-    NO_PLACE,
-    Lane,
-    LanePlace,
-    RequestSigns,
-    SeenRequest,
+    OPEN_CALLS_AT_MOST,
+    SESSIONS_AT_MOST,
 )
 
 __all__ = ["Lanes", "Placed", "SeenRequest"]
-
-LANES_AT_MOST: Final = 1_000
-SESSIONS_AT_MOST: Final = 20_000
-OPEN_CALLS_AT_MOST: Final = 4_000
-LOOKED_THROUGH: Final = 50
-"""Lanes, the newest first, in which the signs of a request are looked for that continues none."""
 
 _CHILD: Final = re.compile(r"\.child-\d+$")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,99}")

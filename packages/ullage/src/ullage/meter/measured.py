@@ -6,11 +6,9 @@ from typing import Final
 
 import msgspec
 
+from ullage.envelope import MOST_TOKENS
 from ullage.messages import Message
 from ullage.meter.cost import MessageCost
-
-LARGEST: Final = 1e9
-"""Tokens of a message that are believed."""
 
 _encoder: Final = msgspec.json.Encoder()
 _of_cost: Final = msgspec.json.Decoder(MessageCost)
@@ -31,6 +29,6 @@ def measured_cost(message: Message) -> MessageCost | None:
         return None
     parts = [part.tokens for part in cost.parts]
     for tokens in (cost.tokens, cost.reasoning, cost.added.text, *parts):
-        if not 0 <= tokens <= LARGEST:
+        if not 0 <= tokens <= MOST_TOKENS:
             return None
     return cost

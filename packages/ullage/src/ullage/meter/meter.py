@@ -54,10 +54,11 @@ from ullage.meter.input_checks import (
     check_settings,
 )
 from ullage.meter.plausible import notes_of
+from ullage.meter.policy import DEFAULT_TRIGGER
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
-from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
+from ullage.meter.window import Limit, Limits
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import NO_ENDPOINTS, read_name
 from ullage.reasoning import ReasoningPolicy

@@ -17,22 +17,14 @@ from ullage.meter.anchor import Anchor, Forecast
 from ullage.meter.clearing import NOTHING_CLEARED, PARAMETER
 from ullage.meter.forecast import Forecaster
 from ullage.meter.overhead import OTHER_MODEL, learnt_overhead
+from ullage.meter.policy import (
+    CARRIED_DOUBT,
+    MOST_MODELS,
+    SINCE_DOUBT,
+    SWITCH_LEAST_DOUBT,
+)
 from ullage.meter.state import ModelReport, State
 from ullage.usage import Usage
-
-MOST_MODELS: Final = 8
-"""Models whose last report is kept, the newest."""
-
-LEAST_DOUBT: Final = 0.01
-"""Share of a request that may be off where the model itself has reported one before (at most 0.2 % but for pi,
-n=4)."""
-
-SINCE_DOUBT: Final = 0.2
-"""Share that the estimate of the messages since that report may be off: 16 % in pi, whose tool calls and results
-are nearly all that is new (n=4)."""
-
-CARRIED_DOUBT: Final = 0.1
-"""Share that a report may be off in the units of another model."""
 
 SAMPLE: Final = (
     "Read a file before you change it, and run its tests afterwards. "
@@ -122,7 +114,9 @@ def _of_own_report(state: State, report: ModelReport) -> Anchor:
         missed *= state.view.tokens / reported.messages
     anchor = _anchor(state, _ledger(state) + unlogged + missed)
     since = abs(anchor.messages - reported.messages)
-    anchor = _with_doubt(anchor, hypot(LEAST_DOUBT * anchor.input, SINCE_DOUBT * since))
+    anchor = _with_doubt(
+        anchor, hypot(SWITCH_LEAST_DOUBT * anchor.input, SINCE_DOUBT * since)
+    )
     level: float | None = None
     if reported.level is not None:
         level = anchor.input + reported.beyond

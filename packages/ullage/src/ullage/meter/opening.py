@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from math import hypot
 from typing import Final, NamedTuple
 
+from ullage.meter.policy import HOSTED_ABOVE, HOSTED_BELOW, HOSTED_LEAST, MEDIA_DOUBT
+
 
 def is_thinking(params: Mapping[str, object]) -> bool:
     """Whether the request turns extended thinking on, in any wire's spelling."""
@@ -97,18 +99,15 @@ of tools is then known to be from 0 to 500 tokens (``tokens.template``), and no 
 HISTORY: Final = HalfWidth(4, 0.1)
 """Tool results and calls of earlier turns (n=34)."""
 
-MEDIA: Final = 0.15
-"""Share of media by formula: 1 % at the median, one in ten further off."""
-
-HOSTED_BELOW: Final = 0.8
-HOSTED_ABOVE: Final = 1.4
-HOSTED_LEAST: Final = 80.0
-"""Shares of what hosted tools add, and tokens at least: from a tool that read nothing to one called again (n=75)."""
-
 
 def opening_widths(stratum: str, *, is_exact: bool) -> OpeningWidths:
     """The half-widths of one group of models. ``is_exact``: a real tokenizer counted."""
     return (EXACT if is_exact else ESTIMATED).get(stratum, UNKNOWN)
+
+
+def hosted_doubt(tokens: float) -> float:
+    """How far above its estimate the cost of tools may be that run on the provider's side."""
+    return HOSTED_ABOVE * tokens + HOSTED_LEAST if tokens else 0.0
 
 
 def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, int]:
@@ -119,10 +118,9 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
         widths.tools.of(content.tools),
         widths.answer.of(content.answer),
         HISTORY.of(content.text) if content.history else 0.0,
-        MEDIA * content.media,
+        MEDIA_DOUBT * content.media,
     )
     tokens = max(0.0, content.tokens)
     low = max(0, round(tokens - half - HOSTED_BELOW * content.hosted))
-    above = HOSTED_ABOVE * content.hosted + HOSTED_LEAST if content.hosted else 0.0
-    high = round(tokens + half + above)
+    high = round(tokens + half + hosted_doubt(content.hosted))
     return min(low, round(tokens)), max(high, round(tokens))

@@ -16,36 +16,17 @@ from typing import Final, NamedTuple
 
 from ullage.events import FirstCall
 from ullage.meter.fingerprint import digest
-
-MOST_KEPT: Final = 8
-"""First calls of one program, model and directory that are worth keeping: what is older says nothing more."""
-
-RECENT: Final = 5
-"""First calls that the interval covers, the newest."""
-
-NEWEST: Final = 3
-"""Of these, those whose median is the estimate: two sessions after a change of the program's settings it has followed,
-and one false report does not move it."""
-
-FEWEST_ROBUST: Final = 3
-"""First calls from which on the one that is furthest off is left out of the interval."""
-
-STRAY: Final = 2.0
-"""Where fewer first calls are known than a median needs, they are believed up to this factor from what the same
-program added elsewhere."""
-
-SPREADS: Final = 1.5
-"""Half-widths for each token that the furthest of the first calls is from their median: a few show less than all."""
-
-HALF_WINDOW: Final = 0.5
-MOST_WITHOUT_WINDOW: Final = 100_000
-"""The most that is learnt, as a share of the window and in tokens where that is unknown. A program that fills half
-of the window before its first message is none; more would start a compaction by itself."""
-
-LEAST_DOUBT: Final = 200
-MOST_DOUBT: Final = 0.25
-"""A first call teaches only where the estimate of its logged content is off by less: tokens, and a share of what it
-held beyond."""
+from ullage.meter.policy import (
+    FIRST_CALL_DOUBT,
+    FIRST_CALL_LEAST_DOUBT,
+    FIRST_CALLS_COVERED,
+    FIRST_CALLS_ESTIMATED,
+    FIRST_CALLS_KEPT,
+    MOST_OVERHEAD,
+    OVERHEAD_OF_WINDOW,
+    SPREADS,
+    STRAY_FACTOR,
+)
 
 
 class OverheadWidth(NamedTuple):
@@ -126,10 +107,10 @@ def learnt_overhead(
             near.append(call)
         else:
             others.append(call)
-    if len(near) < FEWEST_ROBUST <= len(others) + 1 and _is_stray(near, others):
+    if len(near) < FIRST_CALLS_ESTIMATED <= len(others) + 1 and _is_stray(near, others):
         near, nearest = others, max(distances)
-    recent = near[:RECENT]
-    tokens = _median_tokens(recent[:NEWEST])
+    recent = near[:FIRST_CALLS_COVERED]
+    tokens = _median_tokens(recent[:FIRST_CALLS_ESTIMATED])
     width = nearest.width
     below = hypot(
         width.share * tokens,
@@ -167,7 +148,7 @@ def _is_stray(near: Sequence[FirstCall], others: Sequence[FirstCall]) -> bool:
     """Whether a few first calls are far from what the same program added under other circumstances."""
     here = _median_tokens(near)
     there = _median_tokens(others)
-    return not there / STRAY <= here <= there * STRAY
+    return not there / STRAY_FACTOR <= here <= there * STRAY_FACTOR
 
 
 def _median_tokens(calls: Sequence[FirstCall]) -> float:
@@ -177,7 +158,7 @@ def _median_tokens(calls: Sequence[FirstCall]) -> float:
 def _spread(recent: Sequence[FirstCall], tokens: float) -> float:
     """Tokens from the median to the furthest first call; from the third one on, to the furthest but one."""
     distances = sorted(abs(call.tokens - tokens) for call in recent)
-    return distances[-2] if len(distances) >= FEWEST_ROBUST else distances[-1]
+    return distances[-2] if len(distances) >= FIRST_CALLS_ESTIMATED else distances[-1]
 
 
 def _source(near: Sequence[FirstCall], now: FirstCall, distance: _Distance) -> str:
@@ -205,10 +186,10 @@ def teaches(call: FirstCall, *, fixed: float, window: int | None) -> bool:
 
     ``fixed`` is the estimate of the system prompt and tools in the log, ``window`` the model's.
     """
-    if call.doubt > max(LEAST_DOUBT, MOST_DOUBT * abs(call.tokens)):
+    if call.doubt > max(FIRST_CALL_LEAST_DOUBT, FIRST_CALL_DOUBT * abs(call.tokens)):
         return False
     least = 0.0 if call.unlogged else -fixed / 2
-    most = MOST_WITHOUT_WINDOW if window is None else HALF_WINDOW * window
+    most = MOST_OVERHEAD if window is None else OVERHEAD_OF_WINDOW * window
     return least <= call.tokens <= most
 
 
@@ -234,7 +215,7 @@ def kept(calls: Iterable[FirstCall], *, most: int = 256) -> tuple[FirstCall, ...
             call.directory,
         )
         is_known = call.id in ids or call.session in sessions
-        if is_known or kinds.get(kind, 0) >= MOST_KEPT:
+        if is_known or kinds.get(kind, 0) >= FIRST_CALLS_KEPT:
             continue
         ids.add(call.id)
         sessions.add(call.session)

@@ -18,71 +18,35 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.meter.policy import (
+    AGREED_WINDOWS,
+    AGREES_SHARE,
+    AGREES_TOKENS,
+    AGREES_WITHIN,
+    EXPLAINED,
+    FALSE_TOKENS,
+    FALSE_WITHIN,
+    FRESH_AT_MOST,
+    LARGEST_WINDOW,
+    LEAST_CONTENT,
+    LEAST_FIRST,
+    LEAST_LEFT,
+    LOG_LEAST,
+    MOST_ABOVE,
+    MOST_OVERHEAD,
+    SUMS_FROM,
+    SURPRISE,
+    SURPRISE_SHARE,
+    SURPRISE_UNSEEN,
+    SURPRISE_WIDTHS,
+    SURPRISING,
+    SURPRISING_FROM,
+    USUAL_OVERHEAD,
+)
+
 ReportRule = Literal["", "sum", "per_choice"]
 """What is done with an endpoint's reports: the difference of two in a row is taken; a report is divided by the number
 of choices that were asked for."""
-
-FALSE_WITHIN: Final = 0.2
-FALSE_TOKENS: Final = 30.0
-"""How near a report comes to the sum of all calls, or to what is new in this one: a share of what it holds beside the
-last, and tokens."""
-
-FRESH_AT_MOST: Final = 0.8
-"""Above this share of the expected input, a low report is put down to the estimate and not to a cache."""
-
-SUMS_FROM: Final = 2
-"""Reports in a row that are a sum before the next ones are taken to be sums."""
-
-LARGEST_WINDOW: Final = 2_000_000
-"""Where the window is unknown: no model of the catalogue has a larger one."""
-
-MOST_ABOVE: Final = 1.5
-"""A request is at most so many times the upper end of its interval where that is more than the window."""
-
-LEAST_CONTENT: Final = 0.125
-"""Tokens of a provider for each estimated token of text that is certainly in the request, at the least."""
-
-LEAST_FIRST: Final = 1 / 3
-"""The same for a whole first request: the lowest of 3,000 recorded ones were 0.40 of 19 estimated tokens, 0.44 of
-1,241 and 0.60 of 366, but for two whose reasoning the model's template takes out of the text."""
-
-LEAST_LEFT: Final = 0.6
-"""The least share of the expected input, where nothing has left since the last report."""
-
-MOST_OVERHEAD: Final = 100_000.0
-"""So many tokens a gateway or framework may add to a first request: the largest recorded one held 76,832 tokens beyond
-its log (Claude Code 2.1). It is also the most that media of unknown size may cost."""
-
-USUAL_OVERHEAD: Final = 2_000.0
-"""So many tokens beyond the content of a first request are not surprising: 99 of 100 recorded ones have fewer."""
-
-SURPRISE_SHARE: Final = 0.25
-SURPRISE_WIDTHS: Final = 3.0
-SURPRISE: Final = 300.0
-SURPRISE_UNSEEN: Final = 5_000.0
-"""A later input exceeds what was expected at most by a share of it, some widths of its interval and a few tokens; more
-of them where the last report already held what the ledger does not."""
-
-LOG_LEAST: Final = 1_000.0
-"""Tokens that the log of another program may hold and the program has not sent."""
-
-EXPLAINED: Final = (0.67, 1.5)
-"""A report between these shares of what all content is estimated at is explained by it."""
-
-AGREES_WITHIN: Final = 0.3
-AGREES_TOKENS: Final = 20.0
-AGREES_SHARE: Final = 0.15
-"""Two reports in doubt agree on what was added between them to the last share of the earlier one; where the estimates
-may be off by a factor, to the first share of what was added and so many tokens."""
-
-AGREED_WINDOWS: Final = 4
-"""Two reports that agree are believed up to this many windows. The table of windows may be old (one grew from 200,000
-to 1,000,000 tokens), but a provider that answers has not read a multiple of what the model can hold."""
-
-SURPRISING: Final = 0.1
-SURPRISING_FROM: Final = 50.0
-"""An accepted report that differs by more than this share and so many tokens from what was expected is surprising:
-until the next one, the interval also holds what the ledger says."""
 
 UNUSABLE: Final = "the last call's reported input can't be true"
 IN_DOUBT: Final = "the last call's reported input is in doubt"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor, hypot
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,13 +18,11 @@ from ullage.meter.anchor import Forecast
 from ullage.meter.call_names import part_labels
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
+from ullage.meter.policy import NAMED_TOOLS
 from ullage.meter.reading import Row
 from ullage.meter.shares import least_messages, message_shares, request_shares
 from ullage.meter.state import PLAUSIBLE, plausible_ratio
 from ullage.meter.view import Share
-
-LARGEST_TOOLS: Final = 2
-"""Tools that the note of their row names."""
 
 
 class PartEstimate(NamedTuple):
@@ -127,7 +125,7 @@ def _with_note(tools: Row) -> Row:
         leaves.extend(row.children or (row,))
     leaves.sort(key=lambda leaf: -leaf.tokens)
     told = [f"{leaf.name} {leaf.tokens:,}" for leaf in leaves if leaf.id]
-    note = " · ".join(told[:LARGEST_TOOLS])
+    note = " · ".join(told[:NAMED_TOOLS])
     return replace(tools, note=f"largest: {note}" if note else "")
 
 

@@ -13,16 +13,21 @@ from ullage.meter.anchor import Forecast
 from ullage.meter.cost import TOOL_CALLS, TOOL_RESULTS
 from ullage.meter.counting import all_tools_key, block_key, tools_key
 from ullage.meter.opening import (
-    HOSTED_ABOVE,
-    HOSTED_LEAST,
-    MEDIA,
     OTHERWISE,
     HalfWidth,
     OpeningWidths,
+    hosted_doubt,
     opening_widths,
+)
+from ullage.meter.policy import (
+    HIDDEN_FROM,
+    MEDIA_DOUBT,
+    REASONING_DOUBT,
+    SHARES_OFF,
 )
 from ullage.meter.state import State
 from ullage.meter.view import Share
+from ullage.tokens.policy import RATIO_RANGE
 from ullage.tokens.tools import is_hosted
 
 SYSTEM_ROWS: Final = {
@@ -37,27 +42,14 @@ DEFERRED: Final = "Deferred tools"
 ONCE: Final = "once for all"
 
 HIDDEN: Final = "Hidden prompt"
-HIDDEN_FROM: Final = 10.0
-"""Tokens from which on what a provider adds to every request is a row; fewer are in the messages' row."""
-
-LEAST_TEXT: Final = 0.5
-"""The smallest share of its estimate that a text can cost: no tokenizer that was measured needs fewer than half the
-tokens of another (``calibration.RATIO_RANGE``)."""
 
 REASONING: Final = "Reasoning"
-REASONING_DOUBT: Final = 0.1
-"""Share of the reasoning that is sent back by which it may be off: where it was not reported it is the output less what
-is visible of it, whose estimate is within a tenth of the answer (``growth.PLACEHOLDER_SHARE``)."""
-
-OFF: Final = 0.03
-"""Share by which reports differ from the estimate where a model does not count as it was measured to. Of the rows of
-simulators, whose numbers are drawn, 97 % are then inside (test_attributed_rows.py)."""
 
 
 def widths_of(state: State) -> OpeningWidths:
     """How far a row's estimate may be off: as measured, until reports show that the model counts otherwise."""
     off = max(abs(state.fixed_ratio - 1), abs(state.learnt.ratio - 1))
-    if off > OFF:
+    if off > SHARES_OFF:
         return OTHERWISE
     forecaster = state.forecaster
     return opening_widths(
@@ -198,11 +190,6 @@ def _tool_shares(state: State, width: HalfWidth) -> Iterable[Share]:
         )
 
 
-def hosted_doubt(tokens: float) -> float:
-    """How far what tools add that run on the provider's side may be off."""
-    return HOSTED_ABOVE * tokens + HOSTED_LEAST if tokens else 0.0
-
-
 def _by_server(
     state: State, tools: Sequence[Share], servers: dict[str, list[Tool]]
 ) -> list[Share]:
@@ -228,7 +215,7 @@ def least_messages(state: State) -> float:
     """The fewest tokens that the messages in view can cost; 0 without any."""
     if not len(state.view):
         return 0.0
-    return max(1.0, LEAST_TEXT * state.view.tokens)
+    return max(1.0, RATIO_RANGE[0] * state.view.tokens)
 
 
 def message_shares(state: State, forecast: Forecast) -> list[Share]:
@@ -254,7 +241,7 @@ def message_shares(state: State, forecast: Forecast) -> list[Share]:
         if share.tokens < 0.5 or tokens < 0.5:
             continue
         width = widths.tools if share.name == TOOL_CALLS else widths.text
-        doubt = hypot(width.share * tokens, min(tokens, MEDIA * view.media))
+        doubt = hypot(width.share * tokens, min(tokens, MEDIA_DOUBT * view.media))
         shares.append(replace(share, tokens=tokens, doubt=doubt))
     if forecast.reasoning >= 0.5:
         doubt = REASONING_DOUBT * forecast.reasoning

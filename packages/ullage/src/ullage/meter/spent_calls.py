@@ -19,6 +19,7 @@ from ullage.events import (
     SessionStarted,
 )
 from ullage.meter.limits import Prices, lookup
+from ullage.meter.policy import DEAREST_USD
 from ullage.meter.spend import (
     BESIDE,
     Cost,
@@ -187,8 +188,6 @@ class _LoggedCost(msgspec.Struct, frozen=True):
 
 
 _cost_in: Final = msgspec.json.Decoder(_LoggedCost)
-_DEAREST_USD: Final = 100_000.0
-"""More than any call can cost: a larger figure is an error of the program that wrote it."""
 
 
 def _logged_usd(usage: Usage) -> float | None:
@@ -201,7 +200,7 @@ def _logged_usd(usage: Usage) -> float | None:
         return None
     if isinstance(cost, dict):
         cost = cost.get("total")
-    if cost is None or not 0 < cost < _DEAREST_USD:
+    if cost is None or not 0 < cost < DEAREST_USD:
         return None
     return float(cost)
 

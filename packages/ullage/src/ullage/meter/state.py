@@ -29,6 +29,7 @@ from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
 from ullage.meter.plausible import ReportHistory
+from ullage.meter.policy import DENSEST, MOST_STEPS, MOST_UNPROVEN, MUCH
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
@@ -47,19 +48,6 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import NOTHING_SEEN, SeenSizes
-
-MUCH = 10_000
-DENSEST = 8.0
-"""Above so many estimated tokens of messages, with system prompt and tools known, a reported input that is a multiple
-of the estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
-
-
-MOST_STEPS: Final = 1_024
-"""Steps that are kept, the newest: few windows hold more, and what is older is scaled as all together are."""
-
-MOST_UNPROVEN: Final = 0.5
-"""A report that exceeds what was expected by a larger share of the window makes no compaction due by itself: it waits
-for the next one. The price of one that was true is one call more."""
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or

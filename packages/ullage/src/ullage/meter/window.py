@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
+from ullage.meter.policy import DEFAULT_RESERVE, DEFAULT_TRIGGER, RESERVE_SHARE
 from ullage.meter.reading import (
     OURSELVES,
     CompactionThreshold,
@@ -20,15 +21,6 @@ from ullage.meter.reading import (
     WindowSource,
 )
 from ullage_programs.limits import UNKNOWN_LIMITS, ClientLimits
-
-DEFAULT_TRIGGER = 0.8
-"""Share of the window at which compaction starts: Dexto's figure (docs/from-the-seeds.md)."""
-
-DEFAULT_RESERVE = 16_000
-"""Tokens kept free for the answer (Dexto's output buffer, docs/from-the-seeds.md)."""
-
-RESERVE_SHARE = 5
-"""The default reserve takes at most this part (a fifth) of the window."""
 
 _SETTINGS = ("window", "default_window", "reserve", "trigger", "auto")
 

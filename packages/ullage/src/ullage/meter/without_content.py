@@ -31,6 +31,7 @@ from ullage.messages import (
 )
 from ullage.meter.forecast import Forecaster
 from ullage.meter.measured import as_measured
+from ullage.meter.policy import LONGEST_WORD
 from ullage.meter.same_content import bare_fields
 
 KEPT_PARAMS: Final = frozenset(
@@ -53,9 +54,6 @@ KEPT_PARAMS: Final = frozenset(
     }
 )
 """Parameters that are kept, as far as they are settings."""
-
-LONGEST_WORD: Final = 32
-"""Characters of a text that is a setting: ``adaptive``, ``clear_tool_uses_20250919``."""
 
 _SPOKEN: Final = frozenset({"description", "name", "title"})
 """Fields inside of parameters that hold what somebody has written."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final
 
 from ullage.errors import (
     LeaseLost,
@@ -16,26 +15,13 @@ from ullage.errors import (
 )
 from ullage.events import CallEnded, CallStarted, Event, FirstCall, SessionStarted
 from ullage.meter.lanes import Lanes, Placed
+from ullage.meter.policy import FIRST_CALLS_GIVEN
 from ullage.meter.without_content import ContentRemover
 from ullage.metering.metered_lane import MeteredLane, TakenOver
+from ullage.metering.policy import HELD_BYTES, MOST_CHILDREN, RECENT_S
 from ullage.store.store import Store
 from ullage.tokens.calibration import Calibration
 from ullage_programs.facts import ClientSettings
-
-MOST_OPEN: Final = 32
-"""Lanes that are kept in memory; the one used longest ago is read from the store again when it is needed."""
-
-HELD_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of the last requests of the lanes in memory. A lane takes two to three times its request."""
-
-MOST_CHILDREN: Final = 64
-"""Subagents of a conversation that are taken up with it."""
-
-RECENT_S: Final = 12 * 3600.0
-"""At the start, lanes that changed within this time are taken up again."""
-
-MOST_GIVEN: Final = 32
-"""First calls of earlier sessions that a new one begins with."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,7 +147,11 @@ class LaneShelf:
         learnt = {key: known[key]} if key in known else {}
         calls: list[FirstCall] = []
         for each in self._learnt.first_calls():
-            if each.content and each.model == started.model and len(calls) < MOST_GIVEN:
+            if (
+                each.content
+                and each.model == started.model
+                and len(calls) < FIRST_CALLS_GIVEN
+            ):
                 calls.append(each)
         settings = self._settings_of(started.program, started.cwd)
         lane.begin(started, settings, Calibration(models=learnt), calls)

@@ -23,6 +23,7 @@ from ullage.messages import Request
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.without_content import ContentRemover
+from ullage.metering.policy import AT_ONCE_S
 from ullage.store.leases import new_owner
 from ullage.store.rows import to_row
 from ullage.store.store import Lease, Store
@@ -30,10 +31,6 @@ from ullage.tokens.calibration import Calibration
 from ullage_programs.facts import NO_SETTINGS, ClientSettings
 
 OWNER: Final = new_owner()
-
-AT_ONCE_S: Final = 0.0
-"""The lease of a lane has run out when it is taken: another process may take the session over at any time, and the
-next write of this one then fails. Two proxies that meter one session follow each other so."""
 
 
 class MeteredLane:

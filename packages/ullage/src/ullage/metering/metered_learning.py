@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from ullage.errors import UllageError
 from ullage.events import FirstCall
+from ullage.metering.policy import LEARNING_S
 from ullage.store.calibration import CalibrationStore
 from ullage.store.overhead import OverheadStore
 from ullage.tokens.calibration import Calibration
-
-EVERY_S: Final = 20.0
-"""Seconds between two writes of what was learnt of models."""
 
 
 class StoredLearning:
@@ -65,7 +62,7 @@ class StoredLearning:
         if new:
             self._models = Calibration(models=known | new)
             self._new = Calibration(models=self._new.models | new)
-        if self._clock() - self._written > EVERY_S:
+        if self._clock() - self._written > LEARNING_S:
             self.write()
         is_new = first_call is not None and first_call not in self._known
         if first_call is not None and is_new:

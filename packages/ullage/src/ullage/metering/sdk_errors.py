@@ -10,9 +10,7 @@ import msgspec
 from ullage.codec.foreign import as_plain
 from ullage.codec.problems import read_problem
 from ullage.errors import Overflow, ProviderError, WrongConversation
-
-MOST_CAUSES: Final = 10
-"""How many exceptions are looked at: a framework wraps the SDK's, and that the transport's."""
+from ullage.metering.policy import MOST_CAUSES
 
 _STATUS: Final = ("status_code", "http_status", "code", "status")
 _BODIES: Final = ("body", "details", "response_json")

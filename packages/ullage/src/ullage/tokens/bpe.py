@@ -14,10 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from ullage.tokens.policy import BPE_CHUNK
 from ullage.tokens.weights import BPE, ENCODING, Weights
-
-CHUNK: Final = 200_000
-"""Characters encoded at a time: bounds memory, and the error of a cut is below one token in 10,000."""
 
 RARITY: Final = (500, 3_000, 12_000, 40_000)
 """Ranks of o200k that part tokens into five classes, from the commonest to the rarest."""
@@ -161,10 +159,11 @@ def _chunks(text: str) -> Iterator[str]:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     start = 0
-    while len(text) - start > CHUNK:
-        end = start + CHUNK
+    while len(text) - start > BPE_CHUNK:
+        end = start + BPE_CHUNK
         cut = max(
-            text.rfind("\n", start + CHUNK // 2, end), text.rfind(" ", end - 1000, end)
+            text.rfind("\n", start + BPE_CHUNK // 2, end),
+            text.rfind(" ", end - 1000, end),
         )
         end = cut if cut > start else end
         yield text[start:end]

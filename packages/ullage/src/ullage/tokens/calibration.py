@@ -15,6 +15,35 @@ from msgspec.structs import replace
 
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
+from ullage.tokens.policy import (
+    ANEW_AHEAD,
+    ANEW_FROM,
+    CORRECTS_FROM,
+    DEVIATIONS,
+    FADING,
+    FLIP_AHEAD,
+    FLIP_BEHIND,
+    FLIP_FROM,
+    FLIP_GUESS_AHEAD,
+    FLIP_OPEN,
+    FLIP_WITHIN,
+    KIND_BELOW,
+    KIND_FROM,
+    KIND_RANGE,
+    LEAST_NOISE,
+    MEMORY,
+    MOST_ERROR,
+    MOST_TAKEN_UP,
+    NOISE,
+    PRIOR,
+    RATIO_RANGE,
+    SCALE_RANGE,
+    SETTLED_WITHIN,
+    STEADY,
+    TAILS,
+    TEXT_ERRORS,
+    WRAPPING_ERRORS,
+)
 from ullage.tokens.regression import (
     Fits,
     KeptObservation,
@@ -23,84 +52,6 @@ from ullage.tokens.regression import (
     terms,
 )
 from ullage.tokens.text_kinds import KindTokens, summed
-
-MEMORY: Final = 32
-"""Residuals that are kept."""
-
-RATIO_RANGE: Final = (0.5, 2.0)
-
-CORRECTS_FROM: Final = 2
-"""Residuals before an estimate is corrected: one alone may be anything, and only widens the interval."""
-
-NOISE: Final = 0.25
-"""Standard deviation of what no term explains, as a share of the half-width that is expected: the half-width holds 95
-times in 100, and most of it is what the terms explain once they are known."""
-
-LEAST_NOISE: Final = 1.0
-KIND_BELOW: Final = 100.0
-KIND_FROM: Final = 4
-KIND_RANGE: Final = 60.0
-"""For messages of one kind, such as the results of one tool, whose wrapping is more alike: content below which they
-speak of it and get it, residuals before it is believed, and the most tokens it can be."""
-
-STEADY: Final = 2.0
-"""A kind's offset is believed when it is above this many median absolute deviations."""
-
-PRIOR: Final = 3.4
-"""Observations that the expected interval counts for."""
-
-FADING: Final = 30.0
-"""Observations after which the expected width of the wrapping counts half: many calls without an error beyond a token
-say that there is none."""
-
-TAILS: Final = (1.96, 2.4, 3.0)
-"""Student's quantile at 97.5 %, by powers of one over the degrees of freedom."""
-
-WRAPPING_ERRORS: Final = 1.9
-TEXT_ERRORS: Final = 3.0
-"""Tokens of half-width for each token of root mean square error, when nothing is left of what was expected at first.
-What a text's ratio is off by differs from text to text, and is as likely at the width's end as in its middle; the
-wrapping's errors are few and large, so that their root mean square already is."""
-
-MOST_TAKEN_UP: Final = 0.6
-"""Share of a residual that terms may have taken up, at most."""
-
-MOST_ERROR: Final = 8.0
-"""Errors beyond this many half-widths count as this many."""
-
-SCALE_RANGE: Final = (0.15, 8.0)
-"""How many times the expected interval the learnt one may be."""
-
-DEVIATIONS: Final = 1.5
-"""Standard deviations of the terms that the interval holds beside its own width. The terms' part is known to be large
-before they are seen, so that fewer do than the 1.96 of one that stands alone."""
-
-FLIP_FROM: Final = 40.0
-FLIP_WITHIN: Final = 0.15
-"""A residual within this share of the hidden reasoning, of at least so many tokens, reverses a turn's rule."""
-
-FLIP_AHEAD: Final = 5.0
-"""Logarithm of the odds from which on a rule is taken to be reversed: 150 to 1."""
-
-FLIP_GUESS_AHEAD: Final = 1.0
-"""The same of a rule that was read from no recorded call: before any report it is as likely as its reverse, and the
-residual is within ``FLIP_WITHIN`` of what the reverse says."""
-
-SETTLED_WITHIN: Final = 0.3
-"""A residual within this share of the reasoning that a guessed rule decides about shows that the guess is right."""
-
-FLIP_BEHIND: Final = 6.0
-"""The most by which the rule as it is may lead: so much has to be shown again if a provider changes it."""
-
-FLIP_OPEN: Final = 2.0
-"""A lead below which the loop's rule is open, so that the turn's is not judged."""
-
-ANEW_FROM: Final = 4
-ANEW_AHEAD: Final = 25.0
-"""Residuals that what they teach by themselves has foretold better than all that was learnt, and by how much on the
-logarithm of the odds, before the latter is given up. Set so that recorded conversations, in which nothing changes, come
-out nearly as without it (802 clean pairs of agent sessions: median 1.20 % for 1.19, p90 7.4 for 7.1), and a few calls
-after a change the new numbers are known."""
 
 
 class Scales(NamedTuple):
@@ -134,11 +85,8 @@ NOTHING_SUSPECTED: Final = Suspicion()
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
-    """What was learnt about one model from ``n`` reported inputs.
-
-    ``before`` and ``after`` are mean errors without and with it, as shares of the reported inputs. Properties are
-    computed once, since one state serves many readings. ``residuals`` are an older store's.
-    """
+    """What was learnt about one model from ``n`` reported inputs. Properties are computed once: one state serves many
+    readings."""
 
     n: int = 0
     seen: tuple[KeptObservation, ...] = ()
@@ -150,8 +98,6 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     settled: tuple[str, ...] = ()
     """Rules that a report has shown to be as they are, of those that were read from no recorded call."""
     suspicion: Suspicion = NOTHING_SUSPECTED
-    before: float = 0.0
-    after: float = 0.0
     binds: bool = False
     """Whether the model has refused reasoning behind a changed prefix."""
 
@@ -330,8 +276,6 @@ def _noise(seen: KeptObservation, below: Scales, above: Scales) -> float:
 
 def learn(learnt: Learnt, seen: Observation) -> Learnt:
     """The state after one more reported input. Nothing but the counts of ``n`` grows."""
-    n = learnt.n + 1
-    actual = max(1, seen.actual)
     kept = KeptObservation(
         seen.content,
         seen.residual,
@@ -347,7 +291,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         seen.text_kinds,
     )
     state = Learnt(
-        n=n,
+        n=learnt.n + 1,
         seen=learnt.seen,
         fits=learnt.fits or regression.start(is_known=seen.is_known),
         reverse=learnt.reverse if learnt.rule == seen.rule else (),
@@ -355,8 +299,6 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         flipped=learnt.flipped,
         settled=learnt.settled,
         suspicion=learnt.suspicion,
-        before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
-        after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
         binds=learnt.binds,
     )
     if _turn_is_reversed(state, seen, kept):

@@ -9,10 +9,8 @@ import msgspec
 
 from ullage.bounds import json_excess
 from ullage.tokens.families import Family
+from ullage.tokens.policy import DEEPEST
 from ullage.tokens.text import TextCounter
-
-DEEPEST = 64
-"""Levels of nesting that are looked into; deeper values are counted as text."""
 
 
 class Arguments(NamedTuple):

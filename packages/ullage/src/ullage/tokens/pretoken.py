@@ -12,16 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from ullage.tokens.policy import PIECES_REMEMBERED, PRETOKEN_CHUNK
 from ullage.tokens.weights import PRETOKEN, Weights
-
-CHUNK: Final = 1 << 16
-"""Characters cut at a time, so that a text of any length needs little memory."""
-
-LONGEST: Final = 24
-"""Characters of one piece. A longer run (base64, dashes) is several pieces, so that its cost grows with it."""
-
-MEMO: Final = 1 << 16
-"""Pieces whose weight is remembered per vocabulary."""
 
 # Possessive where nothing can be gained by giving back: a fifth faster, and the same pieces.
 _PIECES: Final = re.compile(
@@ -133,7 +125,7 @@ class _PieceWeights(dict[str, float]):
         self.weights = weights
 
     def __missing__(self, piece: str) -> float:
-        if len(self) >= MEMO:
+        if len(self) >= PIECES_REMEMBERED:
             self.clear()
         weight = self[piece] = self.weights.get(classify(piece), self.weights["?"])
         return weight
@@ -157,6 +149,6 @@ class PretokenCounter:
             )
         weigh = memo.__getitem__
         return sum(
-            sum(map(weigh, _PIECES.findall(text, start, start + CHUNK)))
-            for start in range(0, len(text), CHUNK)
+            sum(map(weigh, _PIECES.findall(text, start, start + PRETOKEN_CHUNK)))
+            for start in range(0, len(text), PRETOKEN_CHUNK)
         )

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.tokens.policy import FREEDOM, LEAST_LIKELY, ODDS_KNOWN, ODDS_UNKNOWN, UNSHAKEN
 from ullage.tokens.text_kinds import KINDS, KindTokens
 
 TermValues = tuple[float, ...]
@@ -54,19 +55,6 @@ about the mean and the spread of 17 vocabularies of llama.cpp's ``models`` folde
 languages, code, JSON, prose and logs."""
 
 PRIORS: Final = (MEASURED, OTHERWISE)
-
-ODDS_KNOWN: Final = 0.02
-ODDS_UNKNOWN: Final = 10.0
-"""Of a model counting in another way, against as measured: in a family that was measured, and in one that was not."""
-
-UNSHAKEN: Final = 2.0
-"""Standard deviations beyond which an error is taken for noise in proportion."""
-
-FREEDOM: Final = 4.0
-"""Degrees of freedom of the errors: their tails are heavy."""
-
-LEAST_LIKELY: Final = -600.0
-"""Logarithms of odds below this are the same as never, and above it ``exp`` gives a number."""
 
 
 def terms(

@@ -19,12 +19,7 @@ import msgspec
 
 from ullage.bounds import json_excess
 from ullage.messages import Tool
-
-DEPTH: Final = 12
-"""Levels of nesting that are followed; deeper ones read ``any``."""
-
-NODES: Final = 20_000
-"""Schemas visited in one declaration, references expanded. A graph of references could unfold without end."""
+from ullage.tokens.policy import SCHEMA_DEPTH, SCHEMA_NODES
 
 Schema = dict[str, object]
 
@@ -204,7 +199,7 @@ def _variants(schema: Schema) -> list[object] | None:
 
 def _without(value: object, drop: frozenset[str], depth: int) -> object:
     """A schema without some of its keywords; the names of properties are not keywords."""
-    if depth > DEPTH * 2:
+    if depth > SCHEMA_DEPTH * 2:
         return value
     if isinstance(value, list):
         return [_without(each, drop, depth + 1) for each in value]
@@ -227,7 +222,7 @@ def _without(value: object, drop: frozenset[str], depth: int) -> object:
 
 @dataclass(slots=True)
 class _SchemaWalk:
-    """Goes through a schema with its references resolved, never more than ``NODES`` steps."""
+    """Goes through a schema with its references resolved, never more than ``SCHEMA_NODES`` steps."""
 
     root: Schema
     visited: int = 0
@@ -248,7 +243,7 @@ class _SchemaWalk:
         return schema
 
     def stops(self, depth: int) -> bool:
-        return depth > DEPTH or self.visited > NODES
+        return depth > SCHEMA_DEPTH or self.visited > SCHEMA_NODES
 
     def fields(self, schema: Schema, depth: int) -> Iterator[tuple[str, Schema]]:
         """Every property with its schema, depth first."""

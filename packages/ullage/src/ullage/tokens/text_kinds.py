@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
+from ullage.tokens.policy import WORD_LETTERS, WORD_TOKENS
+
 
 class Kind(NamedTuple):
     """A kind of text: about how many tokens a character is, and what is supposed of tokenizers.
@@ -37,12 +39,6 @@ def _each(values: Iterable[int]) -> tuple[bytes, ...]:
 def _span(first: int, last: int) -> tuple[bytes, ...]:
     return _each(range(first, last + 1))
 
-
-WORD_TOKENS: Final = 0.21
-"""Tokens of a letter of a word in the Latin alphabet."""
-
-WORD_LETTERS: Final = 5
-"""Letters of a word of a sentence for each space between two words. Letters beyond that are of names, as in code."""
 
 _LATIN: Final = ascii_letters.encode()
 _DIGITS: Final = digits.encode()

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from ullage.envelope import MOST_TOKENS
 from ullage.messages import Tool
 from ullage.tokens import schemas
 from ullage.tokens.families import Family
+from ullage.tokens.policy import UNKNOWN_HOSTED
 from ullage.tokens.template import Style, Template
 from ullage.tokens.text import TextCounter
 
@@ -76,18 +78,11 @@ _HOSTED: Final = tuple(
         (r"^nova_grounding", 79, 1),
     )
 )
-UNKNOWN_HOSTED: Final = 300.0
-"""For a hosted tool of another kind; the interval says how little is known."""
-
 
 NAMESPACE: Final = "namespace"
 """A group of declared tools (openai 3.52, ``types/responses/namespace_tool_param.py``): Codex 0.169 declares 35 kB of
 tools so for gpt-6.1-sol, and 0.9 kB of others. It is counted as its description and its tools; what else the group
 adds is not measured."""
-
-
-MOST_MEASURED: Final = 1e9
-"""Tokens of a declaration that is not kept, which are believed."""
 
 
 class ToolChoice(NamedTuple):
@@ -131,7 +126,7 @@ def tool_tokens(
     tool: Tool, template: Template, family: Family, counter: TextCounter
 ) -> float:
     """One tool's own share: its declaration as the provider renders it, as if it were not deferred."""
-    if tool.measured is not None and 0 <= tool.measured <= MOST_MEASURED:
+    if tool.measured is not None and 0 <= tool.measured <= MOST_TOKENS:
         return tool.measured
     if is_hosted(tool):
         return _hosted(tool.kind)

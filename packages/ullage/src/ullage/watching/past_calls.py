@@ -27,12 +27,10 @@ from ullage.importers.places import FoundSession, Looked
 from ullage.meter.distinct_calls import origins_missing
 from ullage.meter.spent_calls import CallsOfLog
 from ullage.store.private_file import read_json, replace_file
+from ullage.watching.policy import UNUSED_S
 
 CALLS_VERSION: Final = 1
 """Raised when the content of a file of the cache means something else than before."""
-
-UNUSED_S: Final = 60 * 86_400.0
-"""Seconds after which a file of the cache is deleted that belongs to no log that was found."""
 
 
 class _Cached(msgspec.Struct, frozen=True):

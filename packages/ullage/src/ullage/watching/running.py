@@ -27,39 +27,25 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import NOTHING_SPENT, Spent
 from ullage.meter.spent_calls import CallsOfLog, PriceList
 from ullage.meter.usage_table import spent_on
+from ullage.watching.policy import (
+    PATIENCE_S,
+    RETRY_S,
+    RUNNING_S,
+    SEARCH_SHARE,
+    SLICE_BYTES,
+    WATCHED_DOCUMENT_BYTES,
+    WHOLE_BYTES,
+    WHOLE_TOTAL_BYTES,
+)
 from ullage.watching.watched import Seen, UnusableSession, Watched
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
-
-RUNNING_S: Final = 3_600.0
-"""A session runs if it was written to within so many seconds."""
-
-PATIENCE_S: Final = 1.0
-"""Seconds after which a look begins to read no further log."""
 
 FOREVER_S: Final = float("inf")
 
 ENDS: Final = LogEnds(head_bytes=65_536, tail_bytes=262_144)
 """Read of a large log at first: who wrote it and the first prompt; the last calls and what came after them. The median
 call of a coding agent adds 3 KB."""
-
-SLICE_BYTES: Final = 2_000_000
-"""Bytes of a large log that are read at a time, until it is read whole."""
-
-WHOLE_BYTES: Final = 64_000_000
-"""A larger log is not read whole."""
-
-WHOLE_TOTAL_BYTES: Final = 256_000_000
-"""Bytes of the large logs that are read whole, together: their messages stay in memory."""
-
-DOCUMENT_BYTES: Final = 4_194_304
-"""A log that is one JSON value is read again with each change; a larger one is listed without numbers."""
-
-RETRY_S: Final = 30.0
-"""Seconds after which a log that can't be read is tried again, unless it changes before."""
-
-SEARCH_SHARE: Final = 0.01
-"""The share of the time that is spent searching for sessions, where there are so many that it shows."""
 
 UNREADABLE: Final = (InputError, OSError, MemoryError, RecursionError)
 
@@ -405,7 +391,7 @@ def _check_size(place: FoundSession) -> None:
     if place.session or place.path.suffix != ".json":
         return
     size = place.path.stat().st_size
-    if size > DOCUMENT_BYTES:
+    if size > WATCHED_DOCUMENT_BYTES:
         raise InputError(
             f"It holds one JSON value of {size >> 20} MB, which is too large for a list. Give the file itself."
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from ullage.events import Amount, ReadingTaken
 from ullage.meter.plausible import REPORT_NOTE
 from ullage.meter.reading import Reading
+from ullage.watching.policy import NEAR_OFF, NEAR_ON
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +39,6 @@ def status_of(event: ReadingTaken) -> Status:
         high=event.used.high,
         compaction_point=event.compaction_point,
     )
-
-
-NEAR_ON: Final = 0.8
-NEAR_OFF: Final = 0.75
-"""Shares of the compaction threshold, or of the input limit: from the first on the limit is near, below the second no
-longer, so that the status does not change with every token."""
 
 
 def reading_event(

@@ -1,0 +1,136 @@
+"""The policy of running sessions, as numbers.
+
+A number stands here where it was chosen: with its unit, its reason or source, and at the head of its group the bench or
+the test that judges it. What a provider, a program or a protocol does is no choice, and stands where it is used.
+"""
+
+from __future__ import annotations
+
+# --- The agent. Judged by tests/runtime/test_project_settings.py.
+
+LONGEST_INSTRUCTIONS = 200_000
+"""The largest instruction file in bytes; a larger one is an error."""
+
+# --- Limits of calls that processes share. Judged by tests/runtime/test_call_slots.py.
+
+NO_LIMIT_S = 1.0
+"""Seconds for which a process believes that no limit is shared."""
+
+SPREAD_S = 10.0
+"""Processes without a promise ask again at different times, up to so many seconds later: none is always the last."""
+
+SOONEST_S = 0.05
+"""Seconds before a call asks again at the soonest."""
+
+NEWEST_SHARE = 0.3
+"""The weight of a call in the mean of what calls use."""
+
+# --- Quotas of tenants. Judged by tests/runtime/test_quotas.py.
+
+QUOTA_KNOWN_S = 5.0
+"""Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""
+
+# --- Answers that broke off. Judged by bench.kills and tests/promises.
+
+DROP_WAIT_S = 0.5
+"""Seconds before a call whose answer broke off is repeated; doubled each time, as in ``wire.call.Retries``."""
+
+LONGEST_DROP_WAIT_S = 8.0
+
+# --- Count endpoints.
+
+MISSING_S = 7 * 86_400.0
+"""How long a server without a count endpoint is not asked again: it may be updated."""
+
+PAUSE_S = 600.0
+"""How long a count endpoint is left alone after a failure."""
+
+# --- Wakes that were lost. Judged by bench.takeover.
+
+LOST_WAKE_S = 0.9
+"""Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
+
+LISTEN_AGAIN_S = 1.0
+"""Seconds before calls are listened for again after the database was away."""
+
+# --- The driver. Judged by bench.takeover and bench.kills.
+
+LONGEST_ERROR = 500
+"""Characters of an unexpected exception's message that are stored."""
+
+MOST_DROPS = 2
+"""How often a call is repeated after its answer broke off, unless ``tries`` allows fewer."""
+
+# --- Handovers.
+
+MOST_HANDOVERS = 10
+"""How often a turn may be handed over: two agents that send it back and forth show no progress by then."""
+
+# --- Hosts of sessions. Judged by bench.takeover and bench.capacity.
+
+IDLE_S = 300.0
+"""Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
+
+ANSWERS_IN_S = 3.0
+"""Seconds after which a store or a dispatch that says nothing counts as away."""
+
+SHORTEST_SWEEP = 0.45
+"""The shortest pause between two sweeps as a share of the longest: each is drawn anew, so that several servers of a
+store rarely sweep at once."""
+
+WOKEN_AT_ONCE = 100
+"""Sessions that one sweep wakes: what one server takes over is opened in memory."""
+
+RETRY_S = 30.0
+"""Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
+
+# --- Settings that are named wrongly.
+
+TYPO_LIKENESS = 0.8
+"""An unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error."""
+
+# --- Files of a message.
+
+FILE_BYTES = 50_000_000
+"""The largest file of a message: what the most generous provider takes inside a request."""
+
+TEXT_BYTES = 5_000_000
+"""The largest text file of a message: a million tokens and more, which no window holds."""
+
+# --- Answers in a form.
+
+OUTPUT_RETRIES = 2
+"""How often an answer that does not fit is asked for again."""
+
+# --- Sessions that another process drives. Judged by bench.takeover.
+
+POLL_S = 0.5
+"""Seconds between two looks at a session that another process drives, and between two attempts to drive it, unless a
+change is noticed before."""
+
+LONGEST_TITLE = 200
+"""Characters of a session's title: a line of a list."""
+
+# --- Settings.
+
+LARGEST_SETTING = 10**12
+
+# --- Subagents that are cancelled.
+
+CHILD_CANCEL_S = 1.5
+"""Seconds a child gets to close its turn when its parent is cancelled: less than tools get to end what they started."""
+
+# --- Streams that are left early.
+
+STREAM_CANCEL_S = 5.0
+"""Seconds a turn gets to end whose stream was left early and whose session is closed behind it."""
+
+# --- Settings from a server.
+
+LONGEST_PROBLEM = 300
+"""Characters of a server's problem in a note."""
+
+# --- What errors name.
+
+LONGEST_LIST = 8
+"""Tools that an error lists."""
