@@ -238,11 +238,8 @@ def test_what_did_not_change_is_not_packed_again() -> None:
     before = parts_of(checkpoints.save(meter._fold)).in_view
     meter.apply(MessageAdded(message=said("new", "one more")))
     after = parts_of(checkpoints.save(meter._fold)).in_view
-    assert [one == other for one, other in zip(before, after, strict=True)] == [
-        True,
-        True,
-        False,
-    ]
+    expected = [True, True, False]
+    assert [one == other for one, other in zip(before, after, strict=True)] == expected
 
 
 def test_what_counts_otherwise_has_another_fingerprint() -> None:
@@ -329,11 +326,9 @@ def test_what_does_not_concern_the_window_leaves_the_snapshot_id_and_moves_seq()
     for event in others:
         meter.apply(event)
     after = meter.reading()
-    assert (after.snapshot_id, after.used, after.rows) == (
-        before.snapshot_id,
-        before.used,
-        before.rows,
-    )
+    assert after.snapshot_id == before.snapshot_id
+    assert after.used == before.used
+    assert after.rows == before.rows
     assert after.seq == before.seq + 3
     meter.apply(MessageAdded(message=said("new", "one more")))
     assert meter.reading().snapshot_id != before.snapshot_id
@@ -419,10 +414,7 @@ def test_a_new_field_is_stored_without_any_other_change_and_names_other_code() -
 def test_parameters_come_back_as_they_were_and_are_not_taken_for_entries(
     params: dict[str, object],
 ) -> None:
-    events = numbered(
-        SessionStarted(model="m"),
-        ParamsChanged(params=params),
-        MessageAdded(message=said("m1", "Hello")),
-    )
+    added = MessageAdded(message=said("m1", "Hello"))
+    events = numbered(SessionStarted(model="m"), ParamsChanged(params=params), added)
     restored = Checkpoints().load(saved(folded(events)), estimator="pretoken")
     assert restored.params == params

@@ -77,8 +77,5 @@ def test_a_block_is_packed_again_only_when_one_of_its_entries_is_another() -> No
     second = blocks.packed(
         [*entries, entry(said("new", "text"), ContentLocation(10_000))]
     )
-    assert [one is other for one, other in zip(first, second, strict=True)] == [
-        True,
-        False,
-        False,
-    ]
+    expected = [True, False, False]
+    assert [one is other for one, other in zip(first, second, strict=True)] == expected

@@ -4,8 +4,6 @@ One line a body in ``fixtures/overflows.jsonl`` and ``fixtures/lookalikes.jsonl`
 limit, count, asked-for output. A ``status`` of null is an error inside a stream.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,9 +1,6 @@
-"""Broken histories out of a seed, and the rules a repaired one must keep, written down a second time."""
-
-from __future__ import annotations
+"""Broken histories out of a seed, and the rules for reasoning that a repaired one must keep, written down again."""
 
 import json
-import re
 from collections.abc import Iterator
 from random import Random
 
@@ -87,12 +84,8 @@ ARGUMENTS = (
 
 def data(fields: object, target: tuple[str, str, str]) -> ProviderData:
     wire, provider, model = target
-    return ProviderData(
-        data=msgspec.Raw(json.dumps(fields).encode()),
-        wire=wire,
-        provider=provider,
-        model=model,
-    )
+    raw = msgspec.Raw(json.dumps(fields).encode())
+    return ProviderData(data=raw, wire=wire, provider=provider, model=model)
 
 
 def broken_text(random: Random) -> str:
@@ -162,12 +155,8 @@ def _part(random: Random, name: str, role: Role, target: tuple[str, str, str]) -
     if odd < 0.02:
         return UnknownPart(id=name, raw=msgspec.Raw(b'{"type":"hologram"}'))
     if odd < 0.05:
-        return ProviderItem(
-            id=name,
-            kind="server_tool_use",
-            text="item",
-            provider=data({"type": "x", "id": "s"}, origin),
-        )
+        held = data({"type": "x", "id": "s"}, origin)
+        return ProviderItem(id=name, kind="server_tool_use", text="item", provider=held)
     match kind:
         case "text":
             provider = (
@@ -227,106 +216,8 @@ def _reasoning_data(random: Random, origin: tuple[str, str, str]) -> ProviderDat
     return data({}, origin) if choice < 0.8 else None
 
 
-# -- the rules, from the providers' own error messages --
-
-_CALL_IDS = {
-    "messages": re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-    "responses": re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-    "openai": re.compile(r"[a-zA-Z0-9_-]{1,40}"),
-    "mistral": re.compile(r"[a-zA-Z0-9]{9}"),
-}
-
-
-def objections(request: Request) -> list[str]:
-    """Why the wire would refuse this request; empty where it would not."""
-    return [
-        *_pairing(request),
-        *_texts(request),
-        *_reasoning(request),
-        *_speakers(request),
-    ]
-
-
-def _pairing(request: Request) -> Iterator[str]:
-    open_calls: list[ToolCallPart] = []
-    seen: set[str] = set()
-    legal = _CALL_IDS.get(
-        request.provider, _CALL_IDS.get(request.wire, re.compile(r"[!-~]{0,64}"))
-    )
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, ToolCallPart):
-                if message.role != "assistant":
-                    yield f"{part.id}: a call outside an answer"
-                if part.call_id and part.call_id in seen:
-                    yield f"{part.id}: the id {part.call_id!r} is used twice"
-                if not legal.fullmatch(part.call_id) and not (
-                    request.wire == "generateContent" and not part.call_id
-                ):
-                    yield f"{part.id}: illegal id {part.call_id!r}"
-                if not re.fullmatch(
-                    r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}|[a-zA-Z0-9_-]{1,64}", part.name
-                ) and not (
-                    request.wire == "messages"
-                    and re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", part.name)
-                ):
-                    yield f"{part.id}: illegal name {part.name!r}"
-                seen.add(part.call_id)
-                open_calls.append(part)
-            elif isinstance(part, ToolResultPart):
-                if not open_calls:
-                    yield f"{part.id}: a result without a call"
-                elif open_calls.pop(0).call_id != part.call_id:
-                    yield f"{part.id}: a result out of order"
-                if message.role != "tool":
-                    yield f"{part.id}: a result outside a tool message"
-            elif open_calls and message.role != "assistant":
-                yield f"{part.id}: something between a call and its result"
-        if (
-            message.role == "assistant"
-            and open_calls
-            and open_calls[0] not in message.parts
-        ):
-            yield f"{message.id}: calls without results before it"
-    if open_calls:
-        yield "calls without results at the end"
-
-
-def _texts(request: Request) -> Iterator[str]:
-    for block in request.system:
-        yield from _unicode("system", block.text)
-    for tool in request.tools:
-        yield from _unicode("tool", tool.name + tool.description)
-        if not isinstance(json.loads(bytes(tool.schema)), dict):
-            yield f"{tool.name}: schema is no object"
-    for message in request.messages:
-        if not message.parts:
-            yield f"{message.id}: empty"
-        for part in message.parts:
-            if isinstance(part, TextPart):
-                yield from _unicode(part.id, part.text)
-                if request.wire == "messages" and not part.text.strip():
-                    yield f"{part.id}: text content blocks must be non-empty"
-            elif isinstance(part, ToolCallPart):
-                yield from _unicode(part.id, part.arguments + part.call_id + part.name)
-                parsed = json.loads(part.arguments)
-                yield from _unicode(part.id, json.dumps(parsed, ensure_ascii=False))
-                if not isinstance(parsed, dict):
-                    yield f"{part.id}: arguments are no object"
-            elif isinstance(part, ToolResultPart):
-                for inner in part.content:
-                    if isinstance(inner, TextPart):
-                        yield from _unicode(inner.id, inner.text)
-            elif isinstance(part, UnknownPart):
-                yield f"{part.id}: unknown to this wire"
-
-
-def _unicode(name: str, text: str) -> Iterator[str]:
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        yield f"{name}: no valid Unicode"
-
-
-def _reasoning(request: Request) -> Iterator[str]:
+def objections(request: Request) -> Iterator[str]:
+    """Why a provider would refuse this request for its reasoning, which simulators take for forged."""
     for message in request.messages:
         for index, part in enumerate(message.parts):
             if isinstance(part, ReasoningPart):
@@ -353,35 +244,6 @@ def _reasoning(request: Request) -> Iterator[str]:
         )
         if needs and not any(isinstance(part, ReasoningPart) for part in message.parts):
             yield f"{message.id}: reasoning_content must be passed back"
-
-
-def _speakers(request: Request) -> Iterator[str]:
-    roles = [message.role for message in request.messages]
-    strict = (
-        request.wire == "generateContent"
-        or request.model.startswith("claude-fable")
-        or request.provider == "mistral"
-    )
-    if not roles:
-        yield "at least one message is required"
-        return
-    if request.wire in ("messages", "generateContent") and roles[0] != "user":
-        yield "the first message must use the user role"
-    paused = [
-        bool(one.parts) and isinstance(one.parts[-1], ProviderItem)
-        for one in request.messages
-    ]
-    for index, role in enumerate(roles):
-        after = roles[index + 1] if index + 1 < len(roles) else "end"
-        if (
-            strict
-            and role == "assistant"
-            and after in ("assistant", "end")
-            and not paused[index]
-        ):
-            yield f"an answer is followed by {after}"
-        if request.provider == "mistral" and role == "tool" and after == "user":
-            yield "unexpected role 'user' after role 'tool'"
 
 
 def unforged(request: Request) -> Request:

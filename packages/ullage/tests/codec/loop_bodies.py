@@ -1,7 +1,5 @@
 """Random items of a loop's bodies, on every wire."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sessions out of a seed: the requests of an agent loop in turn, most of which extend the one before."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from random import Random
@@ -123,11 +121,8 @@ class Session:
             params=dict(self.params),
             stream=self.random.random() < 0.9,
         )
-        return Asked(
-            request,
-            self.policy,
-            dataclasses.replace(self.options, media=dict(self.media)),
-        )
+        changed = dataclasses.replace(self.options, media=dict(self.media))
+        return Asked(request, self.policy, changed)
 
     def _name(self) -> str:
         return f"m{len(self.messages)}.{self.random.randrange(10**9)}"
@@ -280,15 +275,11 @@ class Session:
             case 2:
                 self.target = self.random.choice(MOST_TARGETS)
             case 3:
-                self.system = (
-                    *self.system,
-                    SystemBlock(text=self.random.choice(("", "more", "nul \0"))),
-                )
+                block = SystemBlock(text=self.random.choice(("", "more", "nul \0")))
+                self.system = (*self.system, block)
             case 4:
-                self.tools = (
-                    *self.tools,
-                    Tool(name=self.random.choice(NAMES), schema=msgspec.Raw(b"{}")),
-                )
+                tool = Tool(name=self.random.choice(NAMES), schema=msgspec.Raw(b"{}"))
+                self.tools = (*self.tools, tool)
             case 5:
                 self.params = self.random.choice(PARAMS)
             case 6:

@@ -1,7 +1,5 @@
 """Streams as servers send them, and what to play them with."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,7 +14,18 @@ from ullage.codec.stream import (
     StreamEvent,
     TextDelta,
 )
-from ullage.messages import Message, Part, Request, TextPart
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderData,
+    ProviderItem,
+    ReasoningPart,
+    Request,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 HOSTS = {
     "messages": "anthropic",
@@ -48,6 +57,10 @@ class Played(NamedTuple):
                 said[event.part] = said.get(event.part, "") + event.text
         return said
 
+    @property
+    def briefs(self) -> list[tuple[object, ...]]:
+        return [brief(part) for part in self.parts]
+
     def done(self) -> list[Part]:
         return [event.part for event in self.events if isinstance(event, PartDone)]
 
@@ -67,6 +80,51 @@ def request(
 
 def user(text: str = "go", id: str = "u1") -> Message:
     return Message(id=id, role="user", parts=(TextPart(id=f"{id}.1", text=text),))
+
+
+def message(name: str, role: Role, *parts: Part) -> Message:
+    return Message(id=name, role=role, parts=parts)
+
+
+def text(words: str, id: str = "t", provider: ProviderData | None = None) -> TextPart:
+    return TextPart(id=id, text=words, provider=provider)
+
+
+def call(call_id: str = "c", name: str = "f", arguments: str = "{}") -> ToolCallPart:
+    return ToolCallPart(
+        id=f"call {call_id}", call_id=call_id, name=name, arguments=arguments
+    )
+
+
+def result(call_id: str, *content: Any, **more: Any) -> ToolResultPart:
+    return ToolResultPart(
+        id=f"result {call_id}", call_id=call_id, content=content, **more
+    )
+
+
+def fields(part: object) -> Any:
+    """What the provider added to a part."""
+    held = getattr(part, "provider", None)
+    return None if held is None else json.loads(bytes(held.data))
+
+
+def brief(part: Part) -> tuple[object, ...]:
+    """A part in short: its kind, what it says, and what the provider added to it."""
+    match part:
+        case TextPart():
+            said: tuple[object, ...] = ("text", part.text)
+        case ReasoningPart():
+            said = ("redacted" if part.redacted else "reasoning", part.text)
+        case ToolCallPart():
+            said = ("call", part.call_id, part.name, part.arguments)
+        case ToolResultPart():
+            said = ("result", part.call_id, part.text)
+        case ProviderItem():
+            said = ("item", part.kind)
+        case _:
+            said = (type(part).__name__,)
+    added = fields(part)
+    return said if added is None else (*said, added)
 
 
 def play(
@@ -115,6 +173,58 @@ def split(stream: bytes) -> list[ServerEvent]:
     """The events of a stream as transport hands them on: those that are whole."""
     whole = stream.split(b"\n\n")[:-1]
     return [ServerEvent(line.removeprefix(b"data: ")) for line in whole]
+
+
+BEGUN = {"type": "message_start", "message": {}}
+BLOCK = {"type": "text", "text": ""}
+PART = {"type": "content_block_start", "index": 0, "content_block": BLOCK}
+ADDED = {
+    "type": "response.output_item.added",
+    "output_index": 0,
+    "item": {"type": "message"},
+}
+
+
+def deltas(wire: str, said: str) -> list[Any]:
+    """The beginning of an answer that says this, and no more."""
+    match wire:
+        case "messages":
+            delta: object = {"type": "text_delta", "text": said}
+            return [
+                BEGUN,
+                PART,
+                {"type": "content_block_delta", "index": 0, "delta": delta},
+            ]
+        case "responses":
+            kind = "response.output_text.delta"
+            place = {"output_index": 0, "content_index": 0}
+            return [ADDED, {"type": kind, **place, "delta": said}]
+        case "chat":
+            return [{"choices": [{"index": 0, "delta": {"content": said}}]}]
+        case _:
+            return [{"candidates": [{"content": {"parts": [{"text": said}]}}]}]
+
+
+def ending(wire: str, reason: str) -> list[Any]:
+    """The end of such an answer."""
+    match wire:
+        case "messages":
+            delta = {"type": "message_delta", "delta": {"stop_reason": reason}}
+            stop = {"type": "content_block_stop", "index": 0}
+            return [stop, delta, {"type": "message_stop"}]
+        case "responses":
+            status, _, why = reason.partition(": ")
+            details = {"incomplete_details": {"reason": why}} if why else {}
+            return [
+                {"type": f"response.{status}", "response": {"status": status, **details}}
+            ]
+        case "chat":
+            return [
+                {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
+                b"[DONE]",
+            ]
+        case _:
+            return [{"candidates": [{"content": {"parts": []}, "finishReason": reason}]}]
 
 
 MESSAGES: list[object] = [

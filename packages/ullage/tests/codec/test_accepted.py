@@ -1,7 +1,3 @@
-"""What each wire takes inside a request."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.accepted import ACCEPTED, not_accepted

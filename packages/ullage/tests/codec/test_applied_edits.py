@@ -1,7 +1,3 @@
-"""What Anthropic's servers report to have cleared of a request."""
-
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 from itertools import groupby
 from typing import Any
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 
 from tests.codec.loop_bodies import WIRES
 from ullage.codec.bodies import BodyReader, read_body, read_body_items, read_output
-from ullage.errors import InvalidRequest
 
 Json = dict[str, Any]
 
@@ -148,25 +145,3 @@ def test_an_edit_in_place_of_the_same_objects_is_noticed() -> None:
     body["messages"][0]["content"] = "after"
     request = reader.read(body, wire=None, provider=None, model="")
     assert request == read_body(body)
-
-
-def test_another_wire_in_between_is_read_as_a_whole() -> None:
-    reader = BodyReader()
-    for body in (
-        {"model": "gpt-4o", "messages": [{"role": "user", "content": "a"}]},
-        {"model": "gpt-5", "input": "a"},
-        {"contents": [{"role": "user", "parts": [{"text": "a"}]}]},
-        {
-            "model": "gpt-4o",
-            "messages": [
-                {"role": "user", "content": "a"},
-                {"role": "user", "content": "b"},
-            ],
-        },
-    ):
-        assert reader.read(body, wire=None, provider=None, model="") == read_body(body)
-
-
-def test_a_body_of_no_wire_is_refused() -> None:
-    with pytest.raises(InvalidRequest):
-        BodyReader().read({"nothing": 1}, wire=None, provider=None, model="")

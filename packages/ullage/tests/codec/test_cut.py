@@ -1,7 +1,5 @@
 """Any stream, cut at any byte: no error, ``dropped``, and exactly the text that was delivered."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -62,35 +60,6 @@ def test_a_stream_cut_at_any_byte_is_dropped_with_the_text_delivered(
     assert {part: text for part, text in stored(played).items() if text} == {
         part: text for part, text in shown(played).items() if text
     }
-
-
-@pytest.mark.parametrize("wire", GOLDEN)
-def test_a_stream_cut_after_each_event_is_a_longer_and_longer_piece_of_the_whole(
-    wire: str,
-) -> None:
-    events = GOLDEN[wire]
-    earlier: dict[str, str] = {}
-    for at in range(len(events)):
-        now = stored(play(wire, events[:at], complete=False))
-        assert all(now[part].startswith(text) for part, text in earlier.items())
-        earlier = now
-
-
-@pytest.mark.parametrize("wire", GOLDEN)
-@given(st.data())
-def test_half_an_event_handed_on_all_the_same_ends_the_answer(
-    wire: str, data: st.DataObject
-) -> None:
-    whole = sse(GOLDEN[wire])
-    at = data.draw(st.integers(0, len(whole) - 2))
-    head, _, torn = whole[:at].rpartition(b"\n\n")
-    played = play(
-        wire,
-        [*(event.data for event in split(head + b"\n\n")), torn.removeprefix(b"data: ")],
-        complete=False,
-    )
-    assert played.answer.outcome in ("dropped", "finished")
-    assert played.answer.outcome == "dropped" or torn.endswith((b"}", b"]"))
 
 
 JSON = st.recursive(

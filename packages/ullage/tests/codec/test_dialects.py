@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.dialects import DIALECTS, dialect_for, hour_writes, normalise

@@ -1,7 +1,5 @@
 """A fifth wire is a folder, and its name in the registry: one is added to a copy of the package."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -59,11 +57,8 @@ assert (endpoint.wire, endpoint.base_url, model) == ("telegraph", "http://127.0.
 def test_a_fifth_wire_is_a_folder_and_its_lines_in_the_registry(tmp_path: Path) -> None:
     package = tmp_path / "ullage"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(
-        FOLDER,
-        package / "codec" / "wires" / "telegraph",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(FOLDER, package / "codec" / "wires" / "telegraph", ignore=ignore)
     registry = package / "codec" / "wires" / "__init__.py"
     source = registry.read_text("utf-8")
     changed = source.replace(

@@ -1,7 +1,3 @@
-"""What a file is, by its first bytes, and whether its end is there."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.file_types import (

@@ -1,7 +1,5 @@
 """What goes out is byte for byte what was recorded, fed at once and as the session grew."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

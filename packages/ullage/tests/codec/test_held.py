@@ -1,7 +1,3 @@
-"""The fields by which a body names what the provider holds, on each wire."""
-
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

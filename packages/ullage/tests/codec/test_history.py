@@ -115,10 +115,8 @@ def test_no_step_of_a_loop_is_made_twice() -> None:
             history = History()
             before: Made | None = None
             for at in range(20):
-                request = replace(
-                    asked(target),
-                    messages=history.extended(step(at) if at else [user("u")]),
-                )
+                messages = history.extended(step(at) if at else [user("u")])
+                request = replace(asked(target), messages=messages)
                 made = history.prepare(request, policy=policy)
                 if before is not None:
                     assert kept(made, before) == len(before.encoded.blocks)
@@ -177,11 +175,8 @@ def test_a_request_that_fails_leaves_nothing_behind() -> None:
 def test_numbers_that_are_equal_are_written_as_they_are_given() -> None:
     history = History()
     for number in (1, 1.0, True):
-        every = Asked(
-            replace(asked(TARGETS[2], user("u")), params={"n": number}),
-            EVERYTHING,
-            Options(),
-        )
+        changed = replace(asked(TARGETS[2], user("u")), params={"n": number})
+        every = Asked(changed, EVERYTHING, Options())
         assert_same(grown(history, every), in_one_piece(every), repr(number))
 
 

@@ -1,7 +1,5 @@
 """What ``params`` may set, wire by wire, and that it never replaces what the encoder makes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -45,13 +43,8 @@ PARAMS = st.dictionaries(NAMES, JSON, max_size=6)
 
 def asked(wire: str, params: dict[str, object], **more: Any) -> Request:
     tool = Tool(name="look", description="Looks.")
-    plain = request(
-        wire,
-        user("hello", "u"),
-        system=(SystemBlock(text="Be brief."),),
-        tools=(tool,),
-        **more,
-    )
+    block = SystemBlock(text="Be brief.")
+    plain = request(wire, user("hello", "u"), system=(block,), tools=(tool,), **more)
     return replace(plain, params=params)
 
 
@@ -74,11 +67,9 @@ def test_no_params_change_a_field_that_the_encoder_makes(
         )
         if plain is None or given_ is None:
             continue
-        assert (given_.path, given_.headers, given_.blocks) == (
-            plain.path,
-            plain.headers,
-            plain.blocks,
-        )
+        assert given_.path == plain.path
+        assert given_.headers == plain.headers
+        assert given_.blocks == plain.blocks
         before, after = json.loads(plain.content), json.loads(given_.content)
         before, after = (
             before.get("generateContentRequest", before),

@@ -1,7 +1,3 @@
-"""Limits in the headers of answers."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.rate_headers import rate_headers
@@ -22,11 +18,8 @@ def test_anthropic_s_headers_name_requests_input_and_output() -> None:
         headers[f"{begin}-reset"] = "2027-01-15T08:01:00Z"
     found = rate_headers(headers, NOW)
     assert found.limits["input_tokens"] == MinuteLimit(40_000, 40_000)
-    assert found.remaining == {
-        "requests": 49,
-        "input_tokens": 0,
-        "output_tokens": 7_900,
-    }
+    expected = {"requests": 49, "input_tokens": 0, "output_tokens": 7_900}
+    assert found.remaining == expected
 
 
 @pytest.mark.parametrize(

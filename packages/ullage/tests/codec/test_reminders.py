@@ -1,7 +1,5 @@
 """What a program writes into its user's messages has rows of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.bodies import read_body

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.codec.histories import TARGETS, broken_request, data, objections
+from tests.codec.histories import TARGETS, broken_request, objections
+from tests.codec.test_repair_simulators import TARGETS as SIMULATED
+from tests.codec.test_repair_simulators import refusal_of
 from tests.tiers import examples
 from ullage.codec.repair import Repairing, repair
 from ullage.codec.wires import target_of
 from ullage.messages import (
     Message,
-    ReasoningPart,
     Request,
     SystemBlock,
     TextPart,
@@ -37,12 +38,8 @@ def call(name: str, call_id: str, arguments: str = "{}") -> ToolCallPart:
 
 
 def result(name: str, call_id: str, text: str = "done") -> ToolResultPart:
-    return ToolResultPart(
-        id=name,
-        call_id=call_id,
-        name="read",
-        content=(TextPart(id=f"{name}.t", text=text),),
-    )
+    part = TextPart(id=f"{name}.t", text=text)
+    return ToolResultPart(id=name, call_id=call_id, name="read", content=(part,))
 
 
 def request(*messages: Message, target: tuple[str, str, str] = CLAUDE) -> Request:
@@ -54,13 +51,8 @@ def loop(steps: int) -> list[Message]:
     messages = [user("u0")]
     for step in range(steps):
         first, second = f"c{step}a", f"c{step}b"
-        messages.append(
-            Message(
-                id=f"a{step}",
-                role="assistant",
-                parts=(call(f"p{first}", first), call(second, second)),
-            )
-        )
+        parts = (call(f"p{first}", first), call(second, second))
+        messages.append(Message(id=f"a{step}", role="assistant", parts=parts))
         messages.append(
             Message(id=f"t{step}a", role="tool", parts=(result(f"r{first}", first),))
         )
@@ -68,19 +60,6 @@ def loop(steps: int) -> list[Message]:
             Message(id=f"t{step}b", role="tool", parts=(result(f"r{second}", second),))
         )
     return messages
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        target
-        for target in TARGETS
-        if target[1] not in ("mistral", "deepseek", "moonshot")
-    ],
-)
-def test_a_request_in_good_order_comes_back_itself(target: tuple[str, str, str]) -> None:
-    given_ = request(user("u0"), target=target)
-    assert repair(given_).request is given_
 
 
 def test_a_tool_loop_in_good_order_comes_back_itself() -> None:
@@ -96,19 +75,9 @@ def test_no_broken_history_is_refused_after_repair() -> None:
     for seed in range(CASES):
         broken = broken_request(seed)
         repaired = repair(broken)
-        assert objections(repaired.request) == [], f"seed {seed}: {broken.wire}"
+        assert list(objections(repaired.request)) == [], f"seed {seed}: {broken.wire}"
         kinds.update(one.kind for one in repaired.repairs)
     assert len(kinds) >= 17, f"the histories break too little: {kinds}"
-
-
-def test_broken_histories_are_refused_before_repair() -> None:
-    refused = 0
-    for seed in range(300):
-        try:
-            refused += bool(objections(broken_request(seed)))
-        except (ValueError, RecursionError):
-            refused += 1
-    assert refused > 270
 
 
 def test_a_repaired_request_needs_no_repair() -> None:
@@ -125,11 +94,6 @@ def test_the_request_given_is_not_altered() -> None:
         before = copy.deepcopy(broken)
         repair(broken)
         assert broken == before
-
-
-def test_the_same_history_is_repaired_the_same_way() -> None:
-    for seed in range(CASES // 10):
-        assert repair(broken_request(seed)) == repair(broken_request(seed))
 
 
 def is_closed(messages: tuple[Message, ...], at: int) -> bool:
@@ -172,21 +136,21 @@ def test_what_was_sent_for_a_prefix_is_sent_again_for_the_whole() -> None:
 texts = st.text(st.characters(codec=None), max_size=20)
 
 
-@given(st.binary(max_size=200), st.sampled_from(TARGETS))
+@given(st.binary(max_size=200), st.sampled_from(SIMULATED))
 def test_any_bytes_as_text_arguments_and_result_are_accepted(
-    raw: bytes, target: tuple[str, str, str]
+    raw: bytes, simulated: tuple[str, str, str, str]
 ) -> None:
+    *target, simulator = simulated
     text = raw.decode("utf-8", "surrogateescape")
     history = (
         user("u", text),
         Message(id="a", role="assistant", parts=(call("c", text, text),)),
         Message(id="t", role="tool", parts=(result("r", text, text),)),
     )
-    repaired = repair(request(*history, target=target)).request
-    assert objections(repaired) == []
-    assert [message.role for message in repaired.messages if message.origin == "said"][
-        -2:
-    ] == ["assistant", "tool"]
+    repaired = repair(request(*history, target=(target[0], target[1], target[2]))).request
+    assert refusal_of(repaired, simulator) == ""
+    said = [message.role for message in repaired.messages if message.origin == "said"]
+    assert said[-2:] == ["assistant", "tool"]
 
 
 @given(st.lists(texts, min_size=2, max_size=6, unique=True), st.sampled_from(TARGETS))
@@ -233,54 +197,10 @@ def test_system_text_tools_and_parameters_are_made_legal_too() -> None:
     assert repaired.request.params == {"stop_sequences": ["\ufffd"]}
 
 
-def test_signed_thinking_is_sent_byte_for_byte_next_to_what_is_repaired() -> None:
-    thinking = ReasoningPart(
-        id="th", text="hm", provider=data({"signature": "c2ln"}, CLAUDE)
-    )
-    broken = Message(
-        id="a", role="assistant", parts=(thinking, call("c", "id with spaces", "{broken"))
-    )
-    sent = repair(request(user("u"), broken)).request.messages[1]
-    assert sent.parts[0] is thinking
-
-
-def in_pieces() -> list[Message]:
-    return [
-        user("u", "nul \0"),
-        Message(
-            id="a", role="assistant", parts=(call("c", "a b", "{broken"), call("d", "y"))
-        ),
-        Message(id="t", role="tool", parts=(result("r", "nobody"), result("s", "y"))),
-        user("v"),
-        Message(id="b", role="assistant", parts=(call("e", "a b"),)),
-        Message(id="x", role="tool", parts=(result("q", "a b"),)),
-    ]
-
-
-def test_pieces_give_the_notes_of_the_whole_in_its_order() -> None:
-    whole = request(*in_pieces())
-    growing = Repairing(target_of(whole))
-    for piece in (in_pieces()[:4], in_pieces()[4:]):
-        assert growing.add(piece) is not None
-    assert growing.repaired(whole) == repair(whole)
-
-
-def test_a_history_in_order_is_the_request_given() -> None:
-    whole = request(*loop(4))
-    growing = Repairing(target_of(whole))
-    for piece in (whole.messages[:4], whole.messages[4:]):
-        growing.add(piece)
-    assert growing.repaired(whole).request is whole
-
-
 def test_a_result_that_comes_later_is_refused() -> None:
     growing = Repairing(target_of(request()))
-    assert (
-        growing.add(
-            [user("u"), Message(id="a", role="assistant", parts=(call("c", "x"),))]
-        )
-        is not None
-    )
+    message = Message(id="a", role="assistant", parts=(call("c", "x"),))
+    assert growing.add([user("u"), message]) is not None
     assert growing.add([Message(id="t", role="tool", parts=(result("r", "x"),))]) is None
 
 

@@ -1,5 +1,3 @@
-"""Repairs inside one part."""
-
 import json
 
 import pytest
@@ -77,9 +75,7 @@ def test_a_custom_tools_input_is_plain_text() -> None:
     assert json.loads(foreign.arguments) == {UNREADABLE_ARGUMENTS: "*** Begin"}
 
 
-def test_anthropic_gets_no_blank_text_and_gemini_keeps_an_empty_one_that_is_signed() -> (
-    None
-):
+def test_anthropic_gets_no_blank_text_and_gemini_an_empty_one_if_signed() -> None:
     assert sound(TextPart(id="t", text=" \n")) is None
     assert sound(TextPart(id="t", text=" "), GPT) is not None
     signed = TextPart(
@@ -129,8 +125,3 @@ def test_another_providers_item_in_a_result_is_sent_as_its_text() -> None:
 def test_data_that_no_strict_reader_takes_is_none() -> None:
     assert fields_of(data({"signature": "\ud800"}, CLAUDE)) is None
     assert fields_of(data([1], CLAUDE)) is None
-
-
-def test_images_pass() -> None:
-    one = image()
-    assert sound(one) is one

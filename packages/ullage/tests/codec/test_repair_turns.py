@@ -1,10 +1,8 @@
 """Stand-ins where a wire asks for a speaker that the history lacks."""
 
 from tests.codec.test_repair import call, request, result, user
-from ullage.codec.repair import continued, is_paused, repair
-from ullage.codec.repair_parts import Notes
-from ullage.codec.wires import target_of
-from ullage.messages import Message, ProviderItem, TextPart
+from ullage.codec.repair import repair
+from ullage.messages import Message, TextPart
 
 NEW = ("messages", "anthropic", "claude-opus-4-6")
 OLD = ("messages", "anthropic", "claude-sonnet-4-5")
@@ -60,24 +58,10 @@ def test_speakers_take_turns_on_an_own_server_whose_template_may_ask_for_it() ->
 
 
 def test_mistral_gets_an_answer_between_a_result_and_a_user() -> None:
-    step = (
-        Message(id="a", role="assistant", parts=(call("c", "abcdef123"),)),
-        Message(id="t", role="tool", parts=(result("r", "abcdef123"),)),
-    )
+    message = Message(id="a", role="assistant", parts=(call("c", "abcdef123"),))
+    step = (message, Message(id="t", role="tool", parts=(result("r", "abcdef123"),)))
     assert roles(user("u"), *step, user("v"), target=MISTRAL) == "u a t a* u"
     assert roles(user("u"), *step, user("v"), target=GPT) == "u a t u"
-
-
-def test_a_paused_answer_goes_back_as_it_is() -> None:
-    paused = Message(
-        id="p", role="assistant", parts=(ProviderItem(id="i", kind="server_tool_use"),)
-    )
-    assert is_paused(paused)
-    assert not is_paused(said("a"))
-
-
-def test_a_request_without_messages_gets_one() -> None:
-    assert roles(target=GPT) == "u*"
 
 
 def test_an_answer_to_be_continued_does_not_end_with_white_space() -> None:
@@ -87,16 +71,3 @@ def test_an_answer_to_be_continued_does_not_end_with_white_space() -> None:
     last = repair(request(user("u"), prefill, target=OLD)).request.messages[-1]
     assert last.parts == (TextPart(id="t", text="The answer is:"),)
     assert repair(request(user("u"), prefill, target=GPT)).request.messages[-1] is prefill
-
-
-def test_stand_ins_between_pieces_are_those_of_the_whole() -> None:
-    for target in (NEW, OLD, GEMINI, MISTRAL, GPT):
-        rules, whole = target_of(request(target=target)), Notes()
-        history = [said("a"), said("b"), user("u"), said("c"), said("d"), user("v")]
-        notes, made = Notes(), list[Message]()
-        for message in history:
-            made += continued(
-                made[-1] if made else None, [message], rules, notes, chained=False
-            )
-        assert made == continued(None, history, rules, whole, chained=False)
-        assert notes.repairs == whole.repairs

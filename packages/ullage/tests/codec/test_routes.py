@@ -1,7 +1,3 @@
-"""The wire and the kind of a request, told from its path."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.routes import OTHER, ApiRoute, route_of

@@ -1,7 +1,3 @@
-"""The types between transport and codec."""
-
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest
@@ -9,10 +5,6 @@ import pytest
 from tests.codec.streams import GOLDEN, play, request
 from ullage.codec.decode import decoder_for
 from ullage.codec.stream import PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
-
-
-def test_an_event_needs_no_name() -> None:
-    assert ServerEvent(b"{}") == (b"{}", "")
 
 
 @pytest.mark.parametrize("wire", GOLDEN)

@@ -1,7 +1,3 @@
-"""One line for each call that the proxy metered."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.display.call_line import CallFigures, call_line

@@ -12,9 +12,7 @@ def bar(of: Reading, width: int = 50, glyphs: object = UNICODE) -> str:
     return plain(gauge(of, width, UNICODE if glyphs is UNICODE else ASCII))
 
 
-def test_used_then_free_then_the_compaction_point_then_what_is_kept_for_the_answer() -> (
-    None
-):
+def test_used_then_free_then_the_compaction_point_then_the_reserve() -> None:
     assert bar(QUARTER_FULL) == "█████████████" + "·" * 27 + "│" + "·" * 5 + "░" * 4
 
 
@@ -37,10 +35,6 @@ def test_a_window_with_hardly_anything_in_it_does_not_look_empty() -> None:
 
 def test_what_is_beyond_the_window_is_drawn_as_such() -> None:
     assert bar(OVER_FULL, 48) == "█" * 32 + "│" + "█" * 7 + "▓" * 4 + "▒" * 4
-
-
-def test_ascii_has_its_own_glyphs() -> None:
-    assert bar(QUARTER_FULL, 50, ASCII) == "#" * 13 + "." * 27 + "|" + "." * 5 + "=" * 4
 
 
 def test_there_is_no_bar_for_an_unknown_window() -> None:

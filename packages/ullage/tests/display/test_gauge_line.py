@@ -12,11 +12,8 @@ def test_it_says_used_with_its_interval_of_how_much_and_a_word() -> None:
 
 def test_it_fits_the_width_and_the_word_is_cut_or_left_out() -> None:
     for width in (60, 80, 100, 200):
-        line = plain(
-            gauge_line(
-                reading(), width, UNICODE, word="a tool with a very long name indeed " * 4
-            )
-        )
+        word = "a tool with a very long name indeed " * 4
+        line = plain(gauge_line(reading(), width, UNICODE, word=word))
         assert cells(line) <= width
 
 

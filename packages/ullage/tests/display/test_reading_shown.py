@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import io
 
 from rich.console import Console
 
-import ullage
 from tests.cli.readings import OVER_FULL, QUARTER_FULL, UNKNOWN_WINDOW, reading
 from ullage.meter.reading import Reading, Used
 
@@ -38,10 +35,6 @@ def test_rich_draws_the_gauge_over_the_width_of_the_console() -> None:
 def test_a_notebook_shows_the_gauge_as_html() -> None:
     html = QUARTER_FULL._repr_html_()
     assert html.startswith("<pre") and "52,100" in html and "█" in html
-
-
-def test_a_reading_of_a_meter_is_shown_too() -> None:
-    assert "window unknown" in str(ullage.Meter("some-model-that-is-unknown").reading())
 
 
 def test_an_exact_number_has_no_interval() -> None:

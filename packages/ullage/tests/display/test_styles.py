@@ -1,7 +1,3 @@
-"""How styles look where rich is not loaded."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.display.styles import STYLES, ansi

@@ -4,8 +4,6 @@ Nothing of the transport is used here but its reader of server-sent events: what
 simulators agree, whoever carries the bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self

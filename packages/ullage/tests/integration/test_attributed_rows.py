@@ -1,7 +1,5 @@
 """The rows of the readings beside each simulator, whose tokens for a text and for a tool are drawn for each seed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -51,11 +49,8 @@ def declared(dice: random.Random, name: str) -> Tool:
         for place in range(dice.randint(1, 5))
     }
     schema = {"type": "object", "properties": fields}
-    return Tool(
-        name=name,
-        description=prose(dice, dice.randint(4, 40)),
-        schema=msgspec.Raw(msgspec.json.encode(schema)),
-    )
+    raw = msgspec.Raw(msgspec.json.encode(schema))
+    return Tool(name=name, description=prose(dice, dice.randint(4, 40)), schema=raw)
 
 
 class Cost(NamedTuple):
@@ -198,9 +193,7 @@ def after_two_reports(dialect: Dialect) -> list[RowsBeside]:
     return [one for seed in SEEDS for one in calls(dialect, seed)[LEARNT:]]
 
 
-def test_over_all_dialects_the_intervals_of_the_rows_hold_what_their_content_cost() -> (
-    None
-):
+def test_over_all_dialects_the_rows_intervals_hold_their_costs() -> None:
     told = [
         is_inside
         for dialect in DIALECTS

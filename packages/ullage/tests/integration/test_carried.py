@@ -1,7 +1,5 @@
 """The transport carries a conversation as it would be carried by hand: same bytes out, same words in."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Self
 

@@ -3,8 +3,6 @@
 ``packages/ullage/tests/codec/test_fidelity.py`` has a test for each datum of a provider that goes back byte for byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

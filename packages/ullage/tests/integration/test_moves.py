@@ -1,7 +1,5 @@
 """History moves between all dialects in the middle of a tool loop and back, and every simulator accepts it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

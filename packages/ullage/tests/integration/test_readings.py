@@ -1,7 +1,5 @@
 """The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed."""
 
-from __future__ import annotations
-
 import os
 import random
 from functools import cache
@@ -60,7 +58,6 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / self.actual
 
 
-RULES = range(60)
 SYSTEM = (
     SystemBlock(
         text="You look after the files of a small museum, and answer visitors who ask about its rooms. "
@@ -70,10 +67,6 @@ SYSTEM = (
         )
     ),
 )
-
-
-def reading(dice: random.Random) -> Call:
-    return Call("read", f'{{"path": "hall/case-{dice.randint(1, 999)}.txt"}}')
 
 
 def script(seed: int) -> Scenario:

@@ -1,7 +1,5 @@
 """Calls and logs to sum up, with little to say of each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ullage.meter.distinct_calls import PlacedCall

@@ -1,7 +1,5 @@
 """Random sessions: any order of messages, calls, edits, prunes, compactions, switches, with honest and odd usages."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.meter.session import answer, result, said, tool, usage
@@ -54,11 +52,8 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                 events.append(MessageAdded(message=said(name, draw(words))))
                 ids.append(name)
             case "image":
-                image = ImagePart(
-                    id=f"{name}.i",
-                    width=draw(st.none() | st.integers(1, 5000)),
-                    height=300,
-                )
+                width = draw(st.none() | st.integers(1, 5000))
+                image = ImagePart(id=f"{name}.i", width=width, height=300)
                 events.append(
                     MessageAdded(message=Message(id=name, role="user", parts=(image,)))
                 )
@@ -70,11 +65,8 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                     MessageReplaced(message=said(draw(st.sampled_from(ids)), draw(words)))
                 )
             case "prune" if results:
-                events.append(
-                    Pruned(
-                        parts=tuple(draw(st.sets(st.sampled_from(results), max_size=3)))
-                    )
-                )
+                parts = tuple(draw(st.sets(st.sampled_from(results), max_size=3)))
+                events.append(Pruned(parts=parts))
             case "compact" if ids:
                 chosen = sorted(draw(st.sets(st.sampled_from(ids))))
                 cut = draw(st.integers(0, len(chosen)))
@@ -115,11 +107,8 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                     )
                 )
             case "limit":
-                events.append(
-                    LimitLearnt(
-                        model=model, source="user", window=draw(st.integers(1, 200_000))
-                    )
-                )
+                window = draw(st.integers(1, 200_000))
+                events.append(LimitLearnt(model=model, source="user", window=window))
             case _:
                 pass
     return [_numbered(event, seq) for seq, event in enumerate(events, 1)]
@@ -156,24 +145,16 @@ def _call(draw: st.DrawFn, name: str, ids: list[str], results: list[str]) -> lis
     reported = draw(st.none() | st.builds(usage, counts, counts, reasoning=counts))
     outcome: Outcome = draw(st.sampled_from(OUTCOMES))
     calls = draw(st.integers(0, 3))
-    made = answer(
-        name,
-        draw(words),
-        reasoning=draw(st.just("") | words),
-        calls=calls,
-        call=f"c-{name}",
-    )
+    reasoning = draw(st.just("") | words)
+    made = answer(name, draw(words), reasoning=reasoning, calls=calls, call=f"c-{name}")
     events: list[Event] = [CallStarted(call=f"c-{name}")] if draw(st.booleans()) else []
     ended = CallEnded(call=f"c-{name}", outcome=outcome, usage=reported)
     added = MessageAdded(message=made)
     events += [ended, added] if draw(st.booleans()) else [added, ended]
     ids.append(name)
     for number in range(draw(st.integers(0, calls))):
-        events.append(
-            MessageAdded(
-                message=result(f"{name}.r{number}", f"{name}-{number}", draw(words))
-            )
-        )
+        given = result(f"{name}.r{number}", f"{name}-{number}", draw(words))
+        events.append(MessageAdded(message=given))
         ids.append(f"{name}.r{number}")
         results.append(f"{name}.r{number}.result")
     return events

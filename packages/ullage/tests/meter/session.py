@@ -1,7 +1,5 @@
 """Short ways to say what happens in a session, for the tests of the meter."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ullage.messages import (
@@ -21,12 +19,8 @@ from ullage.usage import Usage
 def said(
     message_id: str, text: str, *, role: Role = "user", call: str | None = None
 ) -> Message:
-    return Message(
-        id=message_id,
-        role=role,
-        parts=(TextPart(id=f"{message_id}.text", text=text),),
-        call=call,
-    )
+    part = TextPart(id=f"{message_id}.text", text=text)
+    return Message(id=message_id, role=role, parts=(part,), call=call)
 
 
 def answer(

@@ -1,7 +1,5 @@
 """Reasoning that is bound to what stood in front of it: it is sent and counted as long as that is what it was."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec
@@ -45,12 +43,8 @@ SYSTEM = (SystemBlock(text="Keep the casks."),)
 
 
 def thought(name: str, call: str | None, model: str = MODEL) -> Message:
-    data = ProviderData(
-        data=msgspec.Raw(b'{"signature":"s"}'),
-        provider="anthropic",
-        wire="messages",
-        model=model,
-    )
+    raw = msgspec.Raw(b'{"signature":"s"}')
+    data = ProviderData(data=raw, provider="anthropic", wire="messages", model=model)
     return Message(
         id=name,
         role="assistant",
@@ -74,11 +68,8 @@ def turn(number: int, model: str = MODEL) -> list[Event]:
 
 
 def begun(model: str = MODEL) -> list[Event]:
-    return [
-        SessionStarted(model=model, wire="messages", provider="anthropic"),
-        SystemChanged(system=SYSTEM),
-        ToolsChanged(tools=(tool("read"),)),
-    ]
+    started = SessionStarted(model=model, wire="messages", provider="anthropic")
+    return [started, SystemChanged(system=SYSTEM), ToolsChanged(tools=(tool("read"),))]
 
 
 def metered(events: Sequence[Event]) -> Meter:
@@ -105,20 +96,10 @@ def compacted(
 
 def signed(name: str = "s") -> Message:
     """A compaction that the provider wrote."""
-    data = ProviderData(
-        data=msgspec.Raw(b'{"type":"compaction","signature":"x"}'),
-        provider="anthropic",
-        wire="messages",
-        model=MODEL,
-    )
+    raw = msgspec.Raw(b'{"type":"compaction","signature":"x"}')
+    data = ProviderData(data=raw, provider="anthropic", wire="messages", model=MODEL)
     item = ProviderItem(id=f"{name}.0", kind=COMPACTION, text="All full.", provider=data)
     return Message(id=name, role="user", origin="summary", parts=(item,))
-
-
-def test_nothing_is_unbound_while_a_conversation_only_grows() -> None:
-    meter = session(3)
-    assert meter.policy.unbound == frozenset()
-    assert len(meter._fold.reasoning.tokens) == 3
 
 
 CHANGES: dict[str, tuple[Event, set[str]]] = {
@@ -154,18 +135,14 @@ def test_a_change_unbinds_exactly_the_reasoning_behind_it(change: str) -> None:
     assert carried == (in_view & {"a1", "a2", "a3"}) - unbound
 
 
-def test_a_provider_s_compaction_that_ends_between_two_messages_of_the_user_keeps_nothing() -> (
-    None
-):
+def test_a_compaction_that_ends_between_two_user_messages_keeps_nothing() -> None:
     more = MessageAdded(message=said("more", "And this?"))
     events = [*begun(), MessageAdded(message=said("q0", "A cask?")), more, *turn(1)[1:]]
     meter = metered([*events, compacted(signed(), "q0")])
     assert meter.policy.unbound == {"a1"}
 
 
-def test_what_is_written_behind_a_provider_s_compaction_is_not_valid_behind_the_messages() -> (
-    None
-):
+def test_what_is_written_behind_a_compaction_is_valid_behind_it_alone() -> None:
     meter = session(3, compacted(signed(), "q1", "a1", "q2"), *turn(4))
     assert meter.policy.unbound == frozenset()
     meter.emit(Uncompacted(compaction="k"))
@@ -188,9 +165,7 @@ def test_an_undo_binds_again_what_a_change_unbound() -> None:
     assert meter.policy.unbound == {"a4"}
 
 
-def test_clearing_a_result_unbinds_what_came_after_it_and_the_reading_falls_by_it() -> (
-    None
-):
+def test_clearing_a_result_unbinds_what_came_after_and_lowers_the_reading() -> None:
     content = (TextPart(id="x.t", text="full " * 300),)
     part = ToolResultPart(id="x", call_id="a1-0", name="read", content=content)
     result = MessageAdded(message=Message(id="r1", role="tool", parts=(part,)))

@@ -57,9 +57,7 @@ def after(meter: Meter, *events: Event) -> Meter:
     return meter
 
 
-def test_a_session_that_begins_with_what_was_known_reads_like_a_meter_that_was_given_it() -> (
-    None
-):
+def test_a_session_told_what_was_known_reads_like_a_meter_given_it() -> None:
     given = after(Meter(calibration=taught()), STARTED, *SESSION)
     told = after(Meter(), STARTED, known(taught().as_json()), *SESSION)
     assert told.calibration == given.calibration

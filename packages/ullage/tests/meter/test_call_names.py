@@ -1,7 +1,5 @@
 """Rows of tool results name the file or command that they came from."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -50,11 +48,7 @@ def test_a_result_is_labelled_by_the_call_that_it_answers() -> None:
     result = ToolResultPart(id="r", call_id="1")
     stray = ToolResultPart(id="s", call_id="2")
     text = TextPart(id="t", text="Hello.")
-    messages = [
-        Message(id="m1", role="assistant", parts=(text, call)),
-        Message(id="m2", role="tool", parts=(result, stray)),
-    ]
-    assert part_labels(messages, {"c", "r", "s", "t"}) == {
-        "c": "Read a.py",
-        "r": "Read a.py",
-    }
+    message = Message(id="m1", role="assistant", parts=(text, call))
+    messages = [message, Message(id="m2", role="tool", parts=(result, stray))]
+    expected = {"c": "Read a.py", "r": "Read a.py"}
+    assert part_labels(messages, {"c", "r", "s", "t"}) == expected

@@ -1,7 +1,5 @@
 """Readings of requests of which the provider clears content before the model reads them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest
@@ -277,9 +275,7 @@ def test_only_reasoning_that_was_expected_in_the_input_is_missing_in_it() -> Non
     assert cleared_tokens([Cleared(tokens=70)], 0.0).content == 70
 
 
-def test_a_stream_that_was_cut_before_it_said_what_was_cleared_teaches_nothing_false() -> (
-    None
-):
+def test_a_stream_cut_before_it_said_what_was_cleared_teaches_nothing_false() -> None:
     _, meter = twins(HISTORY)
     before = meter.reading().used.tokens
     take(meter, 4, Turn(100), replace(usage(before + 590, None), final=False))

@@ -28,10 +28,8 @@ def started(program: str = "claude-code 2.1.330", model: str = MODEL) -> Event:
 
 
 def call(name: str, input: int, output: int = 10) -> list[Event]:
-    return [
-        CallStarted(call=name),
-        CallEnded(call=name, usage=Usage(input=input, output=output)),
-    ]
+    ended = CallEnded(call=name, usage=Usage(input=input, output=output))
+    return [CallStarted(call=name), ended]
 
 
 def compaction(before: int, *, is_automatic: bool = True) -> Event:
@@ -46,9 +44,7 @@ def read(events: Iterable[Event], **settings: object) -> Meter:
     return meter
 
 
-def test_the_window_and_the_threshold_are_those_of_the_program_with_their_sources() -> (
-    None
-):
+def test_window_and_threshold_are_the_program_s_with_their_sources() -> None:
     reading = read([started()]).reading()
     assert (reading.window.tokens, reading.window.source) == (200_000, "documented")
     assert reading.threshold == CompactionThreshold(
@@ -117,10 +113,8 @@ def test_an_input_above_the_window_shows_the_larger_one() -> None:
     meter = read([started(), *call("a", 199_000)])
     assert meter.reading().window.tokens == 200_000
     meter = read([started(), *call("a", 240_000)])
-    assert (meter.reading().window.tokens, meter.reading().window.source) == (
-        1_000_000,
-        "observed",
-    )
+    assert meter.reading().window.tokens == 1_000_000
+    assert meter.reading().window.source == "observed"
 
 
 def test_a_request_that_went_on_above_the_threshold_refutes_it() -> None:
@@ -164,12 +158,8 @@ def test_where_the_log_lacks_the_size_it_is_that_of_the_last_call() -> None:
 
 
 def test_another_model_has_limits_and_evidence_of_its_own() -> None:
-    session = [
-        started(),
-        *call("a", 66_000),
-        compaction(67_714),
-        ModelChanged(model="claude-opus-5-5", wire="messages", provider="anthropic"),
-    ]
+    change = ModelChanged(model="claude-opus-5-5", wire="messages", provider="anthropic")
+    session = [started(), *call("a", 66_000), compaction(67_714), change]
     reading = read(session).reading()
     assert (reading.window.tokens, reading.compaction_point) == (1_000_000, 967_000)
 

@@ -158,11 +158,8 @@ def test_a_count_confirms_a_report_that_the_estimate_alone_would_have_doubted() 
 def conversation(seed: int, share: float | None) -> Meter:
     """Twelve turns with a model nobody measured, each counted at ``share`` of what is then reported."""
     chance = random.Random(seed)
-    meter = folded(
-        SessionStarted(model="cellar", wire="chat", provider="llama.cpp"),
-        SystemChanged(system=()),
-        ToolsChanged(tools=()),
-    )
+    started = SessionStarted(model="cellar", wire="chat", provider="llama.cpp")
+    meter = folded(started, SystemChanged(system=()), ToolsChanged(tools=()))
     total = 20
     for turn in range(12):
         text = "some words of a text " * chance.randint(5, 150)
@@ -283,10 +280,8 @@ def test_what_does_not_change_keeps_its_key_whatever_stands_beside_it() -> None:
 def test_counted_rows_say_so_and_sum_to_the_total() -> None:
     system = (SystemBlock(text="Be brief. " * 40),)
     tools = (Tool(name="read", description="Reads. " * 90, schema=msgspec.Raw(b"{}")),)
-    pieces = {
-        block_key("claude-haiku-4-5", system): 222,
-        all_tools_key("claude-haiku-4-5", tools): 777,
-    }
+    key = block_key("claude-haiku-4-5", system)
+    pieces = {key: 222, all_tools_key("claude-haiku-4-5", tools): 777}
     meter = folded(
         STARTED,
         SystemChanged(system=system),

@@ -11,12 +11,8 @@ def test_a_message_that_a_resumed_session_repeats_is_counted_once() -> None:
 
 
 def test_ids_that_a_gateway_gives_again_in_another_session_are_other_calls() -> None:
-    found = distinct_calls(
-        [
-            log_of(spent_call("msg_1", input=1_000)),
-            log_of(spent_call("msg_1", input=2_000), session="s-2"),
-        ]
-    )
+    log = log_of(spent_call("msg_1", input=2_000), session="s-2")
+    found = distinct_calls([log_of(spent_call("msg_1", input=1_000)), log])
     assert len(found.calls) == 2
 
 
@@ -27,17 +23,13 @@ def test_of_two_copies_the_one_with_the_whole_output_is_kept() -> None:
         assert [each.call.output for each in distinct_calls(logs).calls] == [100]
 
 
-def test_a_subagents_log_that_repeats_its_parents_call_makes_it_no_subagents_call() -> (
-    None
-):
+def test_a_parents_call_that_a_subagents_log_repeats_stays_the_parents() -> None:
     parent = log_of(spent_call("msg_1"))
     child = log_of(spent_call("msg_1"), spent_call("msg_2"), is_subagent=True)
     for logs in ([parent, child], [child, parent]):
         calls = distinct_calls(logs).calls
-        assert {each.call.name: each.is_child for each in calls} == {
-            "msg_1": False,
-            "msg_2": True,
-        }
+        expected = {"msg_1": False, "msg_2": True}
+        assert {each.call.name: each.is_child for each in calls} == expected
 
 
 def test_a_call_that_parent_and_child_session_both_list_is_the_subagents() -> None:
@@ -57,9 +49,7 @@ def test_calls_without_ids_are_copies_only_at_the_same_moment() -> None:
     assert len(distinct_calls([timeless]).calls) == 2
 
 
-def test_a_codex_fork_leaves_out_what_its_origin_spent_although_its_times_are_new() -> (
-    None
-):
+def test_a_codex_fork_leaves_out_what_its_origin_spent_in_spite_of_new_times() -> None:
     origin = log_of(
         spent_call(input=10), spent_call(input=20), spent_call(input=30), program="codex"
     )
@@ -98,17 +88,13 @@ def test_two_sessions_that_begin_alike_are_no_forks() -> None:
 
 
 def test_what_the_proxy_recorded_counts_instead_of_the_log_of_the_same_session() -> None:
-    log = log_of(
-        spent_call("msg_1", output=2),
-        spent_call("msg_2", input=5_000, at=NOON + 3_600),
-    )
+    call = spent_call("msg_2", input=5_000, at=NOON + 3_600)
+    log = log_of(spent_call("msg_1", output=2), call)
     proxied = log_of(spent_call(output=100), is_proxied=True)
     found = distinct_calls([log, proxied])
     assert found.also_proxied == 1
-    assert [(each.log.is_proxied, each.call.input) for each in found.calls] == [
-        (False, 5_000),
-        (True, 1_000),
-    ]
+    expected = [(False, 5_000), (True, 1_000)]
+    assert [(each.log.is_proxied, each.call.input) for each in found.calls] == expected
 
 
 def test_a_session_that_the_proxy_calls_otherwise_is_known_by_tokens_and_time() -> None:

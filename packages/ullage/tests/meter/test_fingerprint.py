@@ -5,12 +5,8 @@ from ullage.meter import fingerprint
 
 
 def said(message_id: str, text: str = "hello", *, revision: int = 0) -> Message:
-    return Message(
-        id=message_id,
-        role="user",
-        parts=(TextPart(id=f"{message_id}.1", text=text),),
-        revision=revision,
-    )
+    part = TextPart(id=f"{message_id}.1", text=text)
+    return Message(id=message_id, role="user", parts=(part,), revision=revision)
 
 
 def test_equal_histories_have_equal_digests_and_rolling_on_extends_them() -> None:

@@ -25,12 +25,8 @@ def talked(*, first: int) -> Fold:
 def compacted(fold: Fold) -> int:
     """How far the reading is off after all but the newest message has left, without a summary."""
     fold.apply(CallStarted(call="last"))
-    fold.apply(
-        CallEnded(
-            call="last",
-            usage=usage(round(fold.view.tokens + fold.fixed.tokens) + HIDDEN, 0),
-        )
-    )
+    reported = usage(round(fold.view.tokens + fold.fixed.tokens) + HIDDEN, 0)
+    fold.apply(CallEnded(call="last", usage=reported))
     gone = tuple(fold.view.entries)[:-1]
     fold.apply(
         CompactionCommitted(
@@ -40,9 +36,7 @@ def compacted(fold: Fold) -> int:
     return fold.forecast().tokens - round(fold.view.tokens + fold.fixed.tokens) - HIDDEN
 
 
-def test_what_a_first_short_request_cost_beyond_its_estimate_stays_when_messages_leave() -> (
-    None
-):
+def test_what_a_short_first_request_cost_beyond_its_estimate_stays() -> None:
     assert abs(compacted(talked(first=0))) <= 0.1 * HIDDEN
 
 
@@ -71,17 +65,12 @@ def dense(*, first: int = 150) -> Fold:
     return fold
 
 
-def test_what_a_first_message_cost_beyond_its_estimate_leaves_with_the_messages_once_that_is_known() -> (
-    None
-):
+def test_what_a_first_message_cost_beyond_its_estimate_leaves_once_known() -> None:
     fold = dense()
     *gone, newest = fold.view.entries.values()
     stays = fold.fixed.tokens + HIDDEN + DENSE * newest.cost.tokens
-    fold.apply(
-        CompactionCommitted(
-            compaction="c", summarised=tuple(each.message.id for each in gone)
-        )
-    )
+    summarised = tuple(each.message.id for each in gone)
+    fold.apply(CompactionCommitted(compaction="c", summarised=summarised))
     assert abs(fold.forecast().tokens - stays) <= 10
 
 

@@ -1,7 +1,5 @@
 """How a request follows from what is known: the view of the ledger is the request, and what stays keeps its id."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from itertools import combinations
@@ -95,9 +93,7 @@ def test_of_equal_messages_those_at_the_end_stay() -> None:
     ]
 
 
-def test_a_long_history_of_equal_messages_takes_no_time_that_grows_with_its_square() -> (
-    None
-):
+def test_a_long_history_of_equal_messages_takes_no_square_of_its_time() -> None:
     many = messages(["ok"] * 3_000)
     assert list(common(many, many[-1_000:]))
 
@@ -317,10 +313,8 @@ def after_trimming(dropped: int, seed: int) -> tuple[float, bool]:
         reading = meter.before({"model": "gpt-4.1", "messages": list(history)})
         said = " ".join(rnd.choices(WORDS, k=rnd.randint(20, 120)))
         answer = {"role": "assistant", "content": said}
-        usage = {
-            "prompt_tokens": bill,
-            "completion_tokens": len(ENCODING.encode(said)) + 1,
-        }
+        encoded = ENCODING.encode(said)
+        usage = {"prompt_tokens": bill, "completion_tokens": len(encoded) + 1}
         meter.after(reading.call, usage, answer)
         history.append(answer)
     used = reading.used

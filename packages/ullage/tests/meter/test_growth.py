@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -68,6 +70,21 @@ def added_by(
     ).added
 
 
+def after(
+    asked: Maker,
+    *,
+    input: int = 1000,
+    output: int | None = None,
+    situation: GrowthSituation | None = None,
+    learnt: Learnt = Learnt(),  # noqa: B008
+    added: Added = Added(),  # noqa: B008
+    **last: Any,
+) -> Estimate:
+    """The next input after a call that this model answered; at a user's turn unless said otherwise."""
+    call = LastCall(input=input, output=output, **last)
+    return next_input(call, added, situation or user(asked), family(asked), learnt)
+
+
 def low(estimate: Estimate) -> float:
     return estimate.exact - half_widths(estimate.doubt).below
 
@@ -108,12 +125,8 @@ def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> No
     nameless = result("r", "c", "done", name="")
     assert added_by(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
     called = AnswerTokens(names=2.0, calls=1)
-    by_call = next_input(
-        LastCall(input=1, output=9, answer=called),
-        added_by(nameless, gpt, WORDS),
-        tools(GPT4O),
-        gpt,
-    )
+    last = LastCall(input=1, output=9, answer=called)
+    by_call = next_input(last, added_by(nameless, gpt, WORDS), tools(GPT4O), gpt)
     without = next_input(
         LastCall(input=1, output=9), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt
     )
@@ -228,92 +241,47 @@ def test_unreported_reasoning_is_the_output_that_is_not_visible() -> None:
     assert hidden_reasoning(
         LastCall(input=1, output=200, answer=shown), own
     ) == pytest.approx(200 - visible)
-    assert (
-        hidden_reasoning(
-            LastCall(input=1, output=200, answer=replace(shown, thoughts=0)), own
-        )
-        == 0
-    )
+    last = LastCall(input=1, output=200, answer=replace(shown, thoughts=0))
+    assert hidden_reasoning(last, own) == 0
     assert hidden_reasoning(LastCall(input=1, output=None, answer=shown), own) == 0
 
 
 def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> None:
-    own = family(CLAUDE)
     shown = AnswerTokens(text=400.0, calls=1, parameters=2)
-    estimate = next_input(
-        LastCall(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own
+    placeholder, honest = (
+        after(CLAUDE, input=5000, output=output, answer=shown, situation=tools(CLAUDE))
+        for output in (3, 470)
     )
-    assert estimate.degraded
-    assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    honest = next_input(
-        LastCall(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own
-    )
-    assert not honest.degraded
+    assert (placeholder.degraded, honest.degraded) == (True, False)
+    assert placeholder.answer_kept == pytest.approx(shown.visible(family(CLAUDE)))
     assert honest.answer_kept == 470
-    assert sum(half_widths(estimate.doubt)) > sum(half_widths(honest.doubt))
+    assert sum(half_widths(placeholder.doubt)) > sum(half_widths(honest.doubt))
 
 
-def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None:
-    own = family(GPT4O)
-    shown = AnswerTokens(text=40.0)
-    for anchor in (
-        LastCall(input=100, answer=shown),
-        LastCall(input=100, output=39, answer=shown, placeholder=True),
-    ):
-        estimate = next_input(anchor, Added(), user(GPT4O), own)
-        assert estimate.degraded
-        assert estimate.answer_kept == 40
+@pytest.mark.parametrize("marked", [{}, {"output": 39, "placeholder": True}])
+def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too(
+    marked: Any,
+) -> None:
+    estimate = after(GPT4O, input=100, answer=AnswerTokens(text=40.0), **marked)
+    assert (estimate.degraded, estimate.answer_kept) == (True, 40)
 
 
 def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
-    own = family(CLAUDE)
     plain = AnswerTokens(text=100.0, reasoning=50.0, thoughts=1, opaque_size=300)
-    summarised = replace(plain, opaque_size=10_000)
     short, long = (
-        next_input(
-            LastCall(input=1, answer=each), Added(), tools(CLAUDE), own
-        ).answer_kept
-        for each in (plain, summarised)
+        after(CLAUDE, input=1, answer=each, situation=tools(CLAUDE)).answer_kept
+        for each in (plain, replace(plain, opaque_size=10_000))
     )
-    assert short == pytest.approx(plain.visible(own) + 0.98 * 50 + 5)
-    assert long == pytest.approx(plain.visible(own) + 0.19 * 10_000 - 40)
+    visible = plain.visible(family(CLAUDE))
+    assert short == pytest.approx(visible + 0.98 * 50 + 5)
+    assert long == pytest.approx(visible + 0.19 * 10_000 - 40)
 
 
 def test_output_that_was_never_seen_is_not_sent_back() -> None:
-    own = family(CLAUDE)
     shown = AnswerTokens(text=50.0)
-    estimate = next_input(
-        LastCall(input=100, output=90, answer=shown), Added(), user(CLAUDE), own
-    )
-    assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    near = next_input(
-        LastCall(input=100, output=57, answer=shown), Added(), user(CLAUDE), own
-    )
+    hidden, near = (after(CLAUDE, output=each, answer=shown) for each in (90, 57))
+    assert hidden.answer_kept == pytest.approx(shown.visible(family(CLAUDE)))
     assert near.answer_kept == 57
-
-
-def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
-    own = family(CLAUDE)
-    plain, searched = (
-        next_input(
-            LastCall(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own
-        )
-        for answer in (AnswerTokens(text=80.0), AnswerTokens(text=80.0, items=1))
-    )
-    assert searched.exact == plain.exact
-    assert low(searched) < low(plain) - 5_000
-    assert high(searched) > high(plain) + 5_000
-
-
-def test_an_edited_answer_is_less_sure() -> None:
-    own = family(GPT4O)
-    anchor = LastCall(input=100, output=51, answer=AnswerTokens(text=50.0))
-    whole, edited = (
-        next_input(each, Added(), user(GPT4O), own)
-        for each in (anchor, replace(anchor, edited=True))
-    )
-    assert edited.exact == whole.exact
-    assert sum(half_widths(edited.doubt)) > sum(half_widths(whole.doubt))
 
 
 def test_what_was_learnt_corrects_text_and_offset() -> None:
@@ -373,52 +341,40 @@ def test_added_text_grows_the_input_whatever_was_learnt(
 def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() -> None:
     own = family(CLAUDE)
     answer = AnswerTokens(text=200.0, names=3.0, arguments=40.0, calls=2, thoughts=1)
-    assert counted_for(LastCall(input=1000, output=900, answer=answer), own) == Counted(
-        243.0, 2
-    )
-    assert (
-        counted_for(LastCall(input=1000, output=900, reasoning=500, answer=answer), own)
-        == Counted()
-    )
-    assert counted_for(LastCall(input=1000, answer=answer), own) == Counted()
+    last = LastCall(input=1000, output=900, answer=answer)
+    assert counted_for(last, own) == Counted(243.0, 2)
+    assert counted_for(replace(last, reasoning=500), own) == Counted()
+    assert counted_for(replace(last, output=None), own) == Counted()
     earlier = replace(user(CLAUDE), counted=Counted(50.0, 1))
-    turn = next_input(
-        LastCall(input=1000, output=900, answer=answer), Added(), earlier, own
-    )
-    assert turn.counted == Counted(293.0, 3)
-    assert Counted(243.0, 2).plus(Counted(43.0, 1), -1).plus(Counted(43.0, 1)) == Counted(
-        243.0, 2
-    )
+    assert next_input(last, Added(), earlier, own).counted == Counted(293.0, 3)
+
+
+THOUGHT = AnswerTokens(text=90.0, thoughts=1)
 
 
 def test_a_flipped_rule_keeps_what_would_have_left() -> None:
-    own = family(CLAUDE)
-    anchor = LastCall(
-        input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1)
-    )
-    rule = user(CLAUDE).rule.name
-    flipped = next_input(
-        anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",))
-    )
-    assert flipped.flipped
-    assert flipped.answer_kept == 600
+    learnt = Learnt(flipped=(f"{user(CLAUDE).rule.name} turn",))
+    flipped = after(CLAUDE, output=600, reasoning=500, answer=THOUGHT, learnt=learnt)
+    assert (flipped.flipped, flipped.answer_kept) == (True, 600)
 
 
 def test_where_a_rule_is_a_guess_the_interval_holds_both_ways() -> None:
     unknown = Maker("chat", "a host", "a model")
-    anchor = LastCall(
-        input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1)
-    )
+    last = {"output": 600, "reasoning": 500, "answer": THOUGHT}
     leaving = replace(user(unknown), leaves=300.0)
-    own = family(unknown)
-    guessed = next_input(anchor, Added(), leaving, own)
     settled = Learnt(settled=(f"{leaving.rule.name} turn",))
-    sure = next_input(anchor, Added(), leaving, own, settled)
-    assert half_widths(guessed.doubt).above >= 800
-    assert half_widths(guessed.doubt).below == half_widths(sure.doubt).below
-    assert half_widths(sure.doubt).above < 200
-    in_loop = next_input(anchor, Added(), tools(unknown), own)
-    assert half_widths(in_loop.doubt).below >= 500
+    guessed, sure, in_loop = (
+        half_widths(after(unknown, situation=situation, learnt=learnt, **last).doubt)  # type: ignore[arg-type]
+        for situation, learnt in (
+            (leaving, Learnt()),
+            (leaving, settled),
+            (tools(unknown), Learnt()),
+        )
+    )
+    assert guessed.above >= 800
+    assert guessed.below == sure.below
+    assert sure.above < 200
+    assert in_loop.below >= 500
 
 
 def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
@@ -468,13 +424,8 @@ def test_every_kind_of_part_has_its_place_in_an_answer() -> None:
         ReasoningPart(id="r", text="c d e", opaque_size=9),
         ToolCallPart(id="c", call_id="1", name="f g", arguments='{"x": "h i j"}'),
     )
-    made = message_cost(
-        Message(id="m", role="assistant", parts=parts),
-        own,
-        WORDS,
-        tool_names={},
-        media=no_media,
-    ).answer
+    message = Message(id="m", role="assistant", parts=parts)
+    made = message_cost(message, own, WORDS, tool_names={}, media=no_media).answer
     assert made is not None
     assert (made.text, made.reasoning, made.names, made.arguments) == (2, 3, 2, 4)
     assert (made.calls, made.parameters, made.thoughts, made.opaque_size) == (1, 1, 1, 9)

@@ -74,10 +74,8 @@ def test_what_was_learnt_scales_each_side_and_the_texts_share() -> None:
     assert half_widths(learnt).below > half_widths(plain).below
     assert expected(learnt) == expected(plain)
     long = replace(plain, content=5_000.0)
-    assert (
-        half_widths(replace(long, scale_below=Scales(1.0, 2.0))).below
-        > 1.5 * half_widths(long).below
-    )
+    changed = replace(long, scale_below=Scales(1.0, 2.0))
+    assert half_widths(changed).below > 1.5 * half_widths(long).below
 
 
 def test_a_correction_that_is_unsure_widens_both_sides() -> None:

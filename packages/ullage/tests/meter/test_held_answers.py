@@ -1,7 +1,5 @@
 """Where the provider's copy of a conversation ends."""
 
-from __future__ import annotations
-
 from ullage.events import CallEnded, CallStarted, MessageAdded, Outcome
 from ullage.messages import Message, TextPart
 from ullage.meter.held_answers import HeldAnswers

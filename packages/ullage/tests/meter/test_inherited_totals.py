@@ -21,9 +21,7 @@ CHILD = spent_call(
 )
 
 
-def test_a_fork_does_not_spend_again_what_its_origins_subagents_and_summaries_did() -> (
-    None
-):
+def test_a_fork_spends_not_again_what_subagents_and_summaries_did() -> None:
     origin = log_of(MAIN, CHILD, unlogged(70))
     fork = log_of(MAIN, unlogged(500 + 70), session="s-2")
     for logs in ([origin, fork], [fork, origin]):

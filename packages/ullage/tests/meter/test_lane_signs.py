@@ -1,7 +1,5 @@
 """Short texts and digests by which a request is found to belong to a conversation."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

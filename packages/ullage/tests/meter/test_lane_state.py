@@ -1,7 +1,3 @@
-"""What is kept of a lane."""
-
-from __future__ import annotations
-
 from tests.meter.wire_clients import PATHS, Said, messages_body
 from ullage.codec.body_pieces import BodyPiece
 from ullage.meter.lane_state import Lane, RequestSigns, SeenRequest

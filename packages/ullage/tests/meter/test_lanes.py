@@ -1,7 +1,3 @@
-"""To which conversation a request belongs."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -59,21 +55,6 @@ def test_a_name_that_could_be_something_else_is_replaced_by_a_digest(name: str) 
     again = Talk(lanes, headers={"x-ullage-session": name}).say("Another thing.")
     assert placed.session.startswith("n-")
     assert again.session == placed.session
-
-
-def test_two_sessions_of_one_client_at_once_stay_apart() -> None:
-    lanes = Lanes()
-    one = Talk(lanes, "claude-code", headers={"x-claude-code-session-id": "one"})
-    two = Talk(lanes, "claude-code", headers={"x-claude-code-session-id": "two"})
-    for talk, name in ((one, "one"), (two, "two"), (one, "one"), (two, "two")):
-        assert talk.say("Hello.").lane == name
-
-
-def test_a_session_is_resumed_by_a_new_process() -> None:
-    talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
-    talk.say("Hello.")
-    talk.connection = "c2"
-    assert not talk.say("Where were we?").is_new
 
 
 # -- subagents --
@@ -219,9 +200,7 @@ def test_a_compaction_is_told_by_the_clients_own_request_for_a_summary(
     assert not talk.say("Thank you.").is_new
 
 
-def test_a_summary_by_a_prompt_of_its_own_is_told_by_the_conversation_that_it_quotes() -> (
-    None
-):
+def test_a_summary_by_its_own_prompt_is_told_by_the_conversation_it_quotes() -> None:
     lanes = Lanes()
     talk = Talk(lanes, "pi")
     other = Talk(lanes, "pi", connection="c2")
@@ -352,14 +331,6 @@ def test_directories_tell_equal_conversations_apart() -> None:
     first, second = one.say("Hello."), two.say("Hello.")
     assert (first.cwd, second.cwd) == ("/shelf/one", "/shelf/two")
     assert one.say("Go on.").lane == first.lane != second.lane
-
-
-def test_programs_without_marks_do_not_share_a_lane() -> None:
-    lanes = Lanes()
-    one, two = Talk(lanes, "pi"), Talk(lanes, "openai")
-    lane = one.say("Hello.").lane
-    two.history = list(one.history)
-    assert two.say("Go on.").lane != lane
 
 
 def test_a_request_that_continues_a_kept_answer_is_in_its_lane() -> None:
@@ -606,13 +577,4 @@ def test_a_restored_lane_goes_on_after_a_compaction() -> None:
     lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark])
     talk.lanes = lanes
     compacted(talk)
-    assert not talk.say("Go on.").is_new
-
-
-def test_a_restored_lane_goes_on_as_it_was() -> None:
-    talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
-    mark = talk.say("List the files.").mark
-    lanes = Lanes()
-    lanes.restore("5b1c", "5b1c", "claude-code 2.1.330", [mark])
-    talk.lanes = lanes
     assert not talk.say("Go on.").is_new

@@ -1,9 +1,7 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.cases import case
-from ullage.meter.limits import ModelLimits, Prices, Rate, corrections, lookup
+from ullage.meter.limits import Prices, Rate, corrections, lookup
 
 K = 1_000
 ARN = "arn:aws:bedrock:us-east-1:012345678901:"
@@ -96,11 +94,9 @@ def test_what_is_in_no_table_is_unknown_and_not_guessed(
 def test_an_input_cap_smaller_than_the_window_is_known() -> None:
     found = lookup("openai", "gpt-5.4-mini")
     assert found is not None
-    assert (found.window, found.input_cap, found.max_output) == (
-        400 * K,
-        272 * K,
-        128 * K,
-    )
+    assert found.window == 400 * K
+    assert found.input_cap == 272 * K
+    assert found.max_output == 128 * K
     larger = lookup("openai", "gpt-5.5")
     assert larger is not None
     assert (larger.window, larger.input_cap) == (1_050 * K, 922 * K)
@@ -114,12 +110,6 @@ def test_a_corrected_window_names_its_page_and_keeps_the_price() -> None:
     assert found.prices.at(1_000) == Rate(0, 3, 15, 0.3, 3.75)
 
 
-def test_a_model_without_corrections_names_the_catalogue() -> None:
-    found = lookup("x-ai", "grok-4.3")
-    assert found is not None
-    assert found.source.startswith("genai-prices ")
-
-
 def test_every_correction_has_a_page_and_fits_some_id() -> None:
     for one in corrections():
         assert one.source.startswith("https://")
@@ -131,10 +121,3 @@ def test_a_price_tier_starts_above_its_bound() -> None:
     prices = Prices((Rate(0, 1, 2, None, None), Rate(200_000, 3, 4, None, None)))
     assert prices.at(0).input == prices.at(200_000).input == 1
     assert prices.at(200_001).input == 3
-
-
-def test_limits_are_values() -> None:
-    assert lookup("anthropic", "claude-opus-4-5") == lookup(
-        "anthropic", "claude-opus-4-5"
-    )
-    assert ModelLimits() == ModelLimits()

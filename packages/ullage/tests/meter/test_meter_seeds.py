@@ -31,11 +31,8 @@ class TestTheWeatherExample:
         question = said("q", "What's the weather in NYC?")
         first = meter.before(request(question))
         meter.after(first.call, usage(5000, 100), answer("a", "I'll check", calls=1))
-        self.history = (
-            question,
-            meter.messages[-1],
-            result("r", "a-0", "NYC: 72°F, sunny"),
-        )
+        given = result("r", "a-0", "NYC: 72°F, sunny")
+        self.history = (question, meter.messages[-1], given)
         return meter
 
     def test_the_actual_is_reported_as_plus_5_in_the_log_and_on_the_reading(
@@ -136,20 +133,6 @@ def test_missing_usage_leaves_the_last_actual_and_estimates_the_rest() -> None:
     assert reading.basis.last_input == 1000
 
 
-def test_zero_input_for_a_prompt_is_missing_not_zero() -> None:
-    meter = Meter("claude-haiku-4-5", provider="anthropic", estimator=per_word)
-    first = meter.before(request(said("q", words(50))))
-    raw = {
-        "input_tokens": 0,
-        "output_tokens": 7,
-        "cache_read_input_tokens": 0,
-        "cache_creation_input_tokens": 0,
-    }
-    reading = meter.after(first.call, raw, answer("a", words(7)))
-    assert reading.used.tokens == 57
-    assert reading.basis.last_input is None
-
-
 def test_an_error_response_changes_nothing_but_the_spend() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(5))))
@@ -192,45 +175,6 @@ def test_an_injected_system_message_is_new_content() -> None:
     assert reading.used.tokens == 1022
 
 
-def test_a_model_switch_carries_the_number_over_with_a_wider_interval() -> None:
-    meter = Meter("claude-haiku-4-5", estimator="pretoken")
-    question = said("q", words(500))
-    first = meter.before(request(question))
-    before = meter.after(first.call, usage(900, 10), answer("a", words(10)))
-    switched = request(
-        *meter.messages, model="gpt-5", wire="responses", provider="openai"
-    )
-    after = meter.before(switched)
-    assert 0 < after.used.tokens < before.used.tokens
-    assert after.used.high - after.used.low > before.used.high - before.used.low
-    assert "model" in after.basis.label
-
-
-def test_an_output_placeholder_is_not_taken_for_a_count() -> None:
-    meter = Meter(
-        "claude-opus-4-5", wire="messages", provider="anthropic", estimator="pretoken"
-    )
-    first = meter.before(request(said("q", "go"), model="claude-opus-4-5"))
-    reading = meter.after(first.call, usage(20_000, 1), answer("a", words(400)))
-    assert reading.used.tokens > 20_300
-    assert "reported as 1, and its content is about" in reading.basis.label
-    assert reading.basis.reported_output == 1
-
-
-def test_an_unknown_window_is_said_and_not_guessed() -> None:
-    meter = Meter("somebody/some-model-nobody-knows", estimator=per_word)
-    reading = meter.before(
-        request(
-            said("q", words(5)), model="somebody/some-model-nobody-knows", provider="vllm"
-        )
-    )
-    assert (reading.window.tokens, reading.window.source) == (None, "unknown")
-    assert reading.free is None
-    assert reading.compaction_point is None
-    assert not meter.should_compact()
-    assert any("unknown" in note for note in reading.notes)
-
-
 class TestReasoningThatIsNotSentBack:
     """100k of content, 50k or 60k of reasoning: what is not sent is not counted."""
 
@@ -246,13 +190,8 @@ class TestReasoningThatIsNotSentBack:
             trigger=1.0,
             reserve=0,
         )
-        meter.before(
-            request(
-                said("q", words(50_000)),
-                answer("a", words(50_000), reasoning=words(reasoning)),
-                model="claude-opus-4-5",
-            )
-        )
+        answered = answer("a", words(50_000), reasoning=words(reasoning))
+        meter.before(request(said("q", words(50_000)), answered, model="claude-opus-4-5"))
         return meter
 
     def test_raw_160k_effective_100k_limit_150k_does_not_compact_until_reasoning_is_included(

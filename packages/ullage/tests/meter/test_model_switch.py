@@ -125,9 +125,7 @@ def test_what_the_estimate_missed_of_messages_leaves_with_them() -> None:
     assert meter.reading().used.tokens < ledger(meter) + 100
 
 
-def test_what_is_not_in_the_log_comes_to_as_much_for_a_model_that_counts_text_alike() -> (
-    None
-):
+def test_what_no_log_holds_costs_the_same_where_text_is_counted_alike() -> None:
     """Gemini CLI sends both models nearly the same; the ratio of a few logged tokens made 22 % less of it."""
     meter = begun(FLASH)
     spoken(meter, "first", beyond=9_000)
@@ -154,9 +152,7 @@ def test_where_the_log_has_everything_the_interval_also_holds_its_estimate() -> 
     assert holds(meter.reading(), ledger(meter))
 
 
-def test_earlier_sessions_with_the_new_model_count_more_than_the_report_of_another() -> (
-    None
-):
+def test_earlier_sessions_with_the_new_model_outweigh_anothers_report() -> None:
     meter = begun()
     earlier = FirstCall(
         id="e",

@@ -56,18 +56,11 @@ def test_a_message_that_leaves_takes_its_reasoning_along(
 ) -> None:
     assert reasoning.remove("now") == NOW
     assert reasoning.remove("now") == 0
-    assert (
-        reasoning.counted(
-            ReasoningPolicy(), in_loop=True, across_turns=True, user_turn=False
+    for across, counted in ((True, EARLIER + LAST), (False, LAST)):
+        found = reasoning.counted(
+            ReasoningPolicy(), in_loop=True, across_turns=across, user_turn=False
         )
-        == EARLIER + LAST
-    )
-    assert (
-        reasoning.counted(
-            ReasoningPolicy(), in_loop=True, across_turns=False, user_turn=False
-        )
-        == LAST
-    )
+        assert found == counted
 
 
 def test_a_reported_amount_takes_the_place_of_an_estimate_without_moving_turns(
@@ -75,8 +68,7 @@ def test_a_reported_amount_takes_the_place_of_an_estimate_without_moving_turns(
 ) -> None:
     reasoning.put("earlier", 1500.0)
     reasoning.put("now", 310.0)
-    assert reasoning.all == 1500 + 310 + LAST
-    assert reasoning.turn == 310 + LAST
+    assert (reasoning.all, reasoning.turn) == (1500 + 310 + LAST, 310 + LAST)
 
 
 def test_a_turn_that_is_not_counted_takes_its_last_answer_along_once(

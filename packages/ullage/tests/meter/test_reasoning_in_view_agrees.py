@@ -1,7 +1,5 @@
 """The running sums of reasoning come to what ``tests.reasoning_in_full`` counts by going through the messages."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec
@@ -177,11 +175,8 @@ class Telling:
                     )
                 )
             case "uncompact" if self.compactions:
-                self.apply(
-                    Uncompacted(
-                        compaction=self.compactions[told.pick % len(self.compactions)]
-                    )
-                )
+                size = len(self.compactions)
+                self.apply(Uncompacted(compaction=self.compactions[told.pick % size]))
             case "rewind" if ids:
                 self.apply(Rewound(to=ids[told.pick % len(ids)]))
             case "edit" if ids:

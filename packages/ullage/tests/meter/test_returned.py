@@ -75,11 +75,8 @@ def test_an_edit_ends_with_the_call_that_reports_it() -> None:
     meter = Meter(estimator="bpe")
     first, last = asked("What are alfajores?", "q1"), asked("And now?", "q2")
     call = meter.before(request(GPT, first)).call
-    meter.after(
-        call,
-        Usage(input=100, output=200),
-        answer(TextPart(id="t", text=LONG), name="came"),
-    )
+    answered = answer(TextPart(id="t", text=LONG), name="came")
+    meter.after(call, Usage(input=100, output=200), answered)
     short = answer(TextPart(id="u", text=SHORT), name="goes")
     call = meter.before(request(GPT, first, short, last)).call
     settled = meter.after(call, Usage(input=120, output=1))

@@ -43,9 +43,7 @@ def test_a_first_report_with_a_long_text_says_nothing_of_the_system_prompt() -> 
     assert rows(fold)[0].tokens == before.tokens
 
 
-def test_where_the_total_has_no_room_for_the_rows_they_are_cut_and_messages_stay() -> (
-    None
-):
+def test_rows_that_the_total_has_no_room_for_are_cut_and_messages_stay() -> None:
     fold = opened(CLAUDE, (SystemBlock(text="level " * 5_000),), words=30)
     fold.params["context_management"] = {}
     step(fold, 1, 700, 9)
@@ -64,14 +62,6 @@ def test_a_counted_child_keeps_its_count_when_the_others_are_corrected() -> None
     sizes = {child.name: (child.tokens, child.source) for child in row.children}
     assert sizes["counted"] == (333, "counted")
     assert row.tokens == sum(child.tokens for child in row.children)
-
-
-def test_deferred_tools_are_shown_and_not_summed() -> None:
-    fold = opened(CLAUDE, (), (declared("later", 90, deferred=True),))
-    deferred, messages = rows(fold)
-    assert (deferred.name, deferred.summed) == ("Deferred tools (1)", False)
-    assert deferred.tokens > 90
-    assert messages.tokens == fold.forecast().tokens
 
 
 def test_tools_that_a_model_does_not_count_are_a_row_and_fail_no_report() -> None:

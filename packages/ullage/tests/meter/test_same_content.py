@@ -1,7 +1,5 @@
 """What makes two messages the same to a model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -98,18 +96,14 @@ def test_each_message_of_a_growing_history_is_compared_once(
     assert "Another answer" in [part.text for part in meter.messages[1].parts]  # type: ignore[union-attr]
 
 
-def test_an_answer_is_the_same_after_its_conversation_went_over_to_another_model() -> (
-    None
-):
+def test_an_answer_is_the_same_after_a_change_of_the_model() -> None:
     fields = {"id": "msg_1", "status": "completed"}
     one = text("t", fields)
     assert one.provider is not None
     before = msgspec.structs.replace(one.provider, provider="openai", model="gpt-4.1")
     after = msgspec.structs.replace(one.provider, provider="openai", model="gpt-5")
-    assert same_content(
-        user(msgspec.structs.replace(one, provider=before)),
-        user(msgspec.structs.replace(one, id="u", provider=after)),
-    )
+    question = user(msgspec.structs.replace(one, id="u", provider=after))
+    assert same_content(user(msgspec.structs.replace(one, provider=before)), question)
     edited = msgspec.structs.replace(
         after, data=msgspec.Raw(msgspec.json.encode({**fields, "id": "msg_2"}))
     )

@@ -1,7 +1,5 @@
 """The tools of the meter's next request: those that are declared, less those that only a search can load."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 
@@ -52,9 +50,7 @@ BARREL = Tool(name="barrel", description=WORDS, deferred=True)
 TOOLS = (Tool(name="tool_search"), CASK, BARREL)
 
 
-def test_a_deferred_tool_is_sent_to_a_model_that_would_refuse_its_reasoning_behind_one_tool_more() -> (
-    None
-):
+def test_a_deferred_tool_is_sent_to_a_model_that_binds_reasoning() -> None:
     meter = meter_of(NOW, LATER)
     meter.apply(ModelChanged(model=MODEL))
     assert meter.request().tools == (NOW, LATER)
@@ -70,11 +66,9 @@ def search_result(*names: str) -> MessageAdded:
         reference_to(name, id=name, wire="messages", provider="anthropic", model=MODEL)
         for name in names
     ]
+    text = TextPart(id="rt", text="One tool. " * 30)
     part = ToolResultPart(
-        id="r",
-        call_id="a1-0",
-        name="tool_search",
-        content=(*references, TextPart(id="rt", text="One tool. " * 30)),
+        id="r", call_id="a1-0", name="tool_search", content=(*references, text)
     )
     return MessageAdded(message=Message(id="found", role="tool", parts=(part,)))
 

@@ -1,7 +1,5 @@
 """The estimates of the rows, before and after they are fitted to a total: what holds for any content and any report."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Literal
 
@@ -197,12 +195,8 @@ def test_what_messages_hold_is_a_row_for_each_kind_largest_first(
     fold = opened(model, words=words)
     step(fold, 1, fold.forecast().tokens, result_words)
     shares = message_shares(fold, fold.forecast())
-    assert {share.name for share in shares} == {
-        "You",
-        "Assistant",
-        "Tool calls",
-        "Tool results",
-    }
+    expected = {"You", "Assistant", "Tool calls", "Tool results"}
+    assert {share.name for share in shares} == expected
     sizes = [share.tokens for share in shares]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(sizes) == approx(fold.learnt.ratio * fold.view.tokens, rel=0.2, abs=30)

@@ -1,20 +1,9 @@
-from __future__ import annotations
-
-import operator
-from collections.abc import Callable
-
-import msgspec
 import pytest
 
 from ullage.meter.limits import Prices, Rate
 from ullage.meter.meter import Meter
 from ullage.meter.reading import (
-    Accuracy,
-    Basis,
-    CompactionThreshold,
     Reading,
-    Used,
-    Window,
 )
 from ullage.meter.spend import (
     Money,
@@ -27,25 +16,6 @@ from ullage.usage import Usage, UsageSum
 PRICES = Prices((Rate(0, 3.0, 15.0, 0.3, 3.75), Rate(200_000, 6.0, 22.5, 0.6, 7.5)))
 
 
-def reading() -> Reading:
-    return Reading(
-        snapshot_id="s-1",
-        session="one",
-        seq=1,
-        model="m",
-        window=Window(tokens=1_000, source="user"),
-        input_limit=900,
-        threshold=CompactionThreshold(tokens=800, source="assumed"),
-        used=Used(tokens=10, low=9, high=11),
-        reserve=100,
-        free=890,
-        rows=(),
-        basis=Basis(last_input=None, last_output=0, new=10, changed=0, removed=0),
-        accuracy=Accuracy(),
-        spend=Spend(),
-    )
-
-
 def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
     spend = Spend()
     spend = spend.plus(
@@ -56,21 +26,12 @@ def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
     )
     spend = spend.plus(Usage(input=50, output=5), purpose="summary")
     main = spend.by_purpose["main"]
-    assert (
-        main.calls,
-        main.input,
-        main.output,
-        main.cache_read,
-        main.cache_write,
-        main.reasoning,
-    ) == (
-        2,
-        300,
-        30,
-        100,
-        5,
-        10,
-    )
+    assert main.calls == 2
+    assert main.input == 300
+    assert main.output == 30
+    assert main.cache_read == 100
+    assert main.cache_write == 5
+    assert main.reasoning == 10
     assert spend.by_purpose["summary"].input == 50
     assert spend.all.input == 350
     assert spend.all.calls == 3
@@ -83,12 +44,8 @@ def test_a_sum_says_how_many_calls_did_not_report_a_kind() -> None:
         .plus(Usage(input=1, output=2, reasoning=0))
         .plus(None, purpose="cancelled")
     )
-    assert spend.by_purpose["main"].unsaid == {
-        "output": 1,
-        "reasoning": 1,
-        "cache_read": 2,
-        "cache_write": 2,
-    }
+    expected = {"output": 1, "reasoning": 1, "cache_read": 2, "cache_write": 2}
+    assert spend.by_purpose["main"].unsaid == expected
     assert spend.by_purpose["cancelled"].calls == 1
     assert spend.all.unsaid["input"] == 1
 
@@ -115,10 +72,8 @@ def test_a_prompt_past_a_tier_pays_that_tier_for_everything() -> None:
 
 def test_a_cost_with_something_missing_is_not_exact() -> None:
     no_cache_price = Prices((Rate(0, 1.0, 2.0, None, None),))
-    bound = cost_of(
-        Usage(input=1_000_000, output=0, cache_read=500_000, cache_write=0),
-        no_cache_price,
-    )
+    reported = Usage(input=1_000_000, output=0, cache_read=500_000, cache_write=0)
+    bound = cost_of(reported, no_cache_price)
     assert bound is not None
     assert (bound.usd, bound.exact) == (1.0, False)
     unsaid_cache = cost_of(Usage(input=100, output=1), PRICES)
@@ -153,21 +108,6 @@ def test_merging_sums_is_summing_their_calls() -> None:
     assert merge_sums([]) == UsageSum()
 
 
-@pytest.mark.parametrize(
-    "apply",
-    [operator.add, operator.sub, operator.lt, operator.le, operator.gt, operator.ge],
-)
-@pytest.mark.parametrize("other", [reading(), 5, 5.0])
-def test_a_spend_cannot_be_added_to_or_compared_with_a_reading_or_a_number(
-    apply: Callable[[object, object], object], other: object
-) -> None:
-    spend = Spend().plus(Usage(input=10, output=1))
-    with pytest.raises(TypeError):
-        apply(spend, other)
-    with pytest.raises(TypeError):
-        apply(other, spend)
-
-
 def test_a_spend_and_a_reading_share_no_field_and_no_bare_number_of_tokens() -> None:
     spend_names = {name for name in dir(Spend) if not name.startswith("_")}
     reading_names = {name for name in dir(Reading) if not name.startswith("_")}
@@ -177,14 +117,7 @@ def test_a_spend_and_a_reading_share_no_field_and_no_bare_number_of_tokens() -> 
     assert not hasattr(Spend(), "__index__")
 
 
-def test_a_spend_survives_json() -> None:
-    spend = Spend().plus(Usage(input=10), prices=PRICES).plus(None, purpose="failed")
-    assert msgspec.json.decode(msgspec.json.encode(spend), type=Spend) == spend
-
-
-def test_passes_that_a_provider_bills_beside_a_call_stand_under_their_own_purpose() -> (
-    None
-):
+def test_passes_billed_beside_a_call_stand_under_their_own_purpose() -> None:
     meter = Meter("anthropic:claude-opus-4-6", window=200_000)
     hello = {"role": "user", "content": "Hi"}
     body = {"model": "claude-opus-4-6", "max_tokens": 99, "messages": [hello]}
@@ -201,20 +134,15 @@ def test_passes_that_a_provider_bills_beside_a_call_stand_under_their_own_purpos
     reported = {"input_tokens": 9_000, "output_tokens": 50, "iterations": passes}
     spend = meter.after(meter.before(body).call, reported).spend
     sums = {name: (each.input, each.output) for name, each in spend.by_purpose.items()}
-    assert sums == {
-        "main": (9_000, 50),
-        "compaction": (180_000, 3_500),
-        "advisor": (400, 30),
-    }
+    expected = {"main": (9_000, 50), "compaction": (180_000, 3_500), "advisor": (400, 30)}
+    assert sums == expected
     # 5 and 25 dollars a million for the model that was asked, 15 and 75 for its adviser.
     own = 5 * (9_000 + 180_000) + 25 * (50 + 3_500)
     assert spend.money.usd == pytest.approx((own + 15 * 400 + 75 * 30) / 1_000_000)
     assert meter.reading().basis.last_input == 9_000
 
 
-def test_a_call_that_was_the_provider_s_compaction_alone_is_billed_once_and_moves_no_reading() -> (
-    None
-):
+def test_a_call_that_was_a_compaction_alone_is_billed_once() -> None:
     meter = Meter("anthropic:claude-opus-4-6", window=200_000)
     hello = {"role": "user", "content": "Hi"}
     body = {"model": "claude-opus-4-6", "max_tokens": 99, "messages": [hello]}
@@ -227,9 +155,7 @@ def test_a_call_that_was_the_provider_s_compaction_alone_is_billed_once_and_move
     assert after.used.tokens == pytest.approx(used, rel=0.02)
 
 
-def test_a_call_whose_input_is_unknown_costs_what_is_known_and_never_less_than_nothing() -> (
-    None
-):
+def test_a_call_whose_input_is_unknown_costs_what_is_known() -> None:
     cost = cost_of(Usage(output=100, cache_read=1_000_000), PRICES)
     assert cost is not None
     assert cost.usd == pytest.approx((100 * 15.0 + 1_000_000 * 0.3) / 1e6)

@@ -28,19 +28,15 @@ def test_a_call_has_its_tokens_with_the_model_and_provider_of_its_session() -> N
     collector.add([ended(), ModelChanged(model="m-2"), ended()])
     first, second = collector.calls
     assert (first.model, first.provider, first.at) == ("m-1", "anthropic", 7.0)
-    assert (first.input, first.cache_write, first.cache_read, first.output) == (
-        905,
-        300,
-        600,
-        100,
-    )
+    assert first.input == 905
+    assert first.cache_write == 300
+    assert first.cache_read == 600
+    assert first.output == 100
     assert (first.fresh_input, first.hour_write, first.total) == (5, 200, 1_005)
     assert (second.model, second.provider) == ("m-2", "anthropic")
 
 
-def test_only_ids_of_the_provider_name_a_call_and_copies_have_the_name_of_the_first() -> (
-    None
-):
+def test_only_the_providers_ids_name_a_call_and_its_copies() -> None:
     named, unnamed = CallCollector(has_ids=True), CallCollector()
     for collector in (named, unnamed):
         collector.add([ended("msg_1"), ended("msg_1@2"), ended("child-msg_1")])
@@ -72,10 +68,8 @@ def test_passes_that_are_billed_beside_a_call_are_calls_of_their_own() -> None:
     ]
     collector = CallCollector(has_ids=True)
     collector.add([ended(iterations=passes)])
-    assert [(call.purpose, call.input) for call in collector.calls] == [
-        ("main", 905),
-        ("other", 70),
-    ]
+    expected = [("main", 905), ("other", 70)]
+    assert [(call.purpose, call.input) for call in collector.calls] == expected
 
 
 def test_a_summary_that_the_provider_wrote_is_its_pass() -> None:
@@ -91,10 +85,8 @@ def test_an_output_that_was_logged_while_it_began_counts_and_is_marked() -> None
     usage = normalise("anthropic", USAGE | {"output_tokens": 3}, placeholder=True)
     collector = CallCollector()
     collector.add([CallEnded(call="a", usage=usage), ended()])
-    assert [(call.output, call.is_cut) for call in collector.calls] == [
-        (3, True),
-        (100, False),
-    ]
+    expected = [(3, True), (100, False)]
+    assert [(call.output, call.is_cut) for call in collector.calls] == expected
 
 
 @pytest.mark.parametrize(

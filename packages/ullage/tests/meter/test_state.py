@@ -14,9 +14,7 @@ def body(tools: int, text: str) -> dict[str, Any]:
     return {"model": "claude-sonnet-4-5", "messages": messages, "tools": declared}
 
 
-def test_messages_that_leave_are_worth_what_they_were_although_the_tools_changed() -> (
-    None
-):
+def test_messages_that_leave_are_worth_what_they_were_with_other_tools() -> None:
     meter = Meter()
     first = meter.before(body(80, "one two three four five " * 300))
     usage = {"input_tokens": first.used.tokens, "output_tokens": 5}

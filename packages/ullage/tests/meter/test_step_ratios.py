@@ -44,11 +44,8 @@ def lived(steps: Iterable[tuple[Message, Message, float]]) -> tuple[Fold, dict[s
 
 def add(fold: Fold, call: str, real: int, reply: Message) -> None:
     fold.apply(CallStarted(call=call))
-    fold.apply(
-        CallEnded(
-            call=call, usage=usage(real, round(fold.forecaster.message(reply, {}).tokens))
-        )
-    )
+    reported = usage(real, round(fold.forecaster.message(reply, {}).tokens))
+    fold.apply(CallEnded(call=call, usage=reported))
     fold.apply(MessageAdded(message=reply))
 
 
@@ -149,13 +146,8 @@ def test_what_was_measured_by_a_rule_that_was_the_other_way_round_is_given_up() 
         )
         fold.apply(CallEnded(call=f"c{number}", usage=spent))
         thinking = words(300) if thought else ""
-        fold.apply(
-            MessageAdded(
-                message=answer(
-                    f"a{number}", words(30), reasoning=thinking, call=f"c{number}"
-                )
-            )
-        )
+        answered = answer(f"a{number}", words(30), reasoning=thinking, call=f"c{number}")
+        fold.apply(MessageAdded(message=answered))
         fold.apply(MessageAdded(message=said(f"u{number}", words(40, number))))
         known.append(len(fold.step_ratios.ratios))
         real += 40 + thought + 45

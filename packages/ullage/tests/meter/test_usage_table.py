@@ -50,10 +50,8 @@ def test_kinds_of_tokens_are_disjoint_and_add_up_to_the_total() -> None:
 def test_a_day_without_calls_has_a_row_if_it_is_asked_for() -> None:
     days = (date(2026, 11, 20), date(2026, 11, 21))
     found = table("day", placed(spent_call()), days=days)
-    assert [(row.key, row.all.calls) for row in found.rows] == [
-        ("2026-11-20", 0),
-        ("2026-11-21", 1),
-    ]
+    expected = [("2026-11-20", 0), ("2026-11-21", 1)]
+    assert [(row.key, row.all.calls) for row in found.rows] == expected
 
 
 def test_subagents_are_in_the_sums_and_shown_apart() -> None:

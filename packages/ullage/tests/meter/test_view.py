@@ -55,12 +55,10 @@ def test_a_cleared_result_holds_the_notice_and_keeps_its_call() -> None:
     before = result("r", "call-1", "a long text")
     after = cleared(before, ["r.result"], "[cleared]")
     (part,) = after.of_type(ToolResultPart)
-    assert (part.text, part.cleared, part.call_id, part.name) == (
-        "[cleared]",
-        True,
-        "call-1",
-        "read",
-    )
+    assert part.text == "[cleared]"
+    assert part.cleared is True
+    assert part.call_id == "call-1"
+    assert part.name == "read"
     assert (after.revision, part.revision) == (before.revision + 1, 1)
 
 

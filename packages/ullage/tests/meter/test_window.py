@@ -1,6 +1,7 @@
 """Whose word on a limit counts, and what follows from it."""
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -47,10 +48,6 @@ def learnt(source: str, **limits: int) -> LimitLearnt:
 def test_an_unknown_window_is_said_and_nothing_is_made_of_it() -> None:
     unknown = Limits()
     assert unknown.denominators.window == Window(tokens=None, source="unknown")
-    assert (unknown.denominators.input_limit, unknown.denominators.compaction_point) == (
-        None,
-        None,
-    )
 
 
 def test_a_default_window_counts_as_the_users_word_and_only_where_nobody_knows() -> None:
@@ -170,93 +167,47 @@ def test_settings_of_name_take_effect_and_none_takes_them_back() -> None:
 
 # -- what follows --
 
-
-def test_the_figures_of_a_window_of_200_000() -> None:
-    known = Limits(window=window(200_000))
-    assert (
-        known.denominators.reserve,
-        known.denominators.input_limit,
-        known.denominators.compaction_point,
-    ) == (
-        16_000,
-        184_000,
-        160_000,
-    )
+WINDOW = Limits(window=window(200_000))
+CAPPED = Limits(window=window(400_000), input_cap=window(272_000))
+TIGHT = Limits(window=window(8_000), reserve=9_000)
+TRIGGER = int(DEFAULT_TRIGGER * 200_000)
 
 
-def test_the_reserve_is_at_most_the_models_output_and_a_fifth_of_the_window() -> None:
-    assert Limits().denominators.reserve == DEFAULT_RESERVE
-    assert CATALOGUED.denominators.reserve == DEFAULT_RESERVE
-    assert (
-        Limits(window=window(200_000), max_output=window(8_192)).denominators.reserve
-        == 8_192
-    )
-    assert Limits().of_model(200_000, None, 4_000).denominators.reserve == 4_000
-    assert Limits(window=window(32_000)).denominators.reserve == 6_400
-    assert Limits().of_model(10_000, None, None).denominators.reserve == 2_000
-
-
-def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_below_zero() -> (
-    None
-):
-    assert Limits(reserve=7).denominators.reserve == 7
-    tight = Limits(window=window(8_000), reserve=9_000)
-    assert (
-        tight.denominators.reserve,
-        tight.denominators.input_limit,
-        tight.denominators.compaction_point,
-    ) == (
-        9_000,
-        0,
-        0,
-    )
-    assert Limits(reserve=20_000, default_window=10_000).denominators.input_limit == 0
-
-
-def test_an_input_cap_below_the_window_is_the_input_limit() -> None:
-    capped = Limits(window=window(400_000), input_cap=window(272_000))
-    assert (capped.denominators.input_limit, capped.denominators.compaction_point) == (
-        272_000,
-        272_000,
-    )
-    assert Limits().of_model(200_000, 100_000, None).denominators.input_limit == 100_000
-
-
-def test_an_input_cap_alone_gives_an_input_limit_and_a_compaction_point() -> None:
-    assert Limits(input_cap=window(100_000)).denominators.compaction_point == 100_000
-    assert Limits().of_model(None, 90_000, None).denominators.compaction_point == 90_000
-    assert Limits().of_model(None, 100_000, None).denominators.input_limit == 100_000
-
-
-def test_compaction_starts_at_the_trigger_but_never_above_the_input_limit() -> None:
-    assert CATALOGUED.denominators.compaction_point == int(DEFAULT_TRIGGER * 200_000)
-    assert (
-        Limits(window=window(200_000), trigger=1).denominators.compaction_point == 184_000
-    )
-    assert (
-        CATALOGUED.with_settings({"trigger": 10**9}).denominators.compaction_point
-        == CATALOGUED.denominators.input_limit
-    )
-
-
-def test_a_trigger_above_one_is_a_number_of_tokens() -> None:
-    assert (
-        Limits(window=window(200_000), trigger=150_000).denominators.compaction_point
-        == 150_000
-    )
-    assert (
-        CATALOGUED.with_settings({"trigger": 1_000}).denominators.compaction_point
-        == 1_000
-    )
-
-
-def test_without_auto_nothing_ever_compacts() -> None:
-    never = Limits(window=window(200_000), auto=False)
-    assert (never.denominators.input_limit, never.denominators.compaction_point) == (
-        184_000,
-        None,
-    )
-    assert CATALOGUED.with_settings({"auto": False}).denominators.compaction_point is None
+@pytest.mark.parametrize(
+    ("known", "reserve", "input_limit", "point"),
+    [
+        (WINDOW, 16_000, 184_000, 160_000),
+        # The reserve is at most the model's output and a fifth of the window.
+        (Limits(), DEFAULT_RESERVE, None, None),
+        (CATALOGUED, DEFAULT_RESERVE, 184_000, TRIGGER),
+        (replace(WINDOW, max_output=window(8_192)), 8_192, 191_808, TRIGGER),
+        (Limits().of_model(200_000, None, 4_000), 4_000, 196_000, TRIGGER),
+        (Limits(window=window(32_000)), 6_400, 25_600, 25_600),
+        (Limits().of_model(10_000, None, None), 2_000, 8_000, 8_000),
+        # The user's reserve is taken as it is, and the input limit never below zero.
+        (Limits(reserve=7), 7, None, None),
+        (TIGHT, 9_000, 0, 0),
+        (Limits(reserve=20_000, default_window=10_000), 20_000, 0, 0),
+        # An input cap below the window is the input limit, also where no window is known.
+        (CAPPED, 16_000, 272_000, 272_000),
+        (Limits().of_model(200_000, 100_000, None), 16_000, 100_000, 100_000),
+        (Limits(input_cap=window(100_000)), 16_000, 100_000, 100_000),
+        (Limits().of_model(None, 90_000, None), 16_000, 90_000, 90_000),
+        # A trigger is a share, or above one a number of tokens; never above the limit.
+        (replace(WINDOW, trigger=1), 16_000, 184_000, 184_000),
+        (CATALOGUED.with_settings({"trigger": 10**9}), 16_000, 184_000, 184_000),
+        (replace(WINDOW, trigger=150_000), 16_000, 184_000, 150_000),
+        (CATALOGUED.with_settings({"trigger": 1_000}), 16_000, 184_000, 1_000),
+        (replace(WINDOW, auto=False), 16_000, 184_000, None),
+        (CATALOGUED.with_settings({"auto": False}), 16_000, 184_000, None),
+    ],
+)
+def test_reserve_input_limit_and_compaction_point_follow_from_the_limits(
+    known: Limits, reserve: int, input_limit: int | None, point: int | None
+) -> None:
+    found = known.denominators
+    figures = (found.reserve, found.input_limit, found.compaction_point)
+    assert figures == (reserve, input_limit, point)
 
 
 @given(known=any_limits)

@@ -1,7 +1,5 @@
 """Requests in the shape of real clients, and a conversation that keeps its history as a client does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -70,9 +68,7 @@ def with_row(*row: object) -> bytes:
     return changed(providers={"anthropic": [row]})
 
 
-def test_the_built_in_catalogue_passes_the_checks_of_a_refreshed_one_and_is_written_as_it_is() -> (
-    None
-):
+def test_the_built_in_catalogue_passes_the_checks_of_a_refreshed_one() -> None:
     data = BUILT_IN.read_bytes()
     assert checked(data) == built_in()
     assert encode(built_in()) == data

@@ -1,7 +1,3 @@
-"""The endpoints that a user names."""
-
-from __future__ import annotations
-
 import pytest
 
 from ullage.codec.wires import WIRES
@@ -15,23 +11,19 @@ def test_an_endpoint_is_a_row_like_those_of_providers() -> None:
     lab = read_endpoints(
         {"Lab": {**LAB, "wire": "messages", "auth": "x-api-key"}}, WIRES
     )["lab"]
-    assert (lab.name, lab.wire, lab.base_url, lab.auth) == (
-        "lab",
-        "messages",
-        LAB["base_url"],
-        "x-api-key",
-    )
+    assert lab.name == "lab"
+    assert lab.wire == "messages"
+    assert lab.base_url == LAB["base_url"]
+    assert lab.auth == "x-api-key"
     assert (lab.key_env, lab.url_env, lab.needs_key) == (("LAB_API_KEY",), (), True)
 
 
 def test_what_is_not_set_is_chat_with_a_bearer_token_and_without_a_key() -> None:
     (lab,) = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9"}}, WIRES).values()
-    assert (lab.wire, lab.auth, lab.key_env, lab.needs_key) == (
-        "chat",
-        "bearer",
-        (),
-        False,
-    )
+    assert lab.wire == "chat"
+    assert lab.auth == "bearer"
+    assert lab.key_env == ()
+    assert lab.needs_key is False
 
 
 def test_reading_what_was_read_changes_nothing() -> None:

@@ -1,7 +1,3 @@
-"""The table of providers, and the names of models."""
-
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -100,9 +96,7 @@ def test_an_unknown_provider_is_refused_with_the_one_that_was_meant(
         read_name(name, OWN)
 
 
-def test_an_unknown_provider_like_no_other_lists_the_known_ones_and_the_ways_out() -> (
-    None
-):
+def test_an_unknown_provider_lists_the_known_ones_and_the_ways_out() -> None:
     with pytest.raises(SettingError) as caught:
         read_name("whatever:model", OWN)
     for part in (
@@ -118,10 +112,8 @@ def test_an_unknown_provider_like_no_other_lists_the_known_ones_and_the_ways_out
 
 
 def test_a_provider_that_the_table_lacks_knows_nothing() -> None:
-    assert (provider_named("Somebody").name, provider_named("Somebody").wire) == (
-        "Somebody",
-        "",
-    )
+    assert provider_named("Somebody").name == "Somebody"
+    assert provider_named("Somebody").wire == ""
     assert canonical("Somebody") == "Somebody"
     assert provider_named("") == NO_PROVIDER
 

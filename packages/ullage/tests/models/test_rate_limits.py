@@ -1,7 +1,5 @@
 """Rate limits that processes share: order, debt, refusals, and a provider that is simulated beside them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

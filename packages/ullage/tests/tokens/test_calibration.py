@@ -46,11 +46,9 @@ def result(content: float, *, results: int = 1) -> TermValues:
 def test_before_anything_was_seen_nothing_is_corrected() -> None:
     assert NOTHING_LEARNT.correction(result(900.0)) == (0.0, 0.0)
     assert (NOTHING_LEARNT.ratio, NOTHING_LEARNT.offset(is_user=False)) == (1.0, 0.0)
-    assert (NOTHING_LEARNT.below, NOTHING_LEARNT.above, NOTHING_LEARNT.n) == (
-        AS_EXPECTED,
-        AS_EXPECTED,
-        0,
-    )
+    assert NOTHING_LEARNT.below == AS_EXPECTED
+    assert NOTHING_LEARNT.above == AS_EXPECTED
+    assert NOTHING_LEARNT.n == 0
 
 
 def test_few_small_messages_speak_of_an_offset_and_hardly_of_a_ratio() -> None:
@@ -73,11 +71,8 @@ def test_a_model_that_counts_quite_otherwise_is_believed_after_a_few_calls() -> 
 
 def test_one_residual_alone_corrects_nothing_and_widens_the_interval() -> None:
     assert after(seen(30, 6)).correction(result(30.0)).tokens == 0
-    assert (
-        after(seen(30, 40)).correction(result(30.0)).doubt
-        > after(seen(30, 2)).correction(result(30.0)).doubt
-        > 0
-    )
+    correction = after(seen(30, 40)).correction(result(30.0))
+    assert correction.doubt > after(seen(30, 2)).correction(result(30.0)).doubt > 0
 
 
 def test_an_unknown_familys_ratio_is_learnt_at_once() -> None:
@@ -122,10 +117,8 @@ def test_one_outlier_does_not_move_the_ratio() -> None:
 
 
 def test_counted_calls_of_answers_are_a_term_of_their_own() -> None:
-    turns = [
-        seen(300, -20 * 10, is_user=True, results=0, calls=10),
-        seen(300, -20 * 6, is_user=True, calls=6),
-    ]
+    told = seen(300, -20 * 10, is_user=True, results=0, calls=10)
+    turns = [told, seen(300, -20 * 6, is_user=True, calls=6)]
     learnt = after(seen(30, 0), *turns, seen(30, 0))
     row = terms(300.0, results=0, is_user=True, calls=8)
     assert learnt.correction(row).tokens == pytest.approx(-160, abs=30)
@@ -303,13 +296,8 @@ def test_no_kind_of_text_is_taught_to_cost_less_than_half_its_count(place: int) 
 
 
 def test_a_model_never_measured_is_corrected_and_unsure_from_its_first_call_on() -> None:
-    arabic = terms(
-        400.0,
-        results=0,
-        is_user=True,
-        calls=0,
-        text_kinds=of_kind("Arabic", 400.0),
-    )
+    kinds = of_kind("Arabic", 400.0)
+    arabic = terms(400.0, results=0, is_user=True, calls=0, text_kinds=kinds)
     correction = NEVER_MEASURED.correction(arabic, is_known=False)
     assert correction.tokens > 50
     assert correction.doubt > 200

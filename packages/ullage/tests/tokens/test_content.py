@@ -20,10 +20,8 @@ def test_text_is_scaled_by_the_familys_ratio() -> None:
 
 def test_claudes_arguments_are_counted_as_values_and_gpts_as_json() -> None:
     arguments = '{"path":"a.py","text":"x\\ny"}'
-    assert argument_tokens(arguments, CLAUDE, BY_LENGTH) == (
-        len("path") + len("a.py") + len("text") + len("x\ny"),
-        2,
-    )
+    expected = (len("path") + len("a.py") + len("text") + len("x\ny"), 2)
+    assert argument_tokens(arguments, CLAUDE, BY_LENGTH) == expected
     assert argument_tokens(arguments, GPT, BY_LENGTH) == (len(arguments), 0)
 
 

@@ -43,12 +43,10 @@ def test_an_unknown_model_gets_the_generic_family(model: str) -> None:
 
 
 def test_the_plain_family_adds_nothing_to_an_estimators_word() -> None:
-    assert (
-        PLAIN.ratio,
-        PLAIN.framing.step,
-        PLAIN.framing.result,
-        PLAIN.answering.call,
-    ) == (1.0, 0, 0, 0)
+    assert PLAIN.ratio == 1.0
+    assert PLAIN.framing.step == 0
+    assert PLAIN.framing.result == 0
+    assert PLAIN.answering.call == 0
 
 
 def test_no_row_stands_behind_one_that_takes_everything_from_it() -> None:

@@ -1,5 +1,3 @@
-"""Media by pixels, pages and seconds."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,10 +92,8 @@ def test_gemini_is_flat_from_2_5_on_and_cropped_before() -> None:
         tokens("generateContent", "google", "gemini-3-flash-preview", image(1, 1)) == 1090
     )
     assert crops(PixelSize(384, 200)) == 1
-    assert (
-        tokens("generateContent", "google", "gemini-2.0-flash", image(640, 480))
-        == 5 * 258
-    )
+    picture = image(640, 480)
+    assert tokens("generateContent", "google", "gemini-2.0-flash", picture) == 5 * 258
 
 
 @pytest.mark.parametrize(

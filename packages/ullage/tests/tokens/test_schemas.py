@@ -109,10 +109,8 @@ def test_examples_and_constants_are_written() -> None:
 
 
 def test_words_are_what_can_be_read() -> None:
-    assert (
-        schemas.as_words(Declared("run", "Go", WEATHER))
-        == "run\nGo\ncity\nWhich city\nunit\nC\nF"
-    )
+    declared = Declared("run", "Go", WEATHER)
+    assert schemas.as_words(declared) == "run\nGo\ncity\nWhich city\nunit\nC\nF"
 
 
 def test_the_gemini_notation_names_types_in_capitals() -> None:
@@ -193,18 +191,11 @@ values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "type",
-                    "properties",
-                    "items",
-                    "anyOf",
-                    "$ref",
-                    "enum",
-                    "required",
-                    "title",
-                    "default",
-                    "a",
-                ]
+                json.loads(
+                    """
+                    ["type", "properties", "items", "anyOf", "$ref", "enum", "required", "title", "default", "a"]
+                    """
+                )
             ),
             inner,
             max_size=4,

@@ -1,5 +1,3 @@
-"""The framing of a request by wire, provider and model."""
-
 import pytest
 
 from ullage.tokens import template

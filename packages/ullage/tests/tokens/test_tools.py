@@ -96,12 +96,8 @@ def test_tools_that_may_not_be_called_are_free_only_where_they_are_left_out() ->
 
 
 def test_deferred_tools_are_shown_and_not_summed() -> None:
-    held = tools_cost(
-        (tool(), tool("later", deferred=True)),
-        template_for(*CLAUDE),
-        family_for(*CLAUDE),
-        BPE,
-    )
+    declared = tool("later", deferred=True)
+    held = tools_cost((tool(), declared), template_for(*CLAUDE), family_for(*CLAUDE), BPE)
     assert held.each[1] == 0 < held.deferred[1]
     assert held.tokens == pytest.approx(cost(CLAUDE, tool()))
 

@@ -13,9 +13,7 @@ from ullage.turns.approving import (
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
 
-def test_a_digest_is_the_sha256_of_the_names_length_the_name_and_the_argument_bytes() -> (
-    None
-):
+def test_a_digest_is_of_the_names_length_the_name_and_the_argument_bytes() -> None:
     assert (
         digest_of("shell", '{"command": "ls"}')
         == sha256(b'5:shell{"command": "ls"}').hexdigest()

@@ -60,9 +60,7 @@ def test_a_call_whose_command_is_no_text_is_not_covered(
     assert not covers(STATUS, "shell", arguments)
 
 
-def test_a_grant_without_a_prefix_covers_a_tool_and_no_other_but_never_the_shell() -> (
-    None
-):
+def test_a_grant_without_a_prefix_covers_one_tool_but_never_the_shell() -> None:
     assert covers(Grant(id="g", tool="write"), "write", {"path": "a"})
     assert not covers(Grant(id="g", tool="write"), "edit", {"path": "a"})
     assert not covers(Grant(id="g", tool="write"), "write", None)
@@ -90,9 +88,7 @@ GIT_RUNNERS = [
 ]  # fmt: skip
 
 
-def test_of_what_may_run_another_program_nothing_but_the_exact_command_can_be_granted() -> (
-    None
-):
+def test_of_what_may_run_programs_only_the_exact_command_can_be_granted() -> None:
     words_cases: list[tuple[str, ...]] = [("git",)]
     words_cases += [(each,) for each in RUNNERS]
     words_cases += [("git", each) for each in GIT_RUNNERS]
@@ -110,11 +106,8 @@ def test_of_what_may_run_another_program_nothing_but_the_exact_command_can_be_gr
                 given = (*words, *more)
                 if given != ("git", "status"):
                     assert why_no_prefix(given)
-                    assert not covers(
-                        Grant(id="g", tool="shell", prefix=given),
-                        "shell",
-                        {"command": " ".join(given)},
-                    )
+                    grant = Grant(id="g", tool="shell", prefix=given)
+                    assert not covers(grant, "shell", {"command": " ".join(given)})
                     assert offered_prefix(" ".join(given)) == (*given, "")
 
 

@@ -60,10 +60,8 @@ newer_names = st.sampled_from(["later", "x_1", "Ünicode", "~", "~~", "raw2"])
 
 
 def _newer_tags(name: str) -> SearchStrategy:
-    return st.fixed_dictionaries(
-        {"type": st.just(name), "id": texts},
-        optional={"v": st.just(9), "seq": st.integers(0, 9), "more": json_values},
-    )
+    optional = {"v": st.just(9), "seq": st.integers(0, 9), "more": json_values}
+    return st.fixed_dictionaries({"type": st.just(name), "id": texts}, optional=optional)
 
 
 unknown_parts = _newer_tags("hologram").map(

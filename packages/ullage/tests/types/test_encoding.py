@@ -54,19 +54,6 @@ def test_events_with_fields_and_parts_of_a_newer_version_read_back_the_same_at_e
     assert encode(decode_event(row)) == row
 
 
-@given(message=words(Message, newer=True))
-def test_messages_read_back_as_they_were_written(message: Message) -> None:
-    event = MessageAdded(message=message)
-    assert decode_event(encode(event)) == event
-
-
-@given(event=words(Event, newer=True))
-def test_a_row_starts_with_its_type(event: Event) -> None:
-    row = encode(event)
-    if not isinstance(event, UnknownEvent):
-        assert row.startswith(b'{"type":"')
-
-
 @given(event=words(Event, newer=True))
 def test_a_row_reads_the_same_from_text_and_from_bytes(event: Event) -> None:
     row = encode(event)
@@ -95,11 +82,8 @@ def test_a_part_of_an_unknown_kind_is_written_back_byte_for_byte(
 )
 def test_opaque_data_is_never_looked_into(data: bytes) -> None:
     part = TextPart(id="p", text="~", provider=ProviderData(data=msgspec.Raw(data)))
-    newer = Message(
-        id="m",
-        role="user",
-        parts=(part, UnknownPart(id="", raw=msgspec.Raw(b'{"type":"hologram"}'))),
-    )
+    parts = (part, UnknownPart(id="", raw=msgspec.Raw(b'{"type":"hologram"}')))
+    newer = Message(id="m", role="user", parts=parts)
     row = encode(MessageAdded(message=newer))
     assert data in row
     assert decode_event(row) == MessageAdded(message=newer)
@@ -126,9 +110,7 @@ def test_an_unknown_event_keeps_its_envelope_and_its_bytes() -> None:
     assert encode(event) == row
 
 
-def test_a_known_event_of_a_newer_version_with_values_we_cannot_read_is_kept_whole() -> (
-    None
-):
+def test_a_known_event_of_a_newer_version_that_cannot_be_read_is_kept() -> None:
     row = b'{"type":"call_ended","call":"c","outcome":"evaporated","v":2}'
     assert decode_event(row) == UnknownEvent(v=2, raw=msgspec.Raw(row))
 
@@ -143,10 +125,8 @@ def test_a_row_without_a_version_is_of_version_one() -> None:
 
 
 def test_defaults_are_not_written() -> None:
-    assert (
-        encode(CallEnded(call="c", usage=Usage(input=0)))
-        == b'{"type":"call_ended","call":"c","usage":{"input":0}}'
-    )
+    encoded = encode(CallEnded(call="c", usage=Usage(input=0)))
+    assert encoded == b'{"type":"call_ended","call":"c","usage":{"input":0}}'
 
 
 @pytest.mark.parametrize("newer", [b"", b'"later":1,'])
@@ -161,16 +141,7 @@ def test_usage_keeps_what_the_provider_reported_byte_for_byte(newer: bytes) -> N
     assert event.usage == Usage(input=5, raw=msgspec.Raw(b'{"input_tokens": 5}'))
 
 
-def test_usage_that_reported_nothing_reads_back_with_nothing() -> None:
-    event = decode_event(encode(CallEnded(call="c", usage=Usage(input=5, raw=None))))
-    assert isinstance(event, CallEnded)
-    assert event.usage is not None
-    assert event.usage.raw is None
-
-
-def test_a_null_where_a_word_may_be_missing_reads_as_missing_beside_newer_fields() -> (
-    None
-):
+def test_a_null_beside_newer_fields_reads_as_missing() -> None:
     event = decode_event(
         b'{"type":"compaction_committed","compaction":"k","summary":null,"later":1}'
     )

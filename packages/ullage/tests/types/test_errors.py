@@ -5,13 +5,10 @@ from tests.cases import case, filled
 from ullage import errors
 from ullage.encoding import UndecodableRow
 from ullage.errors import (
-    ContextUnfixable,
     FormatMiss,
     InputError,
     NotASession,
     ProviderError,
-    SessionBusy,
-    TooManyImages,
     UllageError,
 )
 
@@ -34,10 +31,8 @@ def test_a_row_that_can_not_be_read_is_an_input_error() -> None:
 
 
 def test_no_session_names_what_was_read_and_every_format_that_was_tried() -> None:
-    misses = (
-        FormatMiss("pi", "no `type` on its first line"),
-        FormatMiss("codex", "no `session_meta` line"),
-    )
+    miss = FormatMiss("pi", "no `type` on its first line")
+    misses = (miss, FormatMiss("codex", "no `session_meta` line"))
     problem = NotASession("notes.txt", misses)
     assert problem.tried == misses
     assert str(problem).splitlines() == [
@@ -46,53 +41,6 @@ def test_no_session_names_what_was_read_and_every_format_that_was_tried() -> Non
         "  pi: no `type` on its first line",
         "  codex: no `session_meta` line",
     ]
-
-
-def test_a_busy_session_says_who_holds_it_and_until_when() -> None:
-    problem = SessionBusy("busy", held_by="laptop", until=1_700_000_000.0)
-    assert (str(problem), problem.held_by, problem.until) == (
-        "busy",
-        "laptop",
-        1_700_000_000.0,
-    )
-
-
-def test_a_context_that_can_not_be_fixed_says_by_how_much_and_what_is_largest() -> None:
-    problem = ContextUnfixable(
-        "too large", needed=900, limit=500, largest=(("system prompt", 800),)
-    )
-    assert (problem.needed, problem.limit, problem.largest) == (
-        900,
-        500,
-        (("system prompt", 800),),
-    )
-
-
-def test_an_overflow_carries_the_providers_numbers_and_is_not_tried_again() -> None:
-    problem = TooManyImages(
-        "too many",
-        most=20,
-        limit=5,
-        count=9,
-        max_output=1,
-        status=400,
-        code="c",
-        said="s",
-    )
-    assert (problem.most, problem.limit, problem.count, problem.max_output) == (
-        20,
-        5,
-        9,
-        1,
-    )
-    assert (problem.status, problem.code, problem.said, problem.request_id) == (
-        400,
-        "c",
-        "s",
-        "",
-    )
-    assert not problem.may_retry
-    assert problem.retry_after_s is None
 
 
 def test_only_what_may_succeed_later_may_be_tried_again() -> None:

@@ -7,9 +7,7 @@ from tests.types.strategies import PART_TYPES, words
 from ullage.messages import (
     FilePart,
     ImagePart,
-    Message,
     ProviderItem,
-    ReasoningPart,
     TextPart,
     ToolResultPart,
     clean_text,
@@ -95,13 +93,3 @@ def test_the_text_of_a_tool_result_is_all_text_in_it_in_order() -> None:
         ),
     )
     assert result.text == "one two three"
-
-
-def test_a_message_gives_its_parts_of_one_type_in_order() -> None:
-    parts = (
-        TextPart(id="1", text="a"),
-        ReasoningPart(id="2"),
-        TextPart(id="3", text="b"),
-    )
-    message = Message(id="m", role="assistant", parts=parts)
-    assert [part.id for part in message.of_type(TextPart)] == ["1", "3"]

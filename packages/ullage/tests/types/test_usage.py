@@ -21,17 +21,9 @@ def test_fresh_input_is_unknown_when_the_cache_was_not_said() -> None:
     assert Usage(cache_read=5).fresh_input is None
 
 
-def test_a_provider_without_cache_writes_still_has_fresh_input() -> None:
-    assert Usage(input=1000, cache_read=600).fresh_input == 400
-
-
 def test_visible_output_is_output_without_reasoning() -> None:
     assert Usage(output=900, reasoning=700).visible_output == 200
     assert Usage(output=900, reasoning=0).visible_output == 900
-
-
-def test_visible_output_is_unknown_when_reasoning_was_not_said() -> None:
-    assert Usage(output=900).visible_output is None
 
 
 def test_the_context_is_the_last_pass_where_several_were_summed() -> None:
@@ -69,10 +61,6 @@ def test_adding_a_call_leaves_the_earlier_sum_as_it_was(usage: Usage) -> None:
     before = UsageSum().plus(None)
     before.plus(usage)
     assert before == UsageSum().plus(None)
-
-
-def test_a_call_that_reported_nothing_is_a_call_with_every_kind_unsaid() -> None:
-    assert UsageSum().plus(None) == UsageSum(calls=1, unsaid=dict.fromkeys(KINDS, 1))
 
 
 def test_usage_and_its_sum_can_not_be_added_as_if_they_were_numbers() -> None:

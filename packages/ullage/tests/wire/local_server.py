@@ -1,7 +1,5 @@
 """A small HTTP server of our own that does what a script says: the client's mirror, down to the single write."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """How a key is sent to a server of one's own, beside what the official client sends there."""
 
-from __future__ import annotations
-
 import openai
 
 from tests.wire.local_server import Reply, chat, serving
@@ -21,9 +19,7 @@ def question(wire: str, provider: str, model: str) -> Request:
     )
 
 
-async def test_chat_sends_the_key_as_openais_client_does_whatever_the_model_is_called() -> (
-    None
-):
+async def test_chat_sends_the_key_as_openais_client_does_for_any_model() -> None:
     async with serving(Reply(chat("a"))) as server:
         official = openai.AsyncOpenAI(base_url=server.url, api_key=KEY, max_retries=0)
         async with (

@@ -10,11 +10,11 @@ from tests.wire.local_server import LocalServer, Reply, chat, event, problem, se
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
 from ullage.errors import (
     BadKey,
+    DamagedAnswer,
     NotFound,
     Overloaded,
     RateLimited,
     ServerError,
-    Unreachable,
     WrongConversation,
 )
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
@@ -65,12 +65,10 @@ async def test_an_answer_streams_and_ends_with_its_usage() -> None:
         events = await called(server, client, Waits())
         assert [one.text for one in events if isinstance(one, TextDelta)] == ["hel", "lo"]
         answer = answer_of(events)
-        assert (answer.outcome, answer.stop, answer.usage.input, answer.usage.output) == (
-            "finished",
-            "stop",
-            7,
-            3,
-        )
+        assert answer.outcome == "finished"
+        assert answer.stop == "stop"
+        assert answer.usage.input == 7
+        assert answer.usage.output == 3
         assert server.asked[0].json["stream_options"] == {"include_usage": True}
 
 
@@ -126,51 +124,45 @@ async def test_patience_has_an_end() -> None:
         assert len(server.asked) == 3
 
 
-async def test_a_connection_that_breaks_before_the_first_piece_is_tried_again() -> None:
-    async with (
-        serving(Reply(then="cut"), Reply(chat("ok"))) as server,
-        Client() as client,
-    ):
-        assert answer_of(await called(server, client, Waits())).outcome == "finished"
+BUSY = event({"error": {"message": "Overloaded", "type": "overloaded_error"}})
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Reply(then="cut"),
+        Reply(),
+        Reply([BUSY]),
+        Reply([b"data: {broken\n\n", *chat("x")]),
+    ],
+    ids=["cut", "ended", "an error", "damaged"],
+)
+async def test_what_goes_wrong_before_the_first_piece_is_tried_again(
+    first: Reply,
+) -> None:
+    async with serving(first, Reply(chat("ok"))) as server, Client() as client:
+        events = await called(server, client, Waits())
+        assert answer_of(events).outcome == "finished"
+        assert [one.text for one in events if isinstance(one, TextDelta)] == ["ok"]
         assert len(server.asked) == 2
 
 
-async def test_a_stream_that_ends_before_the_first_piece_is_tried_again() -> None:
-    async with serving(Reply(), Reply(chat("ok"))) as server, Client() as client:
-        assert answer_of(await called(server, client, Waits())).outcome == "finished"
-
-
-async def test_an_error_inside_the_stream_before_the_first_piece_is_tried_again() -> None:
-    broken = Reply(
-        [event({"error": {"message": "Overloaded", "type": "overloaded_error"}})]
-    )
-    async with serving(broken, Reply(chat("ok"))) as server, Client() as client:
-        assert answer_of(await called(server, client, Waits())).outcome == "finished"
-
-
-async def test_after_the_first_piece_nothing_is_tried_again() -> None:
-    cut = Reply(chat("half", done=False), then="cut")
-    async with serving(cut, Reply(chat("whole"))) as server, Client() as client:
-        events = await called(server, client, Waits())
-        answer = answer_of(events)
-        assert answer.outcome == "dropped"
-        assert isinstance(answer.error, Unreachable)
-        assert [part.text for part in answer.message.of_type(TextPart)] == ["half"]
-        assert not answer.usage.final
-        assert len(server.asked) == 1
-
-
-async def test_an_error_after_the_first_piece_ends_a_failed_answer() -> None:
-    late = Reply(
-        [
-            *chat("half", done=False),
-            event({"error": {"message": "Overloaded", "type": "overloaded_error"}}),
-        ]
-    )
-    async with serving(late) as server, Client() as client:
+@pytest.mark.parametrize(
+    ("late", "outcome", "kind"),
+    [
+        ([BUSY], "failed", Overloaded),
+        ([b"data: {broken\n\n", *chat("CCC")], "dropped", DamagedAnswer),
+    ],
+)
+async def test_what_goes_wrong_after_the_first_piece_ends_the_answer(
+    late: list[bytes], outcome: str, kind: type[Exception]
+) -> None:
+    reply = Reply([*chat("half", done=False), *late])
+    async with serving(reply) as server, Client() as client:
         answer = answer_of(await called(server, client, Waits()))
-        assert (answer.outcome, len(server.asked)) == ("failed", 1)
-        assert isinstance(answer.error, Overloaded)
+        assert (answer.outcome, type(answer.error)) == (outcome, kind)
+        assert [part.text for part in answer.message.of_type(TextPart)] == ["half"]
+        assert len(server.asked) == 1
 
 
 async def test_a_server_that_refuses_to_be_asked_for_usage_is_not_asked_again() -> None:
@@ -183,11 +175,8 @@ async def test_a_server_that_refuses_to_be_asked_for_usage_is_not_asked_again() 
         assert answer.outcome == "finished"
         assert answer.usage.input is None
         await called(server, client, Waits())
-        assert ["stream_options" in one.json for one in server.asked] == [
-            True,
-            False,
-            False,
-        ]
+        expected = [True, False, False]
+        assert ["stream_options" in one.json for one in server.asked] == expected
 
 
 async def test_a_server_that_can_not_drop_bound_thinking_is_not_asked_to_again() -> None:

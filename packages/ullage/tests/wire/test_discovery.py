@@ -1,5 +1,3 @@
-"""What endpoints say of their models, in their dialects."""
-
 import json
 from typing import Any
 
@@ -11,11 +9,8 @@ from ullage.wire.discovery import DiscoveredModel, limits, models, read_model
 
 
 def said(value: object, status: int = 200) -> Reply:
-    return Reply(
-        [json.dumps(value).encode()],
-        status=status,
-        headers={"content-type": "application/json"},
-    )
+    encoded = json.dumps(value).encode()
+    return Reply([encoded], status=status, headers={"content-type": "application/json"})
 
 
 @pytest.mark.parametrize(
@@ -65,10 +60,8 @@ async def test_models_are_listed() -> None:
         ) as server,
         Client() as client,
     ):
-        assert await models(server.endpoint(), client=client) == (
-            DiscoveredModel("a"),
-            DiscoveredModel("b", 5),
-        )
+        expected = (DiscoveredModel("a"), DiscoveredModel("b", 5))
+        assert await models(server.endpoint(), client=client) == expected
         assert server.asked[0].path == "/v1/models"
 
 

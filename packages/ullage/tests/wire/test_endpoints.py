@@ -1,8 +1,7 @@
-"""Names, addresses and keys."""
-
 import copy
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -37,12 +36,8 @@ def test_every_provider_is_reached_by_its_name(provider: Provider) -> None:
 
 
 def test_azure_has_an_address_of_its_own() -> None:
-    with pytest.raises(SettingError, match="AZURE_OPENAI_ENDPOINT"):
-        endpoint_for("azure:gpt-5", environment=keys())
-    endpoint, _ = endpoint_for(
-        "azure:gpt-5",
-        environment={**keys(), "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/"},
-    )
+    environment = {**keys(), "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/"}
+    endpoint, _ = endpoint_for("azure:gpt-5", environment=environment)
     assert endpoint.base_url == "https://me.openai.azure.com/openai/v1"
     assert endpoint.auth_header() == {"api-key": SECRET}
 
@@ -50,31 +45,6 @@ def test_azure_has_an_address_of_its_own() -> None:
 def test_a_provider_is_told_from_the_models_name() -> None:
     assert endpoint_for("claude-haiku-4-5", environment=keys())[0].provider == "anthropic"
     assert endpoint_for("gpt-5-mini", environment=keys())[0].wire == "responses"
-    with pytest.raises(SettingError, match="openai:"):
-        endpoint_for("my-model", environment=keys())
-
-
-def test_a_misspelled_provider_is_refused_and_the_right_one_named() -> None:
-    with pytest.raises(
-        SettingError,
-        match=r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'",
-    ):
-        endpoint_for(
-            "antropic:claude-haiku-4-5", environment={"ANTHROPIC_API_KEY": "sk-1"}
-        )
-    with pytest.raises(SettingError, match="No provider is named 'antropic'"):
-        endpoint_for("antropic:claude", base_url="http://127.0.0.1:1", environment={})
-    with pytest.raises(SettingError, match="No provider is known for 'deepseek-r1:7b'"):
-        endpoint_for("deepseek-r1:7b", environment=keys())
-    with pytest.raises(SettingError, match="No model is set"):
-        endpoint_for("", environment=keys())
-
-
-def test_a_missing_key_names_its_variable() -> None:
-    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
-        endpoint_for("anthropic:claude-haiku-4-5")
-    with pytest.raises(BadKey, match="GEMINI_API_KEY or GOOGLE_API_KEY"):
-        endpoint_for("google:gemini-3-pro")
 
 
 def test_no_key_is_needed_on_this_machine() -> None:
@@ -85,17 +55,13 @@ def test_no_key_is_needed_on_this_machine() -> None:
     endpoint, model = endpoint_for("my-model", base_url="http://localhost:9000")
     assert (endpoint.wire, endpoint.provider, model) == ("chat", "", "my-model")
     assert endpoint.auth_header() == {"authorization": "Bearer none"}
-    assert (
-        endpoint_for("my-model", base_url="http://box.example:9000")[0].auth_header()
-        == {}
-    )
+    header = endpoint_for("my-model", base_url="http://box.example:9000")[0].auth_header()
+    assert header == {}
 
 
 def test_a_wire_can_be_chosen() -> None:
     endpoint, _ = endpoint_for("openai:gpt-4.1", wire="chat", environment=keys())
     assert endpoint.wire == "chat"
-    with pytest.raises(SettingError, match="generateContent"):
-        endpoint_for("openai:gpt-4.1", wire="smoke", environment=keys())
 
 
 @pytest.mark.parametrize(
@@ -116,11 +82,6 @@ def test_a_wire_can_be_chosen() -> None:
 def test_addresses_as_people_write_them(name: str, written: str, full: str) -> None:
     provider = next(one for one in known_providers() if one.name == name)
     assert full_address(written, provider) == full
-
-
-def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(SettingError):
-        endpoint_for("openai:gpt-5", base_url="ftp://x", environment=keys())
 
 
 def test_addresses_come_from_the_environment_too() -> None:
@@ -199,22 +160,16 @@ def test_chat_and_responses_authenticate_with_a_bearer_token_whatever_the_model_
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
 
 
-def test_a_key_of_a_provider_does_not_go_to_a_server_whose_model_is_named_like_that_providers() -> (
-    None
-):
+def test_a_providers_key_does_not_go_to_a_server_whose_model_has_its_name() -> None:
     environment = {"ANTHROPIC_API_KEY": "sk-ant", "ULLAGE_API_KEY": "sk-own"}
     endpoint, _ = endpoint_for(
         "claude-via", wire="chat", base_url="http://10.0.0.1", environment=environment
     )
-    assert (endpoint.provider, endpoint.auth_header()) == (
-        "",
-        {"authorization": "Bearer sk-own"},
-    )
+    assert endpoint.provider == ""
+    assert endpoint.auth_header() == {"authorization": "Bearer sk-own"}
 
 
-def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_the_key_that_is_named_beside_it() -> (
-    None
-):
+def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_its_key() -> None:
     environment = {**keys(), "ULLAGE_API_KEY": "sk-other", "LAB_API_KEY": SECRET}
     endpoint, model = endpoint_for(
         "Lab:qwen3:32b", environment=environment, endpoints=OWN
@@ -234,40 +189,54 @@ def test_an_endpoint_without_a_key_gets_none_of_another() -> None:
     assert endpoint.auth_header() == {"authorization": "Bearer none"}
 
 
-def test_a_missing_key_of_an_endpoint_names_its_variable_also_on_this_machine() -> None:
-    local = read_endpoints(
-        {"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}}, WIRES
-    )
-    for endpoints in (OWN, local):
-        with pytest.raises(BadKey, match="lab needs a key: set LAB_API_KEY"):
-            endpoint_for("lab:m", environment=keys(), endpoints=endpoints)
+LOCAL = read_endpoints(
+    {"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}}, WIRES
+)
+LAB_KEY = {"LAB_API_KEY": SECRET}
+BEDROCK = "bedrock:anthropic.claude-sonnet-4-6-v1:0"
+EVIL = {"base_url": "https://evil.example", "environment": LAB_KEY, "endpoints": OWN}
 
 
-def test_the_key_of_an_endpoint_goes_to_no_other_base_url() -> None:
-    with pytest.raises(
-        SettingError, match=r"lab has an address of its own \(https://lab.example"
-    ):
-        endpoint_for(
-            "lab:m",
-            base_url="https://evil.example",
-            environment={"LAB_API_KEY": SECRET},
-            endpoints=OWN,
-        )
+@pytest.mark.parametrize(
+    ("name", "given", "kind", "says"),
+    [
+        ("azure:gpt-5", {}, SettingError, "AZURE_OPENAI_ENDPOINT"),
+        ("my-model", {}, SettingError, "openai:"),
+        (
+            "antropic:claude-haiku-4-5",
+            {},
+            SettingError,
+            r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'",
+        ),
+        (
+            "antropic:claude",
+            {"base_url": "http://127.0.0.1:1"},
+            SettingError,
+            "No provider is named 'antropic'",
+        ),
+        ("deepseek-r1:7b", {}, SettingError, "No provider is known for 'deepseek-r1:7b'"),
+        ("", {}, SettingError, "No model is set"),
+        ("openai:gpt-4.1", {"wire": "smoke"}, SettingError, "generateContent"),
+        (BEDROCK, {}, SettingError, r"measures the requests of bedrock .* \(converse\)"),
+        ("together:m", {}, SettingError, "together has no fixed address: give base_url"),
+        ("lab:m", EVIL, SettingError, r"an address of its own \(https://lab.example"),
+        ("anthropic:m", {"environment": {}}, BadKey, "ANTHROPIC_API_KEY"),
+        ("google:m", {"environment": {}}, BadKey, "GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("lab:m", {"endpoints": OWN}, BadKey, "lab needs a key: set LAB_API_KEY"),
+        ("lab:m", {"endpoints": LOCAL}, BadKey, "lab needs a key: set LAB_API_KEY"),
+    ],
+)
+def test_what_is_missing_or_misspelt_is_said(
+    name: str, given: dict[str, Any], kind: type[Exception], says: str
+) -> None:
+    with pytest.raises(kind, match=says) as caught:
+        endpoint_for(name, **{"environment": keys(), **given})
+    assert SECRET not in str(caught.value)
 
 
-def test_a_provider_that_is_only_measured_is_not_sent_to() -> None:
-    with pytest.raises(
-        SettingError, match=r"Ullage measures the requests of bedrock .* \(converse\)"
-    ):
-        endpoint_for("bedrock:anthropic.claude-sonnet-4-6-v1:0", environment=keys())
-    with pytest.raises(
-        SettingError, match="together has no fixed address: give base_url"
-    ):
-        endpoint_for("together:m", environment=keys())
+def test_a_provider_that_is_only_measured_is_sent_to_at_an_address_with_a_wire() -> None:
+    own = {"ULLAGE_API_KEY": SECRET}
     endpoint, _ = endpoint_for(
-        "bedrock:m",
-        base_url="http://h",
-        wire="chat",
-        environment={"ULLAGE_API_KEY": SECRET},
+        "bedrock:m", base_url="http://h", wire="chat", environment=own
     )
     assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}

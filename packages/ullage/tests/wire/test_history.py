@@ -2,7 +2,7 @@
 
 from contextlib import aclosing
 
-from tests.wire.local_server import Reply, chat, problem, serving
+from tests.wire.local_server import Reply, chat, serving
 from ullage.codec.history import History
 from ullage.codec.stream import Answer
 from ullage.messages import Message, Request, TextPart
@@ -34,20 +34,6 @@ async def test_a_loop_sends_what_single_requests_send() -> None:
             assert server.asked[at].body == prepare(request, endpoint).post.content
             added = (answer.message, user(f"u{at}"))
         assert len(server.asked[2].json["messages"]) == 5
-
-
-async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() -> None:
-    refusal = problem(400, "unknown field stream_options")
-    async with (
-        serving(refusal, Reply(chat("ok", usage=False))) as server,
-        Client() as client,
-    ):
-        request = Request(wire="chat", model="m", messages=(user("u"),), stream=True)
-        events = stream(request, server.endpoint(), client=client, history=History())
-        async with aclosing(events):
-            assert isinstance([one async for one in events][-1], Answer)
-        assert "stream_options" in server.asked[0].json
-        assert "stream_options" not in server.asked[1].json
 
 
 def test_another_endpoint_gets_its_own_form_of_the_same_session() -> None:

@@ -99,43 +99,35 @@ BEHIND = {
 }
 
 
+@asynccontextmanager
+async def connected(gateway: Gateway, is_tls: bool) -> AsyncIterator[tuple[Post, Client]]:
+    transport = trusting() if is_tls else None
+    async with (
+        serving(gateway, presenting() if is_tls else None) as post,
+        Client(transport=transport) as client,
+    ):
+        yield post, client
+
+
+FILLS = [*((False, fill) for fill in (0, READ_BYTES - 200, 3 * READ_BYTES))]
+FILLS += [*((True, fill) for fill in (0, 15 * 1024, 3 * READ_BYTES))]
+
+
 @pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
-@pytest.mark.parametrize("fill", [0, READ_BYTES - 200, 3 * READ_BYTES])
+@pytest.mark.parametrize(("is_tls", "fill"), FILLS)
 @pytest.mark.parametrize("apart", [False, True])
 async def test_what_comes_behind_an_answer_is_never_the_answer_to_the_next_request(
-    behind: bytes, fill: int, apart: bool
+    behind: bytes, is_tls: bool, fill: int, apart: bool
 ) -> None:
     gateway = Gateway(behind, fill=fill, apart=apart)
-    async with serving(gateway) as post, Client() as client:
+    async with connected(gateway, is_tls) as (post, client):
         assert await answers(client, post) == [b"1", b"2", b"3"]
     assert gateway.connections == 3
 
 
-@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
-@pytest.mark.parametrize("fill", [0, 15 * 1024, 3 * READ_BYTES])
-@pytest.mark.parametrize("apart", [False, True])
-async def test_nor_is_it_over_tls(behind: bytes, fill: int, apart: bool) -> None:
-    gateway = Gateway(behind, fill=fill, apart=apart)
-    async with (
-        serving(gateway, presenting()) as post,
-        Client(transport=trusting()) as client,
-    ):
-        assert await answers(client, post) == [b"1", b"2", b"3"]
-    assert gateway.connections == 3
-
-
-async def test_a_clean_connection_is_used_again() -> None:
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_a_clean_connection_is_used_again(is_tls: bool) -> None:
     gateway = Gateway(b"")
-    async with serving(gateway) as post, Client() as client:
-        assert await answers(client, post) == [b"1", b"2", b"3"]
-    assert gateway.connections == 1
-
-
-async def test_a_clean_connection_is_used_again_over_tls() -> None:
-    gateway = Gateway(b"")
-    async with (
-        serving(gateway, presenting()) as post,
-        Client(transport=trusting()) as client,
-    ):
+    async with connected(gateway, is_tls) as (post, client):
         assert await answers(client, post) == [b"1", b"2", b"3"]
     assert gateway.connections == 1

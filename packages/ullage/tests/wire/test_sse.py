@@ -38,12 +38,6 @@ def test_every_way_to_end_a_line_is_read(end: bytes) -> None:
     assert read(STREAM.replace(b"\n", end)) == EVENTS
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-def test_byte_by_byte_gives_the_same(end: bytes) -> None:
-    stream = STREAM.replace(b"\n", end)
-    assert read(*(stream[at : at + 1] for at in range(len(stream)))) == EVENTS
-
-
 @given(
     st.lists(st.integers(0, len(STREAM) * 2), max_size=12),
     st.sampled_from([b"\n", b"\r", b"\r\n"]),
