@@ -142,7 +142,8 @@ def mark(item: pytest.Item) -> None:
 
 def is_long(item: pytest.Item) -> bool:
     """Whether a test of the second tier is run early: no long one is left when the others have ended."""
-    return bool(item.get_closest_marker("property") and item.get_closest_marker("second"))
+    has_many = item.get_closest_marker("property") and item.get_closest_marker("second")
+    return bool(has_many or item.get_closest_marker("sweep"))
 
 
 def is_of_the_first_tier(item: pytest.Item) -> bool:
