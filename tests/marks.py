@@ -7,9 +7,10 @@ The first tier, ``uv run pytest``, has every test that is none of these:
   starts one fails (tests/guard.py).
 - ``slow``: it takes more than 0.2 s of the processor: it is listed in tests/slow.txt, or marked in its file.
 - ``sweep``: it tries every moment of something, or very many histories: ``SWEEPS``, ``first_of`` or its file say so. A
-  run of ``.ci/run`` tries a third of them, and of slow tests with random examples: ``SWEEPS=0``, ``1`` or ``2``.
+  run of ``.ci/run`` tries a third of them: ``SWEEPS=0``, ``1`` or ``2``.
 
-The second tier, ``-m second``, has those, and the property tests once more with all their examples (``property``).
+The second tier, ``-m second``, has those, and the property tests once more with all their examples (``property``),
+which take turns as sweeps do.
 """
 
 from __future__ import annotations
@@ -101,11 +102,13 @@ def third_of(case: str) -> int:
 
 
 def rests(item: pytest.Item, turn: str) -> bool:
-    """Whether a case of a sweep is not tried in this run; ``turn`` is the third that is, or ``all``."""
-    has_many = item.get_closest_marker("property") and item.get_closest_marker("slow")
+    """Whether a case of a sweep is not tried in this run; ``turn`` is the third that is, or ``all``.
+
+    Nor are all examples of a property test: the first tier tries some of them each time.
+    """
     return bool(
         turn.isdecimal()
-        and (item.get_closest_marker("sweep") or has_many)
+        and any(map(item.get_closest_marker, ("sweep", "property")))
         and third_of(item.nodeid) != int(turn) % THIRDS
     )
 
@@ -142,7 +145,8 @@ def mark(item: pytest.Item) -> None:
 
 def is_long(item: pytest.Item) -> bool:
     """Whether a test of the second tier is run early: no long one is left when the others have ended."""
-    return bool(item.get_closest_marker("property") and item.get_closest_marker("second"))
+    has_many = item.get_closest_marker("property") and item.get_closest_marker("second")
+    return bool(has_many or item.get_closest_marker("sweep"))
 
 
 def is_of_the_first_tier(item: pytest.Item) -> bool:

@@ -87,8 +87,9 @@ class Case:
         return name == self._mark or None
 
 
-def test_each_case_is_tried_in_one_of_three_turns() -> None:
-    cases = [Case(number) for number in range(300)]
+@pytest.mark.parametrize("mark", ["sweep", "property"])
+def test_each_case_is_tried_in_one_of_three_turns(mark: str) -> None:
+    cases = [Case(number, mark) for number in range(300)]
     tried: Counter[str] = Counter()
     for turned in range(7, 10):
         some = [case for case in cases if not rests(case, str(turned))]  # type: ignore[arg-type]
@@ -99,7 +100,7 @@ def test_each_case_is_tried_in_one_of_three_turns() -> None:
     assert {third_of(case.nodeid) for case in cases} == set(range(THIRDS))
 
 
-def test_a_run_of_all_leaves_nothing_out_and_only_sweeps_rest() -> None:
+def test_a_run_of_all_leaves_nothing_out_and_other_tests_do_not_rest() -> None:
     for number in range(100):
         assert not rests(Case(number), ALL)  # type: ignore[arg-type]
         assert not rests(Case(number, "program"), "1")  # type: ignore[arg-type]

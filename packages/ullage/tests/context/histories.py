@@ -21,6 +21,8 @@ from ullage.messages import (
 )
 
 WINDOWS = (8_000, 16_000, 32_000, 200_000)
+MOST = 400_000
+"""Words of the largest message: more than fit any of the windows twice."""
 TRIGGERS: tuple[CompactionTrigger, ...] = (
     "point",
     "limit",
@@ -139,7 +141,7 @@ def history(seed: int) -> History:
 
 def _messages(random: Random, window: int) -> list[Message]:
     made: list[Message] = []
-    large = random.choice((1, 1, 1, window, 10 * window))
+    large = random.choice((1, 1, 1, window, min(10 * window, MOST)))
     for number in range(random.choice((0, 1, 3, 10, 40, 120))):
         size = random.choice((5, 30, 30, 200, window // 40))
         if random.random() < 0.02:

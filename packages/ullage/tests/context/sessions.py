@@ -32,14 +32,22 @@ NOUNS = (
 )  # fmt: skip
 
 
+LONG = 4_096
+"""Words that are made one by one; a longer text goes on with the same ones, each time from another place on."""
+
+
 def words(count: int, seed: int = 0) -> str:
     """Words that don't repeat in long runs: a different text for each seed."""
     state = seed * 7919 + 12345
     made: list[str] = []
-    for _ in range(count):
+    for _ in range(min(count, LONG)):
         state = (state * 1103515245 + 12345) % 2**31
         made.append(NOUNS[state // 65536 % len(NOUNS)])
-    return " ".join(made)
+    first, place = tuple(made), 0
+    while len(made) < count:
+        place = (place + 611) % LONG
+        made += first[place:] + first[:place]
+    return " ".join(made[:count])
 
 
 def fold_of(
@@ -135,6 +143,18 @@ def attempted(
     strategies: Strategies | None = None,
 ) -> Outcome:
     """Tries the strategies to the end and applies what is committed to the situation's own fold."""
+    end, events = tried(situation, model, strategies)
+    for event in events:
+        situation.fold.apply(event)
+    return Outcome(end, events, situation.fold)
+
+
+def tried(
+    situation: Situation,
+    model: Callable[[Ask], SummaryAnswer],
+    strategies: Strategies | None = None,
+) -> tuple[Commit | Stuck, tuple[Event, ...]]:
+    """Tries the strategies to the end; gives the end and all events."""
     strategies = strategies or Strategies()
     attempt = Attempt()
     events: list[Event] = []
@@ -145,9 +165,7 @@ def attempted(
             case AskModel():
                 attempt = step.attempt.answered(model(step.ask))
             case Commit() | Stuck():
-                for event in events:
-                    situation.fold.apply(event)
-                return Outcome(step, tuple(events), situation.fold)
+                return step, tuple(events)
 
 
 def view_of(events: Iterable[Event]) -> set[str]:

@@ -1,18 +1,18 @@
 """What holds for every compaction, whatever the session and however its model behaves."""
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note, seed, settings
 from hypothesis import strategies as st
 
 from tests.context.histories import history
-from tests.context.sessions import Outcome, attempted
+from tests.context.sessions import tried
 from tests.tiers import examples
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.proof import PAIRING
-from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
+from ullage.context.strategies import Commit, Strategies, Stuck
 from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
@@ -22,38 +22,30 @@ from ullage.events import (
 from ullage.messages import Message, Request, TextPart, ToolResultPart
 from ullage.meter.fold import Fold
 
+pytestmark = pytest.mark.slow
+
 seeds = st.integers(0, 2**32)
-FEW = examples(60)
 
 
 class Run:
     """One attempt, and what was there before it."""
 
-    def __init__(self, seed: int) -> None:
-        self.history = history(seed)
+    def __init__(self, number: int) -> None:
+        self.history = history(number)
         self.situation = self.history.situation
-        self.before = {
-            entry.message.id: entry.message for entry in self.situation.fold.view
-        }
-        self.high = self.situation.sizes.high
+        self.fold = fold = self.situation.fold
+        self.before = {entry.message.id: entry.message for entry in fold.view}
         self.aim = aim_of(self.situation)
         self.stays = must_stay(self.situation)
-        self.torn = torn(self.situation.fold)
+        self.torn = torn(fold)
         self.most = Strategies().calls_at_most(self.situation)
-        self.outcome: Outcome = attempted(self.situation, self.history.model)
-        self.after = {entry.message.id: entry.message for entry in self.outcome.fold.view}
-        note(f"{self.situation.trigger} {self.outcome.end}")
-
-    @property
-    def committed(self) -> CompactionCommitted | None:
-        return next(
-            (
-                each
-                for each in self.outcome.events
-                if isinstance(each, CompactionCommitted)
-            ),
-            None,
-        )
+        at_first = fold.forecast(), fold.view.digest
+        self.end, self.events = tried(self.situation, self.history.model)
+        assert (fold.forecast(), fold.view.digest) == at_first, "looking changes nothing"
+        for event in self.events:
+            fold.apply(event)
+        self.after = {entry.message.id: entry.message for entry in fold.view}
+        note(f"{self.situation.trigger} {self.end}")
 
 
 def torn(fold: Fold) -> set[tuple[str, str]]:
@@ -68,16 +60,14 @@ def torn(fold: Fold) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.slow
-@given(seeds)
-def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears(
-    seed: int,
+def every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears(
+    run: Run,
 ) -> None:
-    run = Run(seed)
-    event = run.committed
-    if event is None:
+    committed = [each for each in run.events if isinstance(each, CompactionCommitted)]
+    if not committed:
         assert run.after.keys() == run.before.keys()
         return
+    event = committed[0]
     gone = [*event.summarised, *(each.id for each in event.dropped)]
     assert len(gone) == len(set(gone))
     summary = {event.summary.id} if event.summary is not None else set()
@@ -88,15 +78,11 @@ def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears
     ]
 
 
-@pytest.mark.slow
-@settings(max_examples=FEW)
-@given(seeds)
-def test_a_change_fits_ends_below_the_bar_and_saves_enough(seed: int) -> None:
-    run = Run(seed)
-    end = run.outcome.end
+def a_change_fits_ends_below_the_bar_and_saves_enough(run: Run) -> None:
+    end = run.end
     if not isinstance(end, Commit):
         return
-    forecast = run.outcome.fold.forecast()
+    forecast = run.fold.forecast()
     assert end.verdict.after == forecast.tokens
     assert end.verdict.high == forecast.high
     assert run.aim.limit is None or forecast.high <= run.aim.limit
@@ -106,33 +92,22 @@ def test_a_change_fits_ends_below_the_bar_and_saves_enough(seed: int) -> None:
         assert end.verdict.before - forecast.tokens >= run.aim.least
 
 
-@given(seeds)
-def test_no_call_is_torn_from_its_result(seed: int) -> None:
-    run = Run(seed)
-    assert torn(run.outcome.fold) <= run.torn
+def no_call_is_torn_from_its_result(run: Run) -> None:
+    assert torn(run.fold) <= run.torn
 
 
-@given(seeds)
-def test_it_ends_within_the_calls_that_were_announced(seed: int) -> None:
-    run = Run(seed)
+def it_ends_within_the_calls_that_were_announced(run: Run) -> None:
     assert run.history.model.calls <= run.most
 
 
-@pytest.mark.slow
-@given(seeds)
-def test_what_must_stay_stays_and_pinned_messages_stay_as_they_are(seed: int) -> None:
-    run = Run(seed)
+def what_must_stay_stays_and_pinned_messages_stay_as_they_are(run: Run) -> None:
     assert run.stays.keys() <= run.after.keys()
     for name in run.situation.pins & run.before.keys():
         assert run.after[name] == run.before[name]
 
 
-@pytest.mark.slow
-@settings(max_examples=FEW)
-@given(seeds)
-def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
-    run = Run(seed)
-    if not any(isinstance(each, Pruned) for each in run.outcome.events):
+def pruning_clears_tool_results_and_nothing_else(run: Run) -> None:
+    if not any(isinstance(each, Pruned) for each in run.events):
         return
     for name, message in run.after.items():
         for old, new in zip(run.before[name].parts, message.parts, strict=True):
@@ -142,12 +117,9 @@ def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
             )
 
 
-@pytest.mark.slow
-@given(seeds)
-def test_assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large(
-    seed: int,
+def assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large(
+    run: Run,
 ) -> None:
-    run = Run(seed)
     request = run.situation.request
     for name, message in run.after.items():
         old = run.before.get(name)
@@ -171,13 +143,8 @@ def texts(message: Message) -> list[str]:
     return [part.text for part in message.of_type(TextPart)]
 
 
-@settings(max_examples=FEW)
-@given(seeds)
-def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(
-    seed: int,
-) -> None:
-    run = Run(seed)
-    end = run.outcome.end
+def it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(run: Run) -> None:
+    end = run.end
     if not (isinstance(end, Stuck) and end.error is not None):
         return
     situation = run.situation
@@ -195,32 +162,45 @@ def test_it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself(
     assert run.situation.sizes.fixed + situation.sizes.of(others) > 0.7 * limit
 
 
-@settings(max_examples=FEW)
-@given(seeds)
-def test_every_compaction_that_began_ends(seed: int) -> None:
-    events = Run(seed).outcome.events
-    began = sum(isinstance(each, CompactionStarted) for each in events)
-    ended = sum(isinstance(each, CompactionCommitted) for each in events)
+def every_compaction_that_began_ends(run: Run) -> None:
+    began = sum(isinstance(each, CompactionStarted) for each in run.events)
+    ended = sum(isinstance(each, CompactionCommitted) for each in run.events)
     ended += sum(
-        isinstance(each, CompactionRolledBack) and not each.rung for each in events
+        isinstance(each, CompactionRolledBack) and not each.rung for each in run.events
     )
     assert began == ended <= 1
 
 
-@pytest.mark.slow
-@settings(max_examples=FEW)
-@given(seeds)
-def test_the_same_situation_gives_the_same_plan(seed: int) -> None:
-    first, second = Run(seed), Run(seed)
-    assert first.outcome.events == second.outcome.events
+PROPERTIES = (
+    every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears,
+    a_change_fits_ends_below_the_bar_and_saves_enough,
+    no_call_is_torn_from_its_result,
+    it_ends_within_the_calls_that_were_announced,
+    what_must_stay_stays_and_pinned_messages_stay_as_they_are,
+    pruning_clears_tool_results_and_nothing_else,
+    assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large,
+    it_is_unfixable_only_where_what_must_stay_is_too_large_by_itself,
+    every_compaction_that_began_ends,
+)
 
 
+@pytest.mark.parametrize("part", range(3))  # several processes share the work
+def test_what_holds_for_every_compaction(part: int) -> None:
+    """One attempt shows all properties: it takes most of the time."""
+
+    @seed(part)
+    @settings(max_examples=examples(60))
+    @given(seeds)
+    def holds(number: int) -> None:
+        run = Run(number)
+        for each in PROPERTIES:
+            each(run)
+
+    holds()
+
+
+@settings(max_examples=examples(30))
 @given(seeds)
-def test_looking_changes_nothing(seed: int) -> None:
-    run = history(seed)
-    fold = run.situation.fold
-    before = fold.forecast(), fold.view.digest
-    attempt = Attempt()
-    while isinstance(step := Strategies().next(run.situation, attempt), AskModel):
-        attempt = step.attempt.answered(run.model(step.ask))
-    assert (fold.forecast(), fold.view.digest) == before
+def test_the_same_situation_gives_the_same_plan(number: int) -> None:
+    first, second = Run(number), Run(number)
+    assert first.events == second.events

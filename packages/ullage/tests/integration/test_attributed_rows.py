@@ -4,12 +4,11 @@ import json
 import os
 import random
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-import pytest
 
+from tests.cases import case
 from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from tests.integration.test_readings import prose, script, text
 from ullage import Meter
@@ -76,7 +75,6 @@ def row(reading: Reading, name: str) -> Row:
     return next(each for each in reading.rows if each.name.startswith(name))
 
 
-@cache
 def calls(dialect: Dialect, seed: int) -> list[RowsBeside]:
     """A conversation of some steps with system prompt and tools of drawn sizes, and the meter beside it."""
     dice = random.Random(f"rows {seed} {dialect.name}")
@@ -189,40 +187,24 @@ def inside(found: Row, cost: float, most: float | None = None) -> bool:
     return found.low - 0.5 <= most and cost <= found.high + 0.5
 
 
-def after_two_reports(dialect: Dialect) -> list[RowsBeside]:
-    return [one for seed in SEEDS for one in calls(dialect, seed)[LEARNT:]]
-
-
-def test_over_all_dialects_the_rows_intervals_hold_their_costs() -> None:
-    told = [
-        is_inside
-        for dialect in DIALECTS
-        for one in after_two_reports(dialect)
-        for is_inside in held(one).values()
-    ]
+def test_on_each_dialect_the_rows_sum_up_stand_still_and_hold_what_their_content_cost() -> (
+    None
+):
+    """System prompt and tools keep their numbers from the second call on."""
+    told: list[bool] = []
+    for dialect in DIALECTS:
+        for seed in SEEDS:
+            with case(dialect.name, seed):
+                made = calls(dialect, seed)
+                for one in made:
+                    reading = one.reading
+                    assert (
+                        sum(each.tokens for each in reading.rows) == reading.used.tokens
+                    )
+                    assert all(each.tokens > 0 for each in reading.rows)
+                for name in ("System prompt", "Tools"):
+                    seen = [row(one.reading, name).tokens for one in made[1:]]
+                    assert max(seen) <= (1 + STABLE) * min(seen)
+                for one in made[LEARNT:]:
+                    told += held(one).values()
     assert sum(told) >= LEAST_INSIDE * len(told)
-
-
-@pytest.mark.parametrize(
-    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
-)
-def test_system_prompt_and_tools_keep_their_numbers_from_the_second_call_on(
-    dialect: Dialect,
-) -> None:
-    for seed in SEEDS:
-        for name in ("System prompt", "Tools"):
-            seen = [row(one.reading, name).tokens for one in calls(dialect, seed)[1:]]
-            assert max(seen) <= (1 + STABLE) * min(seen)
-
-
-@pytest.mark.parametrize(
-    "dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS]
-)
-def test_rows_sum_to_the_total_and_none_is_zero_while_it_has_content(
-    dialect: Dialect,
-) -> None:
-    for seed in SEEDS:
-        for one in calls(dialect, seed):
-            reading = one.reading
-            assert sum(each.tokens for each in reading.rows) == reading.used.tokens
-            assert all(each.tokens > 0 for each in reading.rows)

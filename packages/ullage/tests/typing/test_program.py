@@ -1,6 +1,7 @@
-"""Users' programs under mypy and pyright: what is right passes, and each line that is wrong is found.
+"""Users' programs under pyright: what is right passes, and each line that is wrong is found.
 
-A program is a file ``*.txt`` beside this one. Every wrong line in it ends with ``# wrong``.
+A program is another file of this folder. mypy reads it with the rest of the repository (``scripts.check``), and fails
+for what is wrong in a line without ``# type: ignore``, and for a line with one that is right.
 """
 
 import json
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = sorted(Path(__file__).parent.glob("*.txt"))
+PROGRAMS = sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__)})
 ROOT = Path(__file__).parents[4]
+WRONG = "# type: ignore["
 
 Found = set[tuple[str, int]]
 """Lines by the name of their program."""
@@ -22,46 +24,26 @@ def wrong_lines() -> Found:
     for program in PROGRAMS:
         lines = program.read_text("utf-8").splitlines()
         for number, line in enumerate(lines, 1):
-            if line.endswith("# wrong"):
+            if WRONG in line:
                 found.add((program.stem, number))
     return found
 
 
-def copied(place: Path) -> list[str]:
-    """The programs outside the repository, whose own rules for type checkers do not reach them."""
-    paths = []
-    for program in PROGRAMS:
-        path = place / f"{program.stem}_program.py"
-        path.write_text(program.read_text("utf-8"), "utf-8")
-        paths.append(str(path))
-    return paths
-
-
-def line_of(path: str, number: int) -> tuple[str, int]:
-    return Path(path).stem.removesuffix("_program"), number
-
-
-@pytest.mark.sweep
-def test_mypy_finds_the_wrong_lines_of_the_programs_and_no_others(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file="]
-    command += ["--no-error-summary", "--hide-error-context"]
-    command += ["--cache-dir", str(tmp_path / "cache"), *copied(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    found: Found = set()
-    for line in done.stdout.splitlines():
-        if ": error:" in line:
-            path, number, *_ = line.split(":")
-            found.add(line_of(path, int(number)))
-    assert found == wrong_lines(), done.stdout + done.stderr
+def test_type_checkers_are_told_that_each_package_has_types() -> None:
+    packages = list(ROOT.glob("packages/*/src/*/__init__.py"))
+    assert len(packages) > 5
+    assert all(each.with_name("py.typed").exists() for each in packages)
 
 
 @pytest.mark.sweep
 def test_pyright_finds_the_wrong_lines_of_the_programs_and_no_others(
     tmp_path: Path,
 ) -> None:
-    copied(tmp_path)
-    rules = '{"typeCheckingMode": "standard"}'
-    (tmp_path / "pyrightconfig.json").write_text(rules, "utf-8")
+    """Outside of the repository, whose own rules for type checkers do not reach them."""
+    for program in PROGRAMS:
+        (tmp_path / program.name).write_bytes(program.read_bytes())
+    rules = {"typeCheckingMode": "standard", "enableTypeIgnoreComments": False}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(rules), "utf-8")
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson"]  # fmt: skip
     done = subprocess.run(
         [*command, "--project", str(tmp_path)],
@@ -72,5 +54,6 @@ def test_pyright_finds_the_wrong_lines_of_the_programs_and_no_others(
     found: Found = set()
     for each in json.loads(done.stdout)["generalDiagnostics"]:
         if each["severity"] == "error":
-            found.add(line_of(each["file"], each["range"]["start"]["line"] + 1))
+            name, line = Path(each["file"]).stem, each["range"]["start"]["line"]
+            found.add((name, line + 1))
     assert found == wrong_lines(), done.stdout + done.stderr

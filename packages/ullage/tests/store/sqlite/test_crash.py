@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.processes import run_python
 from tests.tiers import examples
 
@@ -8,6 +10,7 @@ ROOT = Path(__file__).parents[5]
 ROUNDS = examples(320)
 
 
+@pytest.mark.sweep
 def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
     done = run_python(
         "-m", "tests.store.sqlite.crashing", str(tmp_path), str(ROUNDS), "20", cwd=ROOT

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypedDict
 
 import msgspec
+
 import ullage
 from ullage import events
 
@@ -18,7 +19,7 @@ class Cellar:
 async def contents(cask: int, context: ullage.ToolContext[Cellar]) -> str:
     """What is in a cask."""
     known: dict[int, str] = context.deps.casks
-    context.deps.barrels  # wrong
+    context.deps.barrels  # type: ignore[attr-defined]
     return known[cask]
 
 
@@ -30,7 +31,7 @@ def level(cask: int, context: ullage.ToolContext) -> str:
     return "half full"
 
 
-@ullage.tool(retries="two")  # wrong
+@ullage.tool(retries="two")  # type: ignore[call-overload,untyped-decorator]
 def other() -> str:
     """Nothing."""
     return ""
@@ -38,7 +39,7 @@ def other() -> str:
 
 agent = ullage.Agent("anthropic:claude-haiku-4-5", tools=[contents, level])
 text: str = agent.run_sync("What is in cask 3?", deps=Cellar({3: "wine"})).text
-agent.run_sync(3)  # wrong
+agent.run_sync(3)  # type: ignore[call-overload]
 
 
 def show(event: events.SessionEvent) -> str:
@@ -50,7 +51,7 @@ def show(event: events.SessionEvent) -> str:
         case events.ToolEnded(outcome=outcome, retry_of=tool_name):
             return f"{tool_name} {outcome}"
         case events.TurnEnded(reason=reason):
-            reason.strange()  # wrong
+            reason.strange()  # type: ignore[union-attr]
             return reason
         case _:
             return ""
@@ -60,7 +61,7 @@ async def main() -> None:
     stream = agent.stream("How full is cask 3?", deps=Cellar({}))
     async for piece in stream:
         piece.upper()
-        piece.strange()  # wrong
+        piece.strange()  # type: ignore[attr-defined]
     spent: int = stream.result.reading.used.tokens
     async with agent.session("cellar", deps=Cellar({}), budget={"usd": 0.5}) as session:
         async with session.stream("And now?", Path("cask.png"), b"%PDF-1.7") as answer:
@@ -68,7 +69,7 @@ async def main() -> None:
                 print(piece, spent)
         async for event in session.events(until_rest=True):
             print(show(event))
-        session.stream(3)  # wrong
+        session.stream(3)  # type: ignore[arg-type]
 
 
 class Invoice(msgspec.Struct):
@@ -81,7 +82,7 @@ class Line(TypedDict):
 
 
 def greet(turn: ullage.TurnContext[Cellar]) -> str:
-    turn.deps.barrels  # wrong
+    turn.deps.barrels  # type: ignore[attr-defined]
     return f"You keep {len(turn.deps.casks)} casks."
 
 
@@ -98,17 +99,19 @@ keeper = ullage.Agent(
 )
 known: ullage.Agent[Invoice, Cellar] = keeper
 invoice: Invoice = keeper.run_sync("Read it.", deps=Cellar({})).output
-keeper.run_sync("Read it.", deps=3)  # wrong
-keeper.run_sync("Read it.", deps=Cellar({})).output.strange  # wrong
-total: float = keeper.run_sync("And the total?", deps=Cellar({}), output_type=float).output
-wrong_total: str = keeper.run_sync("Which?", deps=Cellar({}), output_type=float).output  # wrong
+keeper.run_sync("Read it.", deps=3)  # type: ignore[call-overload]
+keeper.run_sync("Read it.", deps=Cellar({})).output.strange  # type: ignore[attr-defined]
+total: float = keeper.run_sync(
+    "And the total?", deps=Cellar({}), output_type=float
+).output
+wrong_total: str = keeper.run_sync("Which?", deps=Cellar({}), output_type=float).output  # type: ignore[assignment]
 lines: list[Line] = agent.run_sync("Which lines?", output_type=list[Line]).output
 plain: str = agent.run_sync("Hello.").output
-not_plain: int = agent.run_sync("Hello.").output  # wrong
+not_plain: int = agent.run_sync("Hello.").output  # type: ignore[assignment]
 desk = ullage.Agent("openai:gpt-5", name="desk", handoffs=[keeper], output_by="tool")
-ullage.Agent("openai:gpt-5", handoffs=["keeper"])  # wrong
-ullage.Agent("openai:gpt-5", output_by="schemas")  # wrong
-ullage.Agent("openai:gpt-5", instructions=[3])  # wrong
+ullage.Agent("openai:gpt-5", handoffs=["keeper"])  # type: ignore[list-item]
+ullage.Agent("openai:gpt-5", output_by="schemas")  # type: ignore[arg-type]
+ullage.Agent("openai:gpt-5", instructions=[3])  # type: ignore[list-item]
 
 
 async def typed() -> None:
@@ -119,9 +122,9 @@ async def typed() -> None:
         async for piece in stream:
             print(number, piece)
         streamed: Invoice = stream.result.output
-        stream.result.output.strange  # wrong
+        stream.result.output.strange  # type: ignore[attr-defined]
         print(streamed.number)
         waited: Invoice = (await session.wait()).output
         later: int = (await session.ask("How many?", output_type=int)).output
         print(waited.total, later, result.reading.used.tokens, result.reason.upper())
-    keeper.session("s", deps=Cellar({}), windows=9_000)  # wrong
+    keeper.session("s", deps=Cellar({}), windows=9_000)  # type: ignore[call-arg]
