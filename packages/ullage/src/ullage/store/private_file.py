@@ -57,13 +57,8 @@ def read_json(
         return None
 
 
-def write_json(path: Path, content: msgspec.Struct, what: str) -> None:
-    """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
-    write_bytes(path, msgspec.json.encode(content) + b"\n", what)
-
-
 def write_bytes(path: Path, data: bytes, what: str) -> None:
-    """The same with the file's content as it is."""
+    """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, data)
