@@ -848,10 +848,10 @@ class Session(Generic[OutputT]):
         await self._command(Pinned(messages=message_ids, pinned=pinned))
 
     async def _check_messages(self, message_ids: Iterable[str]) -> None:
-        ledger = (await self._look()).ledger
-        waiting = {queued.message.id for queued in ledger.loop.queue}
+        runtime = await self._look()
+        waiting = {queued.message.id for queued in runtime.ledger.loop.queue}
         for chosen in message_ids:
-            if chosen not in ledger.meter._fold.view.entries and chosen not in waiting:
+            if chosen not in runtime.fold.view.entries and chosen not in waiting:
                 raise CommandRefused(
                     f"There is no message {quoted(chosen)} in view. Choose one that is in view."
                 )
