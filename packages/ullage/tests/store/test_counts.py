@@ -23,7 +23,7 @@ DAMAGED = {
     "not UTF-8": b'{"version":1,"pieces":{"\xff":1}}',
     "a list": b"[]",
     "no number": b'{"version":1,"pieces":{"a":"many"}}',
-    "too deep": b"[" * 100_000,
+    "too deep": b'{"further":' + b"[" * 100_000,
     "of another version": b'{"version":99,"pieces":{"a":1}}',
 }
 
