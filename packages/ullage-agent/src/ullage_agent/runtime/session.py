@@ -698,10 +698,9 @@ class Session(Generic[OutputT]):
 
         Raises ``CommandRefused`` if there is nothing to resume, ``QuotaReached``.
         """
-        loop = (await self._driving.look()).ledger.loop
-        if loop.paused:
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
-            runtime = self._driving.runtime or await self._driving.look()
             await self._command(resumed(runtime))
         elif await self.is_interrupted():
             self._check_deps(self._open)

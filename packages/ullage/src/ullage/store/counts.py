@@ -17,7 +17,6 @@ T = TypeVar("T")
 
 KIND: Final = "counts"
 KEY: Final = "known"
-VERSION: Final = 1
 MOST_PLACES: Final = 500
 MOST_PIECES: Final = 5_000
 """Entries that are kept, the newest: the record stays below half a megabyte."""
@@ -37,7 +36,6 @@ class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Endpoints by a digest of address, wire and model; counts of system prompts and tools by a
     digest of these and the content."""
 
-    version: int = VERSION
     endpoints: dict[str, KnownEndpoint] = {}
     pieces: dict[str, int] = {}
 
@@ -58,7 +56,7 @@ class CountStore:
         self._records: Records = records or FileRecords(directory)
 
     def read(self) -> KnownCounts:
-        """What is stored; nothing where the record is missing, damaged or of another version."""
+        """What is stored; nothing where the record is missing or damaged."""
         return _read(self._records.all(KIND).get(KEY))
 
     def add(self, new: KnownCounts) -> None:
@@ -73,10 +71,9 @@ _of_record: Final = msgspec.json.Decoder(KnownCounts)
 
 def _read(body: bytes | None) -> KnownCounts:
     try:
-        known = _of_record.decode(body or b"")
+        return _of_record.decode(body or b"")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return KnownCounts()
-    return known if known.version == VERSION else KnownCounts()
 
 
 def _newest(old: dict[str, T], new: dict[str, T], most: int) -> dict[str, T]:

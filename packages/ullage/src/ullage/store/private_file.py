@@ -47,12 +47,10 @@ def read_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def read_json(
-    path: Path, decoder: msgspec.json.Decoder[T], *, most: int = MOST_BYTES
-) -> T | None:
-    """What the file holds; ``None`` where it is missing, damaged, no regular file, or longer than ``most`` bytes."""
+def read_json(path: Path, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """What the file holds; ``None`` where it is missing, damaged, too long or no regular file."""
     try:
-        return None if path.is_symlink() else decoder.decode(read_file(path, most=most))
+        return None if path.is_symlink() else decoder.decode(read_file(path))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
