@@ -1,5 +1,7 @@
 """What ``from ullage import Meter`` costs, beside the packages that a program would import to count tokens otherwise.
 
+``ullage --help`` is what every command costs at the least.
+
     uv run python -m bench.startup
 
 Each import is a fresh process with its bytecode cached; the bare interpreter, measured in the same turn, is taken off.
@@ -19,7 +21,11 @@ RUNS = 9
 
 
 def main() -> None:
-    imports = {"ullage": [sys.executable, "-c", "from ullage import Meter"]}
+    imports = {
+        "ullage": [sys.executable, "-c", "from ullage import Meter"],
+        "`import ullage` alone": [sys.executable, "-c", "import ullage"],
+        "`ullage --help`": [sys.executable, "-m", "ullage", "--help"],
+    }
     notes: list[str] = []
     for peer, (_, module) in COUNTERS.items():
         try:

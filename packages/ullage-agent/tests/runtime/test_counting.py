@@ -281,7 +281,7 @@ async def test_the_way_a_server_counts_is_found_once_and_kept(tmp_path: Path) ->
                 events = list(await session.history())
                 assert [event.tokens for event in counts(events)] == [17]
         assert counted(server) == [INPUT_TOKENS, TOKENIZE, TOKENIZE]
-    file = (tmp_path / "data" / "counts.json").read_text()
+    file = (tmp_path / "data/counts/known.json").read_text()
     assert "127.0.0.1" not in file and "Hello" not in file
 
 
@@ -324,7 +324,7 @@ async def test_an_unknown_way_and_a_time_to_come_keep_no_server_from_being_asked
         answering(server, Reply([b'{"input_tokens": 17, "count": 17}'], headers=JSON))
         async with local(server, tmp_path).session("one") as session:
             await session.ask("Hello.")
-        file = tmp_path / "data" / "counts.json"
+        file = tmp_path / "data/counts/known.json"
         stored = json.loads(file.read_text())
         stored["endpoints"] = dict.fromkeys(stored["endpoints"], known)
         file.write_text(json.dumps(stored))
@@ -408,6 +408,6 @@ async def test_a_second_session_takes_stored_counts_of_rows(tmp_path: Path) -> N
     assert second == first
     assert len(asked) == 1, "the first call's input is counted, and no row"
     assert "How many amphorae?" in str(asked)
-    known = (tmp_path / "data" / "counts.json").read_text()
+    known = (tmp_path / "data/counts/known.json").read_text()
     for content in ("museum", "amphorae", "look", "127.0.0.1"):
         assert content not in known

@@ -24,7 +24,8 @@ async def test_an_exact_write_yields_to_a_folded_command(tmp_path: Path) -> None
         await asyncio.sleep(0)
         writing = asyncio.create_task(ledger.write([TurnStarted(turn="t")], exact=True))
         await asyncio.sleep(0)
-    assert await folding == 1
+    await folding
+    assert ledger.loop.seq == 1
     assert not await writing
     found = [event for event in await store.read("s") if isinstance(event, TurnStarted)]
     assert found == []

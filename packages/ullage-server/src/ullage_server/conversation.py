@@ -108,7 +108,7 @@ def _digest(data: NewMessage) -> bytes:
 
 async def _refuse_taken(opened: Opened, name: str) -> None:
     """A person's message can't have the id of one of the agent's messages."""
-    entry = (await opened._look()).ledger.meter._fold.view.entries.get(name)
+    entry = (await opened._look()).fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
         raise CommandRefused(
             f"{name} is the id of a message that is not a user's: choose another one."

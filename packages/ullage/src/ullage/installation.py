@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os.path
 import sys
-import tomllib
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Installer(NamedTuple):
@@ -44,7 +46,7 @@ PIPX_METADATA: Final = "pipx_metadata.json"
 UV_CACHES: Final = frozenset({"archive-v0", "environments-v2"})
 """Directories of uv's cache that hold the environments of ``uvx``."""
 
-SOURCE: Final = Path(__file__).resolve().parent
+SOURCE: Final = os.path.dirname(os.path.realpath(__file__))
 
 
 EXTRAS: Final = {
@@ -90,46 +92,53 @@ def explained(problem: ModuleNotFoundError) -> Exception:
     )
 
 
-def extra_command(extra: str, *, prefix: str = sys.prefix, source: Path = SOURCE) -> str:
+def extra_command(
+    extra: str, *, prefix: str = sys.prefix, source: str | Path = SOURCE
+) -> str:
     """The command after which ``ullage[extra]`` is there, beside the extras that are installed already."""
-    home = Path(prefix)
-    extras = ",".join(sorted({extra} | _extras_of(home)))
-    return _installer(home, source).add_extra.format(extras=extras)
+    extras = ",".join(sorted({extra} | _extras_of(prefix)))
+    return _installer(prefix, source).add_extra.format(extras=extras)
 
 
 def package_command(
-    package: str, *, prefix: str = sys.prefix, source: Path = SOURCE
+    package: str, *, prefix: str = sys.prefix, source: str | Path = SOURCE
 ) -> str:
     """The command that installs or updates a package that no extra names."""
-    home = Path(prefix)
-    extras = ",".join(sorted(_extras_of(home)))
-    command = _installer(home, source).add_package.format(extras=extras, package=package)
+    extras = ",".join(sorted(_extras_of(prefix)))
+    add = _installer(prefix, source).add_package
+    command = add.format(extras=extras, package=package)
     return command.replace("'ullage[]'", "ullage")
 
 
 def is_temporary(prefix: str = sys.prefix) -> bool:
     """Whether this runs from uv's cache, as ``uvx`` does: no other program may rely on its files."""
-    return not UV_CACHES.isdisjoint(Path(prefix).parts)
+    return not UV_CACHES.isdisjoint(os.path.normpath(prefix).split(os.sep))
 
 
-def _installer(prefix: Path, source: Path) -> Installer:
-    if (prefix / UV_RECEIPT).is_file():
+def _installer(prefix: str, source: str | Path) -> Installer:
+    from pathlib import Path  # no command pays for it that has all it needs
+
+    home = Path(prefix)
+    if (home / UV_RECEIPT).is_file():
         return UV_TOOL
-    if (prefix / PIPX_METADATA).is_file():
+    if (home / PIPX_METADATA).is_file():
         return PIPX
-    if is_temporary(str(prefix)):
+    if is_temporary(prefix):
         return UVX
-    if (source.parents[3] / "uv.lock").is_file():
+    if (Path(source).parents[3] / "uv.lock").is_file():
         return CLONE
-    if (prefix.parent / "uv.lock").is_file():
+    if (home.parent / "uv.lock").is_file():
         return UV_PROJECT
     return PIP
 
 
-def _extras_of(prefix: Path) -> set[str]:
+def _extras_of(prefix: str) -> set[str]:
     """The extras that a tool's own environment was installed with; empty where that is not known."""
+    import tomllib
+
     try:
-        receipt = tomllib.loads((prefix / UV_RECEIPT).read_text("utf-8"))
+        with open(os.path.join(prefix, UV_RECEIPT), "rb") as file:
+            receipt = tomllib.load(file)
         for each in receipt["tool"]["requirements"]:
             if each["name"] == "ullage":
                 return set(each.get("extras", ()))

@@ -49,3 +49,14 @@ def test_a_command_of_another_distribution_says_how_to_install_it() -> None:
 def test_an_operators_command_by_itself_is_found_behind_admin() -> None:
     with pytest.raises(InputError, match="Did you mean `ullage admin worker`"):
         check_installed(["worker"], parser(["worker"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "known"), [("--help", 0), ("context", 1), ("nosuch", 16)]
+)
+def test_what_is_not_asked_for_is_not_declared(words: str, known: int) -> None:
+    commands = parser([words]).commands()
+    assert len(commands) >= known
+    assert len(commands) == known or words == "nosuch"
+    taking = [name for name, each in commands.items() if "--json" in each.option_names()]
+    assert taking == (["context"] if words == "context" else [])

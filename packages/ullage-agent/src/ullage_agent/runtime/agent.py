@@ -459,6 +459,7 @@ class Agent(Generic[OutputT, DepsT]):
                 stack.push_async_callback(store.close)
             self._records = store.records()
             grants = ProjectGrants(self._data, records=self._records)
+            counts = CountStore(self._data, records=self._records)
             if self._records is not None:
                 with contextlib.suppress(UllageError):  # the first call waits
                     await asyncio.to_thread(grants.all)
@@ -493,9 +494,7 @@ class Agent(Generic[OutputT, DepsT]):
                 clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(
-                    client,
-                    time.time,
-                    CountStore(self._data) if self._learns(settings) else None,
+                    client, time.time, counts if self._learns(settings) else None
                 ),
             )
             await self._begin_team(shared, stack)

@@ -93,7 +93,7 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     if isinstance(answer, ProviderError):
         if isinstance(answer, Overflow):
             note_refusal(runtime, answer)
-        rows = [*repairs, *failed(call, answer, ledger.meter._fold.model)]
+        rows = [*repairs, *failed(call, answer, runtime.fold.model)]
         if _is_schema_refused(runtime, answer):
             rows.append(SettingsChanged(settings={"output_by": "tool"}))
         if isinstance(answer, WrongConversation):
@@ -117,7 +117,7 @@ def _is_schema_refused(runtime: SessionRuntime, problem: ProviderError) -> bool:
 
 def reasoning_refused(runtime: SessionRuntime, call: str) -> list[Event]:
     """The provider did not take reasoning that this session took to be valid; nothing where none was sent."""
-    fold = runtime.ledger.meter._fold
+    fold = runtime.fold
     if not fold.reasoning.tokens:
         return []
     return [ReasoningRefused(call=call, model=fold.model)]
@@ -129,7 +129,7 @@ def lacks_limits(runtime: SessionRuntime) -> bool:
     is_known = (
         runtime.reading.window.tokens is not None and meter.limits.max_output is not None
     )
-    return not is_known and runtime.asked_limits != meter._fold.model
+    return not is_known and runtime.asked_limits != runtime.fold.model
 
 
 async def learn_limits(runtime: SessionRuntime) -> None:
@@ -137,7 +137,7 @@ async def learn_limits(runtime: SessionRuntime) -> None:
 
     The next call asks again after a cancel, and where the server had to load the model first.
     """
-    model = runtime.ledger.meter._fold.model
+    model = runtime.fold.model
     found = None
     with contextlib.suppress(ProviderError):
         found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
@@ -185,7 +185,7 @@ def asked_output(runtime: SessionRuntime) -> int | None:
     """The largest output that a call asks for; ``None`` if it is not set and the wire does not require one."""
     meter, asked = runtime.ledger.meter, runtime.settings.max_output
     if asked is None:
-        asked = default_output(meter._fold.wire)
+        asked = default_output(runtime.fold.wire)
     most = meter.limits.max_output
     if asked is None or most is None:
         return asked

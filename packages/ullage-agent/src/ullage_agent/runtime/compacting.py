@@ -44,7 +44,6 @@ from ullage.events import (
     CompactionTrigger,
     Pinned,
 )
-from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
 from ullage.turns.loop import OVERFLOWS
 from ullage.wire.endpoints import destination_of
@@ -86,10 +85,10 @@ def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
 def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Situation:
     """The input of this compaction, as of now."""
     memory, settings, reading = runtime.memory, runtime.settings, runtime.reading
-    if step.trigger == "overflow" and not runtime.compactions.limits.has_met_any:
+    if step.trigger == "overflow" and not runtime.limits.has_met_any:
         _note_earlier_refusal(runtime)
     situation = Situation(
-        fold=fold_of(runtime),
+        fold=runtime.fold,
         trigger=step.trigger,
         compaction=compaction,
         snapshot=reading.snapshot_id,
@@ -107,7 +106,7 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
         situation = dataclasses.replace(situation, correction=correction)
-    return runtime.compactions.limits.limited(situation, settings.base_url)
+    return runtime.limits.limited(situation, settings.base_url)
 
 
 def rules_of(settings: Settings) -> CompactionRules:
@@ -144,12 +143,7 @@ def _note_earlier_refusal(runtime: SessionRuntime) -> None:
 def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
     """Note how many bytes or images the endpoint accepts, from its refusal of the current view."""
     situation = situation_of(runtime, Compact("point"), "")
-    runtime.compactions.limits.note(problem, situation, runtime.settings.base_url)
-
-
-def fold_of(runtime: SessionRuntime) -> Fold:
-    """The fold behind the session's readings, for reading only."""
-    return runtime.ledger.meter._fold
+    runtime.limits.note(problem, situation, runtime.settings.base_url)
 
 
 async def compact(runtime: SessionRuntime, step: Compact) -> None:
@@ -196,7 +190,7 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
                 trigger=step.trigger,
                 snapshot=runtime.reading.snapshot_id,
                 high=runtime.reading.proven_high,
-                history=fold_of(runtime).view.digest,
+                history=runtime.fold.view.digest,
             )
             await runtime.ledger.write(
                 [
@@ -227,7 +221,7 @@ async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
                 wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
             ),
             endpoint,
-            known_output=known_output(fold_of(runtime), model, endpoint.provider),
+            known_output=known_output(runtime.fold, model, endpoint.provider),
             client=runtime.shared.client,
             call=call,
             policy=ledger.meter.policy,
@@ -284,8 +278,8 @@ def is_not_offered(problem: ProviderError) -> bool:
 
 def is_over_request(runtime: SessionRuntime) -> bool:
     """Whether the view has more images or bytes than one request may hold, by the known limits."""
-    return runtime.compactions.limits.is_over(fold_of(runtime), runtime.settings.base_url)
+    return runtime.limits.is_over(runtime.fold, runtime.settings.base_url)
 
 
 def _served(runtime: SessionRuntime) -> Served:
-    return served_by(fold_of(runtime), runtime.settings.base_url)
+    return served_by(runtime.fold, runtime.settings.base_url)

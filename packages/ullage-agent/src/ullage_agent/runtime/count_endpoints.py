@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +21,6 @@ from ullage.messages import Request
 from ullage.meter.fingerprint import digest
 from ullage.reasoning import ReasoningPolicy
 from ullage.store.counts import CountStore, KnownCounts, KnownEndpoint
-from ullage.store.private_file import UnwritableStore
 from ullage.wire.client import Client
 from ullage.wire.counting import count
 from ullage.wire.endpoints import Endpoint
@@ -35,7 +35,7 @@ _MISSING: Final = (404, 405, 410, 501)
 class CountEndpoints:
     """What the sessions of an agent know of count endpoints. Belongs to one event loop.
 
-    Without a ``store`` nothing is kept on disk. ``clock`` gives seconds since 1970.
+    Without a ``store`` nothing is kept for later ones. ``clock`` gives seconds since 1970.
     """
 
     client: Client
@@ -50,17 +50,18 @@ class CountEndpoints:
         if self._known is None:
             self._known = KnownCounts()
             if self.store is not None:
-                self._known = await asyncio.to_thread(self.store.read)
+                with suppress(UllageError):
+                    self._known = await asyncio.to_thread(self.store.read)
         return self._known
 
     async def keep(self, new: KnownCounts) -> None:
-        """Remember these, on disk as well. What can't be written is kept in memory alone."""
+        """Remember these, in the store as well. What can't be written is kept in memory alone."""
         self._known = (await self.known()).plus(new)
         if self.store is None:
             return
         try:
             await asyncio.to_thread(self.store.add, new)
-        except UnwritableStore as problem:
+        except UllageError as problem:
             log.debug("%s", problem)
 
     async def count(

@@ -21,7 +21,7 @@ def needs_count(runtime: SessionRuntime, step: NextStep) -> bool:
     if not depends:
         return False
     meter, mode = runtime.ledger.meter, runtime.settings.count
-    if not meter._fold.is_count_due(mode, runtime.reading):
+    if not runtime.fold.is_count_due(mode, runtime.reading):
         return False
     return runtime.count_asked != meter.fingerprint() and may_count(runtime) is not None
 

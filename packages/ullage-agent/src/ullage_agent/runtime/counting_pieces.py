@@ -25,34 +25,29 @@ MESSAGE = Message(id="count", role="user", parts=(TextPart(id="count.0", text=".
 """The message of a counted request: most providers refuse one without."""
 
 
-async def count_pieces(runtime: SessionRuntime) -> None:
-    """Record the pieces that were counted already, and begin to count the others in the background."""
+async def count_pieces(runtime: SessionRuntime, *, begins: bool) -> None:
+    """Record what is known of the present system prompt and tools, if that is more or other than before.
+
+    With ``begins`` the pieces that were not counted yet are counted in the background.
+    """
     endpoint = may_count(runtime)
     if endpoint is None:
         return
-    await record_pieces(runtime)
-    counted = runtime.ledger.meter._fold.pieces
-    is_whole = all(piece.key in counted for piece in _pieces(runtime))
-    if runtime.counting is None and not is_whole:
-        runtime.counting = start(_count(runtime, endpoint))
-
-
-async def record_pieces(runtime: SessionRuntime) -> None:
-    """Write what is known of the present system prompt and tools, if that is more or other than before."""
-    endpoint = may_count(runtime)
-    if endpoint is None:
-        return
-    fold = runtime.ledger.meter._fold
+    fold = runtime.fold
     place = place_of(endpoint, fold.model)
     known = (await runtime.shared.counts.known()).pieces
     pieces: dict[str, int] = {}
-    for piece in _pieces(runtime):
+    present = _pieces(runtime)
+    for piece in present:
         whole = known.get(_key(place, piece.whole))
         rest = known.get(_key(place, piece.rest))
         if whole is not None and rest is not None and whole > rest:
             pieces[piece.key] = whole - rest
     if pieces and pieces != fold.pieces:
         await runtime.ledger.write([PiecesCounted(pieces=pieces, model=fold.model)])
+    is_whole = all(piece.key in runtime.fold.pieces for piece in present)
+    if begins and runtime.counting is None and not is_whole:
+        runtime.counting = start(_count(runtime, endpoint))
 
 
 async def stop_counting(runtime: SessionRuntime) -> None:
@@ -65,7 +60,7 @@ async def stop_counting(runtime: SessionRuntime) -> None:
 async def _count(runtime: SessionRuntime, endpoint: Endpoint) -> None:
     """Count one request after another, and keep each count: a cancel loses none of those before it."""
     meter, counts = runtime.ledger.meter, runtime.shared.counts
-    place = place_of(endpoint, meter._fold.model)
+    place = place_of(endpoint, runtime.fold.model)
     bare = replace(meter.request(messages=(MESSAGE,)), params={})
     for piece in _pieces(runtime):
         for carried in (piece.whole, piece.rest):
@@ -80,7 +75,7 @@ async def _count(runtime: SessionRuntime, endpoint: Endpoint) -> None:
 
 
 def _pieces(runtime: SessionRuntime) -> list[CountedPiece]:
-    fold = runtime.ledger.meter._fold
+    fold = runtime.fold
     tools = fold.tools or ()
     if any(is_hosted(tool) for tool in tools):
         tools = ()  # what a provider's own tools cost depends on the rest of the request

@@ -79,11 +79,7 @@ from ullage_agent.runtime.compacting import (
     may_compact,
 )
 from ullage_agent.runtime.counting import count_input, needs_count
-from ullage_agent.runtime.counting_pieces import (
-    count_pieces,
-    record_pieces,
-    stop_counting,
-)
+from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
@@ -330,7 +326,7 @@ class Driver:
         if runtime.lacks_instructions and runtime.ledger.loop.paused == "":
             await self._interruptible(runtime, write_instructions(runtime))
         await sync_settings(runtime)
-        loop, view = runtime.ledger.loop, runtime.ledger.meter._fold.view
+        loop, view = runtime.ledger.loop, runtime.fold.view
         is_compaction_asked = loop.compact_asked is not None
         if (loop.turn or loop.queue) and not loop.cancel:
             runtime.check_tool_names()
@@ -352,10 +348,10 @@ class Driver:
             return False
         if isinstance(step, Rest):
             if runtime.counting is not None:
-                await record_pieces(runtime)
+                await count_pieces(runtime, begins=False)
             await runtime.record_reading()
         if isinstance(step, CallModel):
-            await count_pieces(runtime)
+            await count_pieces(runtime, begins=True)
         if isinstance(step, Rest | CallModel):
             await save_if_due(runtime)
         try:
@@ -415,7 +411,7 @@ class Driver:
             ),
             room=Headroom(
                 high=reading.proven_high,
-                confirmed=confirmed_high(runtime.ledger.meter._fold),
+                confirmed=confirmed_high(runtime.fold),
                 window=reading.window.tokens,
                 reserve=reading.reserve,
                 input_limit=reading.input_limit,

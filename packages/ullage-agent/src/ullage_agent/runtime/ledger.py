@@ -88,9 +88,9 @@ class Ledger:
             self._write(events, decided, durable=durable, ends_draft=ends_draft)
         )
 
-    async def catch_up(self) -> int:
-        """Fold the events that others have stored since; returns their number."""
-        return await to_completion(self._catch_up())
+    async def catch_up(self) -> None:
+        """Fold the events that others have stored since."""
+        await to_completion(self._catch_up())
 
     async def keep_up(self) -> None:
         """``catch_up``, unless a write or a read did the same since the last call."""
@@ -148,11 +148,10 @@ class Ledger:
             await self._fold(stored)
             return not exact or len(stored) == len(events)
 
-    async def _catch_up(self) -> int:
+    async def _catch_up(self) -> None:
         async with self._whole():
             found = await self.store.read(self.session, after=self.loop.seq, at=self.at)
             await self._fold(found)
-            return len(found)
 
     @asynccontextmanager
     async def _whole(self) -> AsyncIterator[None]:

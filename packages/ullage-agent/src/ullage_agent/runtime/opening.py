@@ -169,9 +169,7 @@ async def save_if_due(runtime: SessionRuntime) -> None:
         return
     async with ledger.still():
         seq = ledger.loop.seq
-        data = pack(
-            ledger.loop, runtime.memory, runtime.checkpoints.save(ledger.meter._fold)
-        )
+        data = pack(ledger.loop, runtime.memory, runtime.checkpoints.save(runtime.fold))
         await ledger.store.save_checkpoint(
             ledger.held, Checkpoint(seq, written_by(), data)
         )

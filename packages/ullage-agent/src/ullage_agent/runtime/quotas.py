@@ -76,17 +76,15 @@ class Quotas:
                 raise _refusal(reached)
             return _with_sessions(kept, 1)
 
-        if not self._has_none:
-            await self._revise(begun)
+        await self._revise(begun)
 
     async def take_back_session(self) -> None:
         """A session that was counted could not be begun."""
-        if not self._has_none:
-            await self._revise(partial(_with_sessions, more=-1))
+        await self._revise(partial(_with_sessions, more=-1))
 
     async def count(self, session: str, spent: SpentBy) -> TenantQuota | None:
         """Add what the session has spent since it was last counted. Raises ``StoreUnavailable``."""
-        if self._has_none or await self._known() is None:
+        if await self._known() is None:
             return None
         keys = (SharedKey(QUOTA, self.tenant), SharedKey(SPENT_BY, session))
 
@@ -100,13 +98,9 @@ class Quotas:
 
         return self._noted(await self._store.revise(keys, change))
 
-    @property
-    def _has_none(self) -> bool:
-        return self.clock() < self._none_until
-
     async def _known(self) -> TenantQuota | None:
         """The quota as it is stored: it may be of a day that is over."""
-        if self._has_none:
+        if self.clock() < self._none_until:
             return None
         values = await self._store.shared(QUOTA, [self.tenant])
         return self._noted(_read(values.get(self.tenant, ""), time.time()))

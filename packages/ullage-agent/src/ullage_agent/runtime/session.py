@@ -687,10 +687,9 @@ class Session(Generic[OutputT]):
 
         Raises ``CommandRefused`` if there is nothing to resume, ``QuotaReached``.
         """
-        loop = (await self._driving.look()).ledger.loop
-        if loop.paused:
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
-            runtime = self._driving.runtime or await self._driving.look()
             await self._command(resumed(runtime))
         elif await self.is_interrupted():
             self._check_deps(self._open)
@@ -837,10 +836,10 @@ class Session(Generic[OutputT]):
         await self._command(Pinned(messages=message_ids, pinned=pinned))
 
     async def _check_messages(self, message_ids: Iterable[str]) -> None:
-        ledger = (await self._look()).ledger
-        waiting = {queued.message.id for queued in ledger.loop.queue}
+        runtime = await self._look()
+        waiting = {queued.message.id for queued in runtime.ledger.loop.queue}
         for chosen in message_ids:
-            if chosen not in ledger.meter._fold.view.entries and chosen not in waiting:
+            if chosen not in runtime.fold.view.entries and chosen not in waiting:
                 raise CommandRefused(
                     f"There is no message {quoted(chosen)} in view. Choose one that is in view."
                 )

@@ -37,6 +37,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.fold import Fold
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
 from ullage.store.grants import ProjectGrants
@@ -204,14 +205,6 @@ class AgentRuntime:
         )
 
 
-@dataclass(slots=True)
-class Compactions:
-    """State of a session's compactions that no event records: limits known from refusals."""
-
-    limits: KnownLimits = field(default_factory=KnownLimits)
-    """Limits on images and bytes."""
-
-
 def answering(loop: Loop) -> tuple[str, str]:
     """Who answers next: the agent by its name, and the fallback model; each empty for the first."""
     return loop.agent, loop.fallback
@@ -261,7 +254,8 @@ class SessionRuntime:
     """The settings that the ledger was last brought up to; see ``resolve_settings``."""
     tools: Mapping[str, AgentTool]
     memory: LoopMemory = field(default_factory=LoopMemory)
-    compactions: Compactions = field(default_factory=Compactions)
+    limits: KnownLimits = field(default_factory=KnownLimits)
+    """Limits on images and bytes that are known from refusals. No event records them."""
     stuck: ContextUnfixable | None = None
     """Why the last compaction could not help, where the request can't be sent."""
     synced: SyncedTo | None = None
@@ -313,6 +307,11 @@ class SessionRuntime:
         return now is None or (now.turn, now.agent) != (loop.turn, loop.agent)
 
     @property
+    def fold(self) -> Fold:
+        """The fold behind the session's readings, for reading only."""
+        return self.ledger.meter._fold
+
+    @property
     def shared(self) -> AgentRuntime:
         """Of the agent that continues the conversation."""
         return self.first.acting(self.ledger.loop) or self.first
@@ -332,7 +331,7 @@ class SessionRuntime:
 
         ``changes`` are the events that are the reason for it, if they are not yet in the ledger.
         """
-        fold = fold_after(self.ledger.meter._fold, changes)
+        fold = fold_after(self.fold, changes)
         return EpochChanged(
             epoch=self.memory.epoch + 1,
             reason=reason,
@@ -383,7 +382,7 @@ class SessionRuntime:
         """
         events: list[Event] = []
         call, started = self.memory.unlearnt, self.memory.started
-        last = self.ledger.meter._fold.track.last
+        last = self.fold.track.last
         is_unlearnt = last is not None and last.call == call and bool(call)
         if is_unlearnt and started and last and last.actual is not None:
             ratio = last.actual / last.estimated if last.estimated else 1.0

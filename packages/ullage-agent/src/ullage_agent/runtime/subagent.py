@@ -67,7 +67,7 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
     )
     child = child_of(context.session, context.call_id)
     async with agent.session(child, resume=False, deps=context.deps) as session:
-        fold = (await session._look()).ledger.meter._fold
+        fold = (await session._look()).fold
         known = await _noted(context) if fold.spend.all.calls else set()
         await runtime.ledger.write(
             [ChildStarted(call_id=context.call_id, child=child, model=fold.model)]
@@ -135,7 +135,7 @@ async def _note(
     if call in known:
         return
     known.add(call)
-    fold = (await session._look()).ledger.meter._fold
+    fold = (await session._look()).fold
     spent = CallEnded(
         call=call,
         purpose="child",

@@ -26,7 +26,6 @@ from ullage.messages import SystemBlock, Tool, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage_agent.runtime.answer_tool import answer_tool, is_by_tool, params_with
-from ullage_agent.runtime.compacting import fold_of
 from ullage_agent.runtime.deferring import ToolSet, tool_set, undeferred
 from ullage_agent.runtime.output_type import OutputType
 from ullage_agent.runtime.policy import LONGEST_PROBLEM
@@ -80,7 +79,7 @@ async def sync_settings(runtime: SessionRuntime) -> None:
     runtime.tools = pending.tools.tools
     runtime.deferrable = pending.tools.deferrable
     runtime.noticed = pending.noticed
-    is_in_turn = bool(runtime.ledger.loop.turn) and may_follow(fold_of(runtime))
+    is_in_turn = bool(runtime.ledger.loop.turn) and may_follow(runtime.fold)
     events = [*pending.events, *(pending.told if is_in_turn else ())]
     if events:
         await runtime.ledger.write(events)
@@ -115,7 +114,7 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
             reading = runtime.reading  # the driver may have recorded them meanwhile
             pending = changes(runtime, runtime.resolve_settings().settings)
         events = [*pending.events, *pending.told]
-        after = Meter._of(fold_after(fold_of(runtime), events)).reading()
+        after = Meter._of(fold_after(runtime.fold, events)).reading()
         reading = msgspec.structs.replace(after, seq=reading.seq)
     notes: list[str] = []
     for server in runtime.shared.servers():
@@ -131,7 +130,7 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
     offered = runtime.shared.tools(runtime.settings)
     in_use = runtime.memory.tools_in_use.names
     looked_up = tuple(name for name in in_use if name in runtime.deferrable)
-    fold = fold_of(runtime)
+    fold = runtime.fold
     return SyncedTo(
         own,
         offered,
@@ -167,7 +166,7 @@ def changes(runtime: SessionRuntime, settings: Settings) -> PendingChanges:
             )
             rewrites.append("model")
         wire = provider.wire
-    fold = fold_of(runtime)
+    fold = runtime.fold
     is_first = fold.tools is None and not runtime.ledger.loop.turns
     declared = fold.tools or ()
     found = tool_set(

@@ -28,7 +28,6 @@ from ullage.turns.approving import REFUSED_BY_A_RULE
 from ullage.turns.closing import closed
 from ullage.turns.loop import OpenCall
 from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
-from ullage_agent.runtime.compacting import fold_of
 from ullage_agent.runtime.hooks import Refusal, run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage_agent.tools.result_budget import FittedResult, budget_tokens, fit
@@ -178,7 +177,7 @@ async def _result(
 ) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
-    fold = fold_of(context.runtime)
+    fold = context.runtime.fold
     if fold.takes_references:
         for tool in output.found:
             reference = reference_to(

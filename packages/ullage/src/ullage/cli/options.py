@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ullage.cli.mistyped import CommandParser
@@ -95,14 +95,21 @@ class Action:
         self.options = options
 
     def add_to(
-        self, parsers: argparse._SubParsersAction[Any], **texts: Any
+        self,
+        parsers: argparse._SubParsersAction[Any],
+        given: Collection[str] | None = None,
+        **texts: Any,
     ) -> argparse.ArgumentParser:
-        """Let the command take it. ``texts`` are further arguments of ``ArgumentParser``."""
+        """Let the command take it, and its options if it is among the ``given`` words; without them, in any case.
+
+        ``texts`` are further arguments of ``ArgumentParser``.
+        """
         added: argparse.ArgumentParser = parsers.add_parser(
             self.name, help=self.about, allow_abbrev=False, **texts
         )
-        for option in self.options:
-            option.add_to(added)
+        if given is None or self.name in given:
+            for option in self.options:
+                option.add_to(added)
         return added
 
 
@@ -133,11 +140,16 @@ class Subcommand(Action):
         self.texts = texts
 
     def add_to(
-        self, parsers: argparse._SubParsersAction[Any], **texts: Any
+        self,
+        parsers: argparse._SubParsersAction[Any],
+        given: Collection[str] | None = None,
+        **texts: Any,
     ) -> argparse.ArgumentParser:
         """Let ``ullage``, or a command of it, take this one."""
         sentence = self.about[0].upper() + self.about[1:] + "."
-        command = super().add_to(parsers, description=sentence, **self.texts, **texts)
+        command = super().add_to(
+            parsers, given, description=sentence, **self.texts, **texts
+        )
         if self.function:
             command.set_defaults(function=self.function)
         if isinstance(command, CommandParser):
@@ -148,7 +160,8 @@ class Subcommand(Action):
                 metavar="ACTION",
                 title="actions",
                 required=True,
+                prog=command.prog,
             )
             for action in self.actions:
-                action.add_to(actions)
+                action.add_to(actions, given)
         return command

@@ -1,13 +1,13 @@
-"""The parser of ``ullage``: the commands of this distribution, and those that installed ones add by entry points.
+"""The parser of ``ullage``: the commands of this distribution, and those of the others that are installed.
 
-A distribution names a module under ``ullage.commands`` in its ``pyproject.toml``; its ``COMMANDS`` are added. Nothing
-heavy is imported here, so that ``--help`` is quick.
+Nothing heavy is imported here, and options are declared for the given command alone, so that ``--help`` is quick.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 from ullage.cli.commands import COMMANDS
@@ -16,7 +16,8 @@ from ullage.cli.options import Subcommand
 from ullage.errors import InputError, MissingExtra
 from ullage.installation import extra_command, extra_of
 
-ENTRY_POINTS: Final = "ullage.commands"
+OTHERS: Final = ("ullage_agent", "ullage_cluster", "ullage_proxy", "ullage_server")
+"""The packages beside this one that have a ``cli.commands``."""
 
 GROUPS: Final[Mapping[str, str]] = {
     "see": "see what fills a window",
@@ -64,16 +65,21 @@ class FirstScreen(CommandParser):
 
 def installed() -> Iterator[Subcommand]:
     """The commands that distributions beside this one add."""
-    from importlib.metadata import entry_points
+    for package in OTHERS:
+        try:
+            module = import_module(f"{package}.cli.commands")
+        except ModuleNotFoundError as problem:
+            if problem.name != package:
+                raise
+        else:
+            yield from module.COMMANDS
 
-    for point in sorted(entry_points(group=ENTRY_POINTS)):
-        yield from point.load()
 
-
-def parser(given: Sequence[str] = ()) -> CommandParser:
+def parser(given: Sequence[str] | None = None) -> CommandParser:
     """The parser for these words: with the commands of other distributions where none of this one's is meant.
 
-    In its result ``command`` is the command's name or ``None``, ``function`` what performs it.
+    Without words it knows all commands and all their options. In its result ``command`` is the command's name or
+    ``None``, ``function`` what performs it.
     """
     root = FirstScreen(
         prog="ullage",
@@ -95,11 +101,20 @@ def parser(given: Sequence[str] = ()) -> CommandParser:
         dest="command",
         metavar="COMMAND",
         title="commands",
+        prog=root.prog,
         parser_class=CommandParser,
     )
-    for command in [*shown, *(each for each in found if each.group == "hidden")]:
-        command.add_to(parsers)
+    known = [*shown, *(each for each in found if each.group == "hidden")]
+    for command in known if given is None else _meant(known, given):
+        command.add_to(parsers, given)
     return root
+
+
+def _meant(known: Sequence[Subcommand], given: Sequence[str]) -> Sequence[Subcommand]:
+    """The commands among these words; all where they name another one, none where they have options alone."""
+    words = [word for word in given if not word.startswith("-")]
+    named = [each for each in known if each.name in words]
+    return named or (known if words else ())
 
 
 def check_installed(given: Sequence[str], root: CommandParser) -> None:

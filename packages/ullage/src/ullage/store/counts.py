@@ -1,7 +1,7 @@
-"""What is known of providers' count endpoints, kept across sessions in one JSON file.
+"""What is known of providers' count endpoints, kept across sessions in one record.
 
-It holds digests and numbers, no content and no address, and lies in the platform's directory for user data. It is a
-cache: a missing or damaged file is an empty one, and what can't be written is asked for again.
+It holds digests and numbers, no content and no address. It is a cache: a missing or damaged record is an empty one, and
+what can't be written is asked for again.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from ullage.directories import data_directory
-from ullage.store.private_file import read_json, write_json
+from ullage.store.records import FileRecords, Records
 
 T = TypeVar("T")
 
-FILE: Final = "counts.json"
-VERSION: Final = 1
+KIND: Final = "counts"
+KEY: Final = "known"
 MOST_PLACES: Final = 500
 MOST_PIECES: Final = 5_000
-"""Entries that are kept, the newest: the file stays below half a megabyte."""
+"""Entries that are kept, the newest: the record stays below half a megabyte."""
 
 
 class KnownEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +36,6 @@ class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Endpoints by a digest of address, wire and model; counts of system prompts and tools by a
     digest of these and the content."""
 
-    version: int = VERSION
     endpoints: dict[str, KnownEndpoint] = {}
     pieces: dict[str, int] = {}
 
@@ -50,24 +48,32 @@ class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CountStore:
-    """Reads and replaces the file. Two writers at once leave the later one's entries."""
+    """Reads and changes the record. Both raise ``UllageError`` where its place can't be read or written."""
 
-    def __init__(self, directory: Path | None = None) -> None:
-        self.path = (data_directory() if directory is None else directory) / FILE
+    def __init__(
+        self, directory: Path | None = None, *, records: Records | None = None
+    ) -> None:
+        self._records: Records = records or FileRecords(directory)
 
     def read(self) -> KnownCounts:
-        """What is stored; nothing where the file is missing, damaged or of another version."""
-        known = read_json(self.path, _of_file)
-        if known is None or known.version != VERSION:
-            return KnownCounts()
-        return known
+        """What is stored; nothing where the record is missing or damaged."""
+        return _read(self._records.all(KIND).get(KEY))
 
     def add(self, new: KnownCounts) -> None:
-        """Store these beside the others. Raises ``UnwritableStore``."""
-        write_json(self.path, self.read().plus(new), "Counts")
+        """Store these beside the others."""
+        self._records.change(
+            KIND, KEY, lambda body: msgspec.json.encode(_read(body).plus(new))
+        )
 
 
-_of_file: Final = msgspec.json.Decoder(KnownCounts)
+_of_record: Final = msgspec.json.Decoder(KnownCounts)
+
+
+def _read(body: bytes | None) -> KnownCounts:
+    try:
+        return _of_record.decode(body or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return KnownCounts()
 
 
 def _newest(old: dict[str, T], new: dict[str, T], most: int) -> dict[str, T]:

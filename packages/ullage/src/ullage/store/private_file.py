@@ -47,23 +47,16 @@ def read_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def read_json(
-    path: Path, decoder: msgspec.json.Decoder[T], *, most: int = MOST_BYTES
-) -> T | None:
-    """What the file holds; ``None`` where it is missing, damaged, no regular file, or longer than ``most`` bytes."""
+def read_json(path: Path, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """What the file holds; ``None`` where it is missing, damaged, too long or no regular file."""
     try:
-        return None if path.is_symlink() else decoder.decode(read_file(path, most=most))
+        return None if path.is_symlink() else decoder.decode(read_file(path))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def write_json(path: Path, content: msgspec.Struct, what: str) -> None:
-    """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
-    write_bytes(path, msgspec.json.encode(content) + b"\n", what)
-
-
 def write_bytes(path: Path, data: bytes, what: str) -> None:
-    """The same with the file's content as it is."""
+    """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, data)
