@@ -215,8 +215,9 @@ def test_items_of_a_call_are_those_in_view_at_its_start(events: list[Event]) -> 
         if (is_start or is_end) and isinstance(event, CallStarted | CallEnded):
             begun.add(event.call)
             held: set[tuple[str, str]] = set()
-            for each in history.held_at(len(begun)):
-                if each.message and each.category != "Reasoning":
+            for each in history.items:
+                is_held = each.is_held_at(len(begun)) and each.category != "Reasoning"
+                if each.message and is_held:
                     held.add((each.message, each.part))
             assert held == parts_in_view(meter, but_of=event.call if is_end else "")
         meter.apply(event)

@@ -39,10 +39,6 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """The calls of the conversation itself."""
         return tuple(row for row in self.calls if row.purpose == "main")
 
-    def held_at(self, number: int) -> tuple[ItemLife, ...]:
-        """The items of the request of main call ``number``."""
-        return tuple(item for item in self.items if item.is_held_at(number))
-
     def without_content(self) -> WindowHistory:
         """The same without labels and paths, which quote what was said in the session."""
         items: list[ItemLife] = []

@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 _MULTIPLES = {"k": 1_000, "m": 1_000_000}
 _UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -135,10 +135,3 @@ def _digits(text: str) -> int:
     """The number that these digits write; -1, which no option takes, for any other text."""
     is_number = text.isascii() and text.isdigit()
     return int(text) if is_number else -1
-
-
-def a_path(text: str) -> Path:
-    """A file or directory."""
-    from pathlib import Path  # ``--help`` needs none
-
-    return Path(text)

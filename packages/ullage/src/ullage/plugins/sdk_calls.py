@@ -128,8 +128,6 @@ class SdkCall:
     """Of these pieces."""
     name: str = ""
     """What the follower calls it; empty where it could not be followed."""
-    is_fitted: bool = False
-    """Whether a Compactor is to be asked before it is sent."""
     is_over: bool = False
     cut: Callable[[], None] | None = None
     """Ends it with what has come so far."""
@@ -226,8 +224,6 @@ class SdkCalls:
             return call
         if conversation.compactor is None:
             call.name = conversation.meter.before(request).call
-        else:
-            call.is_fitted = True
         conversation.open = call
         return call
 
@@ -314,7 +310,6 @@ class SdkCalls:
 
     def fitted(self, call: SdkCall, fitted: Fitted | None) -> bytes | None:
         """The content to send instead; ``None`` while the caller's own may go out."""
-        call.is_fitted = False
         if fitted is None:
             return None
         call.name = fitted.reading.call
