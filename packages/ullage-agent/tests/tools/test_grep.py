@@ -93,6 +93,8 @@ def test_a_line_without_end_is_read_in_part() -> None:
         ("a?c", "a/c", False),
         ("[!a]*", "b", True),
         ("[a", "[a", True),
+        ("[a&&b]", "&", True),
+        ("[[ab]", "[", True),
         ("a.b", "axb", False),
         ("a}b", "a}b", True),
     ],

@@ -44,6 +44,15 @@ def test_without_a_terminal_nothing_is_written_unless_it_is_agreed_to(
     assert settings.read_bytes() == before
 
 
+def test_files_of_a_cache_are_not_written_into_another_program(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage.cli.install.is_temporary", lambda: True)
+    refused = run(tmp_path, "install", "claude-code")
+    assert refused.returncode != 0 and "uv tool install" in refused.stderr
+    assert json.loads(settings.read_text()) == MINE
+
+
 def test_what_is_installed_is_taken_out_again(settings: Path, tmp_path: Path) -> None:
     before = settings.read_text()
     installed = run(tmp_path, "install", "claude-code")

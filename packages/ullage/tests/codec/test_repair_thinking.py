@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from ullage.codec.blocks import Options
+from ullage.codec.history import History
 from ullage.codec.repair import ToolLoop, repair
 from ullage.messages import (
     Message,
@@ -92,6 +94,16 @@ def test_the_repair_is_named_and_the_same_in_every_request_of_the_turn() -> None
         notes.append([one for one in repair(asked).repairs if one.kind == "thinking_off"])
     assert notes[0] == notes[1]
     assert [(note.kind, note.message) for note in notes[0]] == [("thinking_off", "m1")]
+
+
+def test_a_budget_among_the_options_is_switched_off_too() -> None:
+    asked = Request(
+        wire="messages", model="claude-sonnet-4-5", messages=history("q a- r")
+    )
+    made = History().prepare(
+        asked, options=Options(max_output=9_000, thinking_budget=2_000)
+    )
+    assert msgspec.json.decode(made.content)["thinking"] == {"type": "disabled"}
 
 
 def test_a_result_before_any_answer_begins_no_loop() -> None:

@@ -1,10 +1,11 @@
+import pytest
 from hypothesis import given
 
 from tests.context.sessions import fold_of, reported, turns, words
 from tests.meter.histories import histories
 from tests.meter.session import said
 from ullage.context.costs import after, count_images, reading_after, size_bytes, sizes_of
-from ullage.events import CompactionCommitted, Event, Pruned
+from ullage.events import CompactionCommitted, Event, InputCounted, Pruned
 from ullage.messages import ImagePart, Message, TextPart, ToolResultPart
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
@@ -92,6 +93,14 @@ def test_images_in_results_are_counted_too() -> None:
         count_images(Message(id="m", role="tool", parts=(inside, ImagePart(id="i2"))))
         == 2
     )
+
+
+def test_a_count_of_a_first_request_says_how_far_all_of_it_was_off() -> None:
+    fold = fold_of(*turns(3), system=words(300))
+    before = sizes_of(fold)
+    fold.apply(InputCounted(tokens=round(1.4 * before.used)))
+    counted = sizes_of(fold)
+    assert counted.messages == pytest.approx(1.4 * before.messages, rel=0.01)
 
 
 def test_before_a_report_no_message_is_taken_for_what_is_fixed() -> None:

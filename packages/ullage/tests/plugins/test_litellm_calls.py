@@ -13,7 +13,6 @@ from ullage.plugins.litellm_calls import (
     LiteLLMCall,
     OpenCalls,
     history_of,
-    is_left,
     name_of,
     request_of,
     summary_arguments,
@@ -183,5 +182,10 @@ def test_a_calls_key_is_not_in_its_text(calls: OpenCalls) -> None:
     ],
     ids=["parameters", "arguments", "others", "nothing"],
 )
-def test_the_proxy_marks_a_left_stream(arguments: dict[str, Any], left: bool) -> None:
-    assert is_left(arguments) is left
+def test_what_the_proxy_estimates_for_a_left_stream_is_not_used(
+    calls: OpenCalls, arguments: dict[str, Any], left: bool
+) -> None:
+    call = begun(calls, "1", HI)
+    calls.finished({"litellm_call_id": "1", **arguments}, {"usage": USAGE})
+    assert call.has_ended
+    assert bool(call.held.compactor.reading().spend.all.input) is not left

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import threading
 import traceback
 from collections.abc import AsyncIterator
 
@@ -44,6 +45,26 @@ async def test_events_come_as_they_are_sent_and_the_connection_is_used_again() -
                 assert incoming.is_stream
                 assert len([one async for one in incoming.events()]) == 5
         assert server.connections == 1
+
+
+async def test_certificates_are_loaded_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Client._made
+    places: list[int] = []
+
+    def noted(client: Client) -> httpx2.AsyncClient:
+        places.append(threading.get_ident())
+        return made(client)
+
+    monkeypatch.setattr(Client, "_made", noted)
+    async with (
+        serving(Reply(chat("a"))) as server,
+        Client() as client,
+        client.send(post(server.endpoint())) as incoming,
+    ):
+        assert [one async for one in incoming.events()]
+    assert len(places) == 1 and places[0] != threading.get_ident()
 
 
 async def test_requests_that_begin_together_leave_connections_to_later_ones() -> None:

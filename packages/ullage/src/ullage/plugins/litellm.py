@@ -20,7 +20,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Unpack
 
-from ullage.codec.foreign import as_plain
 from ullage.errors import UllageError
 from ullage.plugins.conversations import ConversationSettings, conversations_of
 from ullage.plugins.litellm_calls import (
@@ -29,7 +28,6 @@ from ullage.plugins.litellm_calls import (
     LiteLLMCall,
     OpenCalls,
     history_of,
-    is_left,
     name_of,
     request_of,
     summary_arguments,
@@ -117,19 +115,19 @@ class UllageLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> None:
         """Take note of the usage of an answer that was no stream, before the caller has it."""
-        self._finished(request_data, response)
+        self._calls.finished(request_data, response)
 
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Take note of the usage of a stream."""
-        self._finished(kwargs, response_obj)
+        self._calls.finished(kwargs, response_obj)
 
     def log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Take note of the usage of ``litellm.completion``."""
-        self._finished(kwargs, response_obj)
+        self._calls.finished(kwargs, response_obj)
 
     async def async_post_call_failure_deployment_hook(
         self,
@@ -175,16 +173,6 @@ class UllageLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
         call = self._calls.begin(function, items, arguments)
         call.held.compactor.lend(partial(_summary, call))
         return call
-
-    def _finished(self, arguments: Mapping[str, Any], response: Any) -> None:
-        name = name_of(arguments)
-        if is_left(arguments):
-            self._calls.end(name, outcome="cancelled")
-        elif self._calls.named(name) is not None:
-            answer = as_plain(response)
-            found = answer if isinstance(answer, dict) else {}
-            id = str(found.get("id") or "")
-            self._calls.end(name, found.get("usage"), response=id)
 
 
 async def _summary(call: LiteLLMCall, body: dict[str, Any]) -> Any:

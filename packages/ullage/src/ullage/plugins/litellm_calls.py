@@ -179,6 +179,16 @@ class OpenCalls:
             finally:
                 self.abandon(name, response)
 
+    def finished(self, arguments: Mapping[str, Any], response: Any) -> None:
+        """End the call of these arguments with the usage of its answer; without it where its client has left."""
+        name = name_of(arguments)
+        if is_left(arguments):
+            self.end(name, outcome="cancelled")
+        elif self.named(name) is not None:
+            answer = as_plain(response)
+            found = answer if isinstance(answer, dict) else {}
+            self.end(name, found.get("usage"), response=str(found.get("id") or ""))
+
     def abandon(self, name: str, response: str = "") -> None:
         """Forget an open call that was not sent, or has ended."""
         call = self._open[name]
