@@ -61,6 +61,20 @@ def test_more_events_than_a_log_of_its_size_may_give_end_the_reading() -> None:
     assert not reader.skips.listed
 
 
+class ThreeALine(EveryLine):
+    """The same with three messages for each object."""
+
+    def read(self, entry: JsonObject) -> None:
+        for _ in range(3):
+            super().read(entry)
+
+
+def test_lines_that_give_many_events_each_end_the_reading_too() -> None:
+    reader = ThreeALine()
+    with pytest.raises(UnreadableInput, match="lines or events"):
+        reader.feed(b'{"id":"%d"}' % number for number in range(LOG_LINES // 2))
+
+
 def test_a_line_beyond_all_measure_is_not_decoded() -> None:
     reader = EveryLine()
     reader.feed([b'{"id":"' + b"x" * LOG_LINE_BYTES])

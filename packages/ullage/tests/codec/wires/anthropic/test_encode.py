@@ -253,6 +253,22 @@ def fable(*messages: Message, **more: Any) -> Request:
     return request("messages", *messages, **{"model": "claude-fable-5-2", **more})
 
 
+@pytest.mark.parametrize(
+    ("provider", "is_asked"),
+    [
+        ("anthropic", True),
+        ("google-vertex-anthropic", True),
+        ("", True),
+        ("deepseek", False),
+    ],
+)
+def test_whoever_has_all_of_claudes_api_is_asked_to_drop(
+    provider: str, is_asked: bool
+) -> None:
+    thinking = encode(fable(user("hi"), provider=provider)).body.get("thinking", {})
+    assert ("block_binding" in thinking) is is_asked
+
+
 ERRS = {"prefix_mismatch_behavior": "error"}
 
 
