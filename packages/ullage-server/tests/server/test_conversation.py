@@ -224,3 +224,10 @@ def test_only_the_last_keys_are_remembered() -> None:
     with pytest.raises(UnusableMessage):
         keys.check("s", "1", NewMessage(text="b"))
     keys.check("s", "1", NewMessage(text="a"))
+
+
+def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
+    session = api.session("large")
+    body = {"instructions": "x" * 1_100_000}
+    answer = api.post(f"/v1/sessions/{session}/compact", json=body)
+    assert (answer.status_code, answer.json()["title"]) == (413, "Content Too Large")
