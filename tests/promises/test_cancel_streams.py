@@ -150,7 +150,7 @@ def judge_usage(cancelled: CallEnded) -> None:
 @pytest.mark.parametrize(
     ("speaker", "every"),
     [
-        pytest.param(CLAUDE, EVERY, id="claude, each", marks=pytest.mark.sweep),
+        pytest.param(CLAUDE, EVERY, id="claude, each"),
         *(
             pytest.param(one, SAMPLED, id=one.name)
             for one in (CLAUDE, OLD_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
