@@ -1,5 +1,6 @@
 """The alternate screen of a real pseudo-terminal: keys, resizing, and that it is left as it was."""
 
+import io
 import os
 import signal
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ import pytest
 
 from tests.cli.terminal import Terminal
 from tests.descriptors import HOLD_MANY
-from ullage.cli.full_screen import ENTER, LEAVE
+from ullage.cli.full_screen import ENTER, LEAVE, FullScreen
+from ullage.cli.screen import Screen
+from ullage.display.text import Span
 
 PROGRAM = """
 import sys
@@ -86,6 +89,28 @@ def test_a_program_that_is_stopped_gives_the_terminal_back_and_takes_it_again(
     terminal.wait_for("key <resized>")
     terminal.type("q")
     assert terminal.ended() == 0
+
+
+class StoppedTerminal(io.StringIO):
+    """Whoever writes "ready" to it is stopped in the midst of that."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        if "ready" in text:
+            signal.raise_signal(signal.SIGTSTP)
+        return super().write(text)
+
+
+def test_a_stop_in_the_midst_of_a_drawing_waits_for_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.kill", lambda process, number: None)
+    terminal = StoppedTerminal()
+    with FullScreen(Screen(terminal)) as full:
+        full.draw([(Span("ready"),)])
+        assert "ready" in terminal.getvalue()
+        assert LEAVE not in terminal.getvalue()
 
 
 def test_without_a_keyboard_it_draws_all_the_same(tmp_path: Path) -> None:

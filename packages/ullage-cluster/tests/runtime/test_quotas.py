@@ -12,8 +12,11 @@ import pytest
 
 from tests.agents import haiku
 from tests.store.fixtures import new_database, new_place, place, store
+from tests.store.test_due import listed
 from ullage.errors import CommandRefused, QuotaReached
-from ullage.events import CallEnded, TurnPaused, TurnResumed
+from ullage.events import CallEnded, SettingsChanged, TurnPaused, TurnResumed
+from ullage.messages import Message, TextPart
+from ullage.store.leases import new_owner
 from ullage.store.store import Lease, Revise, SharedKey, Store
 from ullage.store.tenants import TenantStore
 from ullage_agent.loop.quotas import DAY_S, Quota, SpentBy
@@ -71,6 +74,21 @@ async def test_a_session_that_could_not_be_begun_does_not_count(store: Store) ->
             async with new_session(TenantStore(store, "acme"), "acme:s"):
                 raise CommandRefused("The id is taken.")
     assert (await all_quotas(store))["acme"].used.sessions == 0
+
+
+async def test_a_changed_quota_has_its_tenants_waiting_sessions_looked_at(
+    store: Store,
+) -> None:
+    await store.create("s", [SettingsChanged(settings={})])
+    message = Message(id="m", role="user", parts=(TextPart(id="m.text", text="hi"),))
+    await store.send("s", message, "steer")
+    lease = await store.acquire("s", new_owner(), ttl_s=60)
+    await store.release(lease, rests_at=2, due_at=time.time() + 3_600)
+    await asyncio.sleep(1.2)
+    await change_quota(store, "another", lambda quota: quota)
+    assert await store.unattended(10) == []
+    await change_quota(store, "default", lambda quota: quota)
+    assert [row.id for row in await listed(store)] == ["s"]
 
 
 async def test_what_sessions_spend_is_counted_and_refused_at_it(store: Store) -> None:

@@ -181,7 +181,7 @@ def test_an_unknown_model_works(tmp_path: Path, capsys: CaptureFixture[str]) -> 
 def test_what_earlier_sessions_taught_is_used_and_said(
     log: str, home: Path, capsys: CaptureFixture[str]
 ) -> None:
-    seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+    seen = Observation(content=900, residual=40, corrected=12, expected=20)
     CalibrationStore(home / "data").add(
         Calibration().learn("anthropic", "claude-haiku-4-5", seen)
     )

@@ -22,7 +22,6 @@ def taught() -> Calibration:
         seen = Observation(
             content=content,
             residual=0.3 * content,
-            actual=9_000,
             expected=10.0,
             expected_text=80.0,
         )

@@ -291,7 +291,6 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
         seen = Observation(
             content=content,
             residual=residual,
-            actual=9000,
             corrected=residual,
             expected=50.0,
         )
@@ -325,7 +324,6 @@ def test_added_text_grows_the_input_whatever_was_learnt(
         seen = Observation(
             content=content,
             residual=residual,
-            actual=9_000,
             corrected=residual,
             expected=50.0,
             is_user=is_user,

@@ -9,7 +9,7 @@ from ullage.store.private_file import UnwritableStore
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.regression import Observation
 
-SEEN = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+SEEN = Observation(content=900, residual=40, corrected=12, expected=20)
 HAIKU = (
     Calibration()
     .learn("anthropic", "claude-haiku-4-5", SEEN)

@@ -11,7 +11,6 @@ from ullage.events import SettingsChanged
 from ullage.store.leases import new_owner
 from ullage.store.places import store_at
 from ullage.store.store import SPENT_BY, Revision, SharedKey, Store
-from ullage_agent.runtime.quotas import change_quota
 
 KEY = SharedKey("count", "one")
 
@@ -86,9 +85,7 @@ async def test_a_session_released_until_later_is_due_then(store: Store) -> None:
     assert (await store.about("s")).is_due
     await asyncio.sleep(1.2)
     assert await store.unattended(10) == []
-    await change_quota(store, "another", lambda quota: quota)
-    assert await store.unattended(10) == []
-    await change_quota(store, "default", lambda quota: quota)
+    await store.command("s", [])
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
 
 

@@ -24,7 +24,6 @@ from ullage.tokens.text_kinds import KINDS, KindTokens, summed
 
 def seen(content: float, residual: float, **more: object) -> Observation:
     told = {
-        "actual": 10_000,
         "corrected": residual,
         "expected": 10.0,
         "expected_text": 0.08 * content,

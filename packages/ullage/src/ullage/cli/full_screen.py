@@ -56,6 +56,8 @@ class FullScreen:
         self._handlers: dict[int, Any] = {}
         self._keys = selectors.DefaultSelector()
         self._known_size = self.size
+        self._is_stopped = False
+        """Whether the terminal is to be given back at the next look: a signal may come in the middle of a drawing."""
         self._rendered: dict[Line, str] = {}
 
     def __enter__(self) -> FullScreen:
@@ -64,7 +66,7 @@ class FullScreen:
         for number, handler in (
             (signal.SIGTERM, _end),
             (signal.SIGHUP, _end),
-            (signal.SIGTSTP, self._suspend),
+            (signal.SIGTSTP, self._stop),
         ):
             self._handlers[number] = signal.signal(number, handler)
         self._take()
@@ -107,6 +109,8 @@ class FullScreen:
         """The next key, ``RESIZED``, ``CLOSED`` where the terminal is gone, or nothing after that time."""
         until = time.monotonic() + timeout_s
         while True:
+            if self._is_stopped:
+                self._suspend()
             left = max(0.0, until - time.monotonic())
             if self._keys.select(min(left, LOOK_S)):
                 return self._typed()
@@ -128,11 +132,15 @@ class FullScreen:
         text = data.decode("utf-8", "replace")
         return KEYS.get(text, text[:1])
 
-    def _suspend(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._is_stopped = True
+
+    def _suspend(self) -> None:
+        self._is_stopped = False
         self._give_back()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
-        signal.signal(signal.SIGTSTP, self._suspend)
+        signal.signal(signal.SIGTSTP, self._stop)
         self._take()
         self._known_size = NO_SIZE
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 import re
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 _MULTIPLES = {"k": 1_000, "m": 1_000_000}
 _UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}

@@ -481,7 +481,6 @@ class Forecaster:
             content=since.added.text + bare.counted.text,
             text_kinds=summed(since.added.text_kinds, bare.counted.text_kinds),
             residual=actual - bare.exact - moved,
-            actual=actual,
             corrected=actual - shown.exact - moved,
             expected=widths.above,
             expected_below=widths.below,

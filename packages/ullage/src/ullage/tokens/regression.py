@@ -91,7 +91,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     content: float
     residual: float
-    actual: int
     text_kinds: KindTokens = ()
     corrected: float = 0.0
     """reported - estimated, the estimate being the one that was shown."""
