@@ -21,14 +21,8 @@ PAGE: Final = Path(__file__).parent / "page"
 KINDS: Final = {
     ".html": "text/html",
     ".js": "text/javascript",
-    ".mjs": "text/javascript",
     ".css": "text/css",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".json": "application/json",
-    ".webmanifest": "application/manifest+json",
 }
 """The media types of files that may be served, by suffix; text is UTF-8."""
 
