@@ -165,18 +165,20 @@ def ullage(upstream: int) -> Iterator[ProxyUnderTest]:
     """Our relay with its metering, as ``ullage proxy`` starts them."""
     with tempfile.TemporaryDirectory() as directory:
         settings = {"store": str(Path(directory) / "proxy.db"), "local": ["anthropic"]}
-        metering = [sys.executable, "-P", "-m", "ullage_proxy.metering.metering_process"]
+        child = [sys.executable, "-P", "-m", "ullage_proxy.metering.metering_process"]
         options = {
             "port": 0,
             "upstreams": {"anthropic": f"http://127.0.0.1:{upstream}"},
-            "metering": metering,
+            "metering": child,
             "metering_settings": settings,
         }
         command = [sys.executable, "-P", "-m", "ullage_proxy.relay", json.dumps(options)]
         with program(command, HOME=directory) as process:
             assert process.stdout is not None
             port = json.loads(process.stdout.readline())["port"]
-            processes = {"relay": process.pid, "metering": children(process.pid)[0]}
+            while not (metering := children(process.pid)):  # it begins once we listen
+                time.sleep(0.01)
+            processes = {"relay": process.pid, "metering": metering[0]}
             yield ProxyUnderTest("Ullage", port, processes, "/anthropic")
 
 
