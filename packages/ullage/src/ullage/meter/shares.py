@@ -79,7 +79,7 @@ def request_shares(state: State) -> list[Share]:
             unlogged,
             doubt=overhead.above,
             source="estimated",
-            note=f"as in {overhead.source}",
+            note=overhead.source,
         )
     return [*state.shares, unlogged]
 
