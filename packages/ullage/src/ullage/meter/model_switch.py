@@ -8,6 +8,7 @@ last report. The figures are of OpenCode, pi, Codex and Claude Code against the 
 from __future__ import annotations
 
 from math import hypot
+
 import msgspec
 from msgspec.structs import replace
 

@@ -1,7 +1,7 @@
 """What the first call of a program holds beyond its log where nothing was learnt: as measured of its versions.
 
 The rows are in ``typical.json``. Those of public logs hold what users had beside the program's own: instruction files,
-skills, tools of servers. Those of ``bench.program_overhead`` are of a bare installation: a quarter less to 1.6 times of it is what those of users came to.
+skills, tools of servers. Those that ``bench.program_overhead`` wrote are of bare installations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     model: str
     """In whose tokens the row is."""
     is_subagent: bool = False
-    logged: dict[str, int] = {}
+    logged: dict[str, int] = msgspec.field(default_factory=dict)
     """The estimate of what these logs held of system prompt and tools, by kind, as in ``FirstCall``."""
     tokens: int
     low: int
