@@ -713,6 +713,8 @@ class Fold(State):
         cleared = self._cleared_of(usage, pending)
         context = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
+        if event.outcome == "cancelled":
+            self.begun = self.begun._replace(is_interrupted=True)
         self._spend_main(event, pending, context)
         if usage is not None:
             usage = self._usable(usage, context)
@@ -726,6 +728,15 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
+        if pending is not None and pending.before is not None:
+            said = pending.estimate or pending.forecast
+            self.calibration = self.calibration.widened(
+                self.provider,
+                self.model,
+                said.situation,
+                below=context < said.low,
+                above=context > said.high,
+            )
         self.seen = self.seen.after_call(context, usage.output or 0)
         self._take_client_limits()
         level: float | None = None
@@ -896,7 +907,7 @@ class Fold(State):
         if pending is not None:
             self._measure(pending, context)
         self.anchor = anchor
-        self.begun = self.begun._replace(reports=self.begun.reports + 1)
+        self.begun = Opening(self.begun.is_compaction, self.begun.reports + 1)
         self.counted = self.shares = None
         self.output = None
         self.output_left = False

@@ -432,6 +432,7 @@ class State:
             policy=self.sent_policy,
             learnt=self.learnt,
             opening=self.begun,
+            program=name_of(self.program) if self.partly_unlogged else "",
         )
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens
