@@ -35,6 +35,8 @@ class Opening(NamedTuple):
 
     is_compaction: bool = False
     reports: int = 0
+    puts_back: bool = False
+    """``CompactionCommitted.puts_back``."""
 
 
 SESSION: Final = Opening()
