@@ -88,14 +88,9 @@ from ullage.meter.policy import (
     MOST_OVERHEAD,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.situations import Opening
+from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
-from ullage.meter.state import (
-    AFTER_COMPACTION,
-    State,
-    StepRatios,
-    plausible_ratio,
-)
+from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -791,7 +786,7 @@ class Fold(State):
             pending,
             policy=self.policy,
             actual=context,
-            is_surprise=self.reports.surprise is not None or pending.forecast.overhead > 0,
+            is_surprise=self.reports.surprise is not None or self.begun.is_filled,
         )
         if self.learnt.flipped == rules:
             return pending
@@ -922,8 +917,7 @@ class Fold(State):
                 rests=pending.rests,
                 stream=pending.stream,
             )
-        puts_back = self.begun.puts_back and self.begun.reports < len(AFTER_COMPACTION)
-        if puts_back and pending is not None:
+        if self.begun.is_filled and pending is not None:
             self._note_put_back(anchor, pending)
         elif self.anchor is None or (
             pending is not None and "compaction" in pending.marks
@@ -931,7 +925,7 @@ class Fold(State):
             self._note_unlogged(anchor)
         if self.anchor is None and pending is not None:
             self._note_first_call(anchor, pending)
-        if pending is not None and not puts_back:
+        if pending is not None and not self.begun.is_filled:
             self._measure(pending, context)
         self.anchor = anchor
         self.begun = self.begun._replace(reports=self.begun.reports + 1)

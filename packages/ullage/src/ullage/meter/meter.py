@@ -79,9 +79,9 @@ class Meter:
     endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
     is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
     1 (0.8 if it is not set) or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier;
-    ``meter.calibration`` is what has been learnt by now. ``overhead`` is what earlier sessions' calls held
-    beyond their logs, ``meter.overhead`` what this one's did. ``client_settings`` are those of the program whose log is read, which may set
-    its window and threshold.
+    ``meter.calibration`` is what has been learnt by now. ``overhead`` is what earlier sessions' calls held beyond their
+    logs, ``meter.overhead`` what this one's did. ``client_settings`` are those of the program whose log is read, which
+    may set its window and threshold.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
     ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``

@@ -38,7 +38,7 @@ from ullage.meter.plausible import ReportHistory
 from ullage.meter.policy import DENSEST, MOST_STEPS, MOST_UNPROVEN, MUCH
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
-from ullage.meter.situations import SESSION, Opening
+from ullage.meter.situations import AFTER_COMPACTION, SESSION, Opening
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
@@ -56,9 +56,6 @@ from ullage.usage import Usage
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import NOTHING_SEEN, SeenSizes
 from ullage_programs.programs import facts_of
-
-AFTER_COMPACTION: Final = ("after a compaction", "the call after that")
-"""The situations of the calls after a compaction, by the inputs that were reported since."""
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
@@ -479,9 +476,7 @@ class State:
     def expected_put_back(self) -> LearntOverhead | None:
         """What the next call holds beyond its log because it follows a compaction; ``None`` where it does not."""
         begun, facts = self.begun, facts_of(self.program)
-        if not begun.puts_back or begun.reports > 1:
-            return None
-        if facts is None or facts.put_back is None:
+        if not begun.is_filled or facts is None or facts.put_back is None:
             return None
         tokens, below, above, later = facts.put_back
         source = f"as usual in {facts.title}"

@@ -93,12 +93,10 @@ class PutBack:
 
     def after_compaction(self, version: tuple[int, ...]) -> Iterator[tuple[str, str]]:
         """What comes back now, each with its kind."""
-        newest = sorted(
-            reversed(self._files.items()), key=lambda each: -each[1].changed
-        )[:FILES]
-        self._files = {
-            path: known for path, known in reversed(newest) if known.content
-        }
+        files = list(reversed(self._files.items()))
+        files.sort(key=lambda each: -each[1].changed)
+        newest = files[:FILES]
+        self._files = {path: known for path, known in reversed(newest) if known.content}
         for path, known in newest:
             if not known.content:
                 lines = "(too large to come back)"
