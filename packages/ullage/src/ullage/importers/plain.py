@@ -21,6 +21,7 @@ import ullage.importers.fields as f
 from ullage.codec.bodies import detect_wire, read_body, read_output
 from ullage.codec.dialects import dialect_for, normalise
 from ullage.errors import InvalidRequest
+from ullage.events import RequestPart
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Request, TextPart
@@ -43,6 +44,8 @@ class PlainReader(Reader):
     """Reads request bodies, exchanges and messages."""
 
     format: ClassVar[str] = "plain"
+    unlogged: ClassVar[tuple[RequestPart, ...]] = ()
+    """The body of a request is all that is sent."""
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -188,6 +191,7 @@ class PlainReader(Reader):
         rows.use_model(
             self._model or rows.model or "unknown", request.wire, request.provider
         )
+        rows.unlogged = ("system", "tools")
         rows.use_system([*rows.system, *request.system])
         usages = [
             each

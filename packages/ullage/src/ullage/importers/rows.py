@@ -30,6 +30,7 @@ from ullage.events import (
     ParamsChanged,
     Pruned,
     Purpose,
+    RequestPart,
     Rewound,
     SessionStarted,
     SystemChanged,
@@ -67,9 +68,18 @@ class _Epoch:
 class EventWriter:
     """Writes the events of one session and keeps its view: the ids of the messages the next request sends."""
 
-    def __init__(self, session: str = "", program: str = "") -> None:
+    def __init__(
+        self,
+        session: str = "",
+        program: str = "",
+        unlogged: tuple[RequestPart, ...] = (),
+    ) -> None:
         self.session = session
         self.program = program
+        self.unlogged = unlogged
+        """What every request holds and the log does not, as far as is known when the first event is written."""
+        self.is_subagent = False
+        """Whether the whole log is a subagent's."""
         self.cwd = ""
         self.partial = False
         """Whether the log begins in the middle of its conversation."""
@@ -158,18 +168,20 @@ class EventWriter:
                 self._out[0], model=model, wire=wire, provider=provider
             )
 
-    def use_system(self, blocks: Iterable[SystemBlock]) -> None:
+    def use_system(self, blocks: Iterable[SystemBlock], *, is_part: bool = False) -> None:
+        """The system prompt, or ``is_part`` of it: requests hold more than the log."""
         system = tuple(blocks)
         if system != self._system:
             self.spend(len(system) * COPY_STEPS)
             self._system = system
-            self._put(SystemChanged, system=system)
+            self._put(SystemChanged, system=system, is_part=is_part)
 
-    def use_tools(self, tools: Iterable[Tool]) -> None:
+    def use_tools(self, tools: Iterable[Tool], *, is_part: bool = False) -> None:
+        """The tools that are declared, or ``is_part`` of them: requests hold more than the log."""
         declared = tuple(tools)
         if declared != self._tools:
             self._tools = declared
-            self._put(ToolsChanged, tools=declared)
+            self._put(ToolsChanged, tools=declared, is_part=is_part)
 
     def use_params(self, params: dict[str, object]) -> None:
         if params:
@@ -392,6 +404,8 @@ class EventWriter:
                 cwd=self.cwd,
                 program=self.program,
                 partial=self.partial,
+                unlogged=self.unlogged,
+                is_subagent=self.is_subagent,
             )
         self._write(kind, **fields)
 

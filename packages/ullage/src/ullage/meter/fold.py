@@ -34,6 +34,7 @@ from ullage.events import (
     PolicyChanged,
     Pruned,
     ReasoningRefused,
+    RequestPart,
     Rewound,
     SessionStarted,
     SettingsChanged,
@@ -172,6 +173,8 @@ class Fold(State):
 
     def _started(self, event: SessionStarted) -> None:
         self.partial = event.partial
+        self.lacking = set(event.unlogged)
+        self.is_subagent = event.is_subagent
         self.program = event.program
         self.directory = digest(event.cwd) if event.cwd else ""
         self.started_at = event.at
@@ -299,14 +302,23 @@ class Fold(State):
             self.amended = event.system
             return
         self.system = event.system
+        self._lack("system", is_lacking=event.is_part)
         self.notes = ()
         self.amended = ()
         self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
+        self._lack("tools", is_lacking=event.is_part)
         self.bound.declare(event.tools)
         self._count_fixed()
+
+    def _lack(self, part: RequestPart, *, is_lacking: bool) -> None:
+        """Whether requests hold more of this than the log."""
+        if is_lacking:
+            self.lacking.add(part)
+        else:
+            self.lacking.discard(part)
 
     def _params(self, event: ParamsChanged) -> None:
         if read_answer_format(event.params) != read_answer_format(self.params):

@@ -68,6 +68,13 @@ NOW_LEFT_OUT: Final = (
 """The notes of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
+SAMPLE: Final = (
+    "Read a file before you change it, and run its tests afterwards. "
+    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
+)
+"""Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
+the other."""
+
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
 
 
@@ -563,7 +570,7 @@ def with_overhead(
     tokens = round(exact)
     label = NOTHING_REPORTED
     if not missing:  # else a row says it
-        label += f"; system prompt and tools as in {overhead.source}"
+        label += f"; system prompt and tools {overhead.source}"
     return with_changes(
         bare,
         tokens=tokens,

@@ -225,6 +225,7 @@ class ClaudeCodeReader(Reader):
             rows.partial = (
                 bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
             )
+            rows.is_subagent = entry.get("isSidechain") is True
             if rows.partial:
                 self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
@@ -270,6 +271,7 @@ class ClaudeCodeReader(Reader):
             self._thread = owner
         if self._thread and not owner:
             self._thread = ""
+            self.rows.is_subagent = False
             self._flush_call()
             self.rows.rewind("")
         return owner != self._thread
