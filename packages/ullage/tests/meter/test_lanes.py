@@ -130,6 +130,23 @@ def test_a_call_without_tools_beside_a_conversation_with_tools_is_another_call()
     assert not talk.say("Go on.").is_new
 
 
+def test_a_first_call_without_tools_is_beside_the_conversation_whatever_it_says() -> None:
+    lanes = Lanes()
+    title = Talk(lanes, "claude-code", headers=CLAUDE, tools=())
+    asked = title.say("<session>List the files.</session> Write the title.")
+    first = Talk(lanes, "claude-code", headers=CLAUDE).say("List the files.")
+    assert (asked.purpose, asked.lane, asked.mark) == ("other", "5b1c", "")
+    assert (first.purpose, first.lane, first.is_new) == ("main", "5b1c", True)
+
+
+def test_a_conversation_without_tools_goes_on_behind_its_first_answer() -> None:
+    talk = Talk(Lanes(), "claude-code", headers=CLAUDE, tools=())
+    talk.say("Hello.")
+    second = talk.say("Thank you.")
+    assert (second.purpose, second.lane, second.is_new) == ("main", "5b1c", True)
+    assert Talk(Lanes(), headers={"x-ullage-session": "mine"}, tools=()).say("Hi").mark
+
+
 def test_a_request_for_one_token_is_no_conversation() -> None:
     lanes = Lanes()
     quota = Talk(lanes, "claude-code", headers=CLAUDE, tools=(), extra={"max_tokens": 1})

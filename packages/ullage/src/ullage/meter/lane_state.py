@@ -92,7 +92,16 @@ class RequestSigns:
         """One token is asked for: it is about limits or keys, and no conversation (Claude Code 2.1.330: ``quota``)."""
         self.session = ""
         """The id here of the session that the request names."""
+        self.may_be_beside = self._may_be_beside()
         self.opening = _opening(pieces)
+
+    def _may_be_beside(self) -> bool:
+        """Whether it is a first message without tools, of a program that has a row among the clients: all have tools."""
+        marks = self.marks
+        is_first = not any(piece.speaker == "assistant" for piece in self.pieces)
+        is_plain = not (self.has_tools or self.chained or marks.agent or marks.purpose)
+        is_named = bool(marks.client and marks.session)
+        return is_named and is_plain and is_first and not self.is_probe
 
     def continue_from(
         self,
