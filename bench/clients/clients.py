@@ -127,6 +127,7 @@ class Codex(Client):
         "compact": "`codex exec` takes no commands; /compact is of its terminal screen",
     }
     summary_prompt = "CONTEXT CHECKPOINT COMPACTION"
+    side_prompts = ("Generate a concise, single-line task title",)
     shell_tool = ("exec_command", "cmd")
 
     def prepare(self, place: Place) -> dict[str, str]:
@@ -181,7 +182,8 @@ class GeminiCli(Client):
         "https://github.com/google-gemini/gemini-cli/issues/16437"
     }
     unlogged: ClassVar[Mapping[Lane, str]] = {
-        "child": "its log has the subagent's answer and none of its calls"
+        "child": "its log has the subagent's answer and none of its calls",
+        "summary": "its log has none of the calls that compress it",
     }
     summary_prompt = "<state_snapshot>"
     compact_command = "/compress"
@@ -333,7 +335,7 @@ class QwenCode(Client):
     lacks: ClassVar[Mapping[str, str]] = {"custom tool": NO_FREE_TEXT}
     summary_prompt = "state_snapshot"
     compact_command = "/compress"
-    side_prompts = ("Managed memory has TWO directories",)
+    side_prompts = ("Managed memory has TWO directories", "[SUGGESTION MODE")
     shell_tool = ("run_shell_command", "command")
     shell_more: ClassVar[Arguments] = {"is_background": False}
     read_tool = ("read_file", "file_path")

@@ -2,6 +2,7 @@ import pytest
 
 from bench import accuracy_first_call, compaction
 from bench.clients import table as clients
+from bench.clients.clients import CLIENTS
 from bench.plugins.table import summary as plug_ins
 from bench.results import Table, ratio, with_table
 from scripts.house.pages import ROOT
@@ -37,9 +38,16 @@ def test_a_ratio_has_the_digits_that_mean_something(
 
 def test_the_page_has_a_place_for_each_table_of_a_bench() -> None:
     page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
-    made = [plug_ins({}, {}), clients.accuracy_table([]), clients.proxy_table([])]
+    made = [plug_ins({}, {})]
     for kind in compaction.KINDS.values():
         made += compaction._tables({}, kind)
     made += [Table(title, ("", ""), ()) for title in accuracy_first_call.TITLES.values()]
     for table in made:
         assert table.markdown() in with_table(page, table)
+    page = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    for table in (clients.accuracy_table([]), clients.proxy_table([])):
+        assert table.markdown() in with_table(page, table)
+        rows = clients.with_page(table, page).rows
+        assert [row[0].rpartition(" ")[0] for row in rows] == [
+            client.title for client in CLIENTS.values()
+        ]

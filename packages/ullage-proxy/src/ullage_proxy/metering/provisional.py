@@ -12,6 +12,7 @@ from ullage.meter.lane_state import RequestSigns, SeenRequest
 from ullage.metering.policy import MOST_PROVISIONAL, PROVISIONAL_S
 from ullage_proxy.relay.frames import TapFrame, at_of
 
+
 @dataclass(slots=True)
 class ProvisionalCall:
     """A call that is not metered yet. ``opens``: it is the conversation's own."""
