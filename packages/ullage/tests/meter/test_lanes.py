@@ -254,6 +254,22 @@ def test_a_history_whose_oldest_messages_are_left_out_stays_in_its_lane() -> Non
     assert (after.lane, after.is_new) == (first.lane, False)
 
 
+def test_the_same_examples_in_front_of_another_task_are_another_conversation() -> None:
+    """Aider puts a talk of its own in front of each first message."""
+    lanes = Lanes()
+    examples = [Said("user", "Change get_factorial() to use math.factorial.")]
+    for text in ("To make this change we need an import.", "Now move it to a file."):
+        examples.append(Said("user", f"{text} Please."))
+        examples.append(Said("answer", text))
+    sessions = set()
+    for task in ("List the files of this project.", "Count the words of it."):
+        talk = Talk(lanes, wire="chat", connection=task)
+        talk.history = list(examples)
+        sessions.add(talk.say(task, "There are seven of them.").session)
+        assert not talk.say("And how many directories are there?").is_new
+    assert len(sessions) == 2
+
+
 def test_results_that_are_cleared_in_place_change_no_lane() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     talk.call("Read it.", "read the whole file")

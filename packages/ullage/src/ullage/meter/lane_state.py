@@ -171,6 +171,8 @@ class Lane:
     tasks: list[str] = field(default_factory=list)
     recent: set[str] = field(default_factory=set)
     """The pieces of the last request, and of its answer."""
+    newest: set[str] = field(default_factory=set)
+    """Of these the last one of the request, and those of the answer."""
 
     @property
     def is_child(self) -> bool:
@@ -266,6 +268,7 @@ class Lane:
         self.summary_sign = ""
         self.calls = frozenset()
         self.recent = set(request.digests[-RECENT_AT_MOST:])
+        self.newest = set(request.digests[-1:])
 
     def take_answer(
         self,
@@ -291,7 +294,8 @@ class Lane:
         self.sign = sign_of("\n".join(said))
         self.tasks.extend(tasks_in(pieces))
         del self.tasks[:-SIGNS_AT_MOST]
-        self.recent.update(piece.digest for piece in pieces)
+        self.newest.update(piece.digest for piece in pieces)
+        self.recent |= self.newest
 
     def take_summary(self, call: str) -> None:
         """Take note of a call for a summary of this lane."""
@@ -317,7 +321,8 @@ class Lane:
             signs += 2
         if any(piece.id in self.calls for piece in request.pieces):
             signs += 4
-        if is_tail_kept(request.pieces, request.digests, self.recent):
+        has_end = bool(self.newest.intersection(request.digests))
+        if has_end and is_tail_kept(request.pieces, request.digests, self.recent):
             signs += 2
         if self.summary_call:
             signs += 1
