@@ -82,6 +82,7 @@ from ullage.meter.plausible import (
 )
 from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
@@ -588,6 +589,7 @@ class Fold(State):
         )
         self._take_client_limits()
         self.compactions += 1
+        self.begun = Opening(is_compaction=True)
         self.marks.append("compaction")
 
     def _in_front_of_summary(self, behind: str) -> list[str]:
@@ -711,6 +713,8 @@ class Fold(State):
         cleared = self._cleared_of(usage, pending)
         context = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
+        if event.outcome == "cancelled":
+            self.begun = self.begun._replace(is_interrupted=True)
         self._spend_main(event, pending, context)
         if usage is not None:
             usage = self._usable(usage, context)
@@ -724,6 +728,15 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
+        if pending is not None and pending.before is not None:
+            said = pending.estimate or pending.forecast
+            self.calibration = self.calibration.widened(
+                self.provider,
+                self.model,
+                said.situation,
+                below=context < said.low,
+                above=context > said.high,
+            )
         self.seen = self.seen.after_call(context, usage.output or 0)
         self._take_client_limits()
         level: float | None = None
@@ -894,6 +907,7 @@ class Fold(State):
         if pending is not None:
             self._measure(pending, context)
         self.anchor = anchor
+        self.begun = Opening(self.begun.is_compaction, self.begun.reports + 1)
         self.counted = self.shares = None
         self.output = None
         self.output_left = False
@@ -999,7 +1013,7 @@ class Fold(State):
                 at=event.at or pending.at,
                 actual=actual,
                 marks=pending.marks,
-                first=pending.before is None,
+                situation=forecast.situation,
                 refused=refused,
             )
         )
