@@ -32,6 +32,9 @@ from bench.clients.terminal import QUIET_S, started
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
 
+ASKS_IN_S = 20
+"""A program at a terminal that has asked nothing after this gets another Enter."""
+
 ENDS_IN_S = 10
 """How long an interrupted client may take to end before the next signal."""
 
@@ -188,11 +191,20 @@ def _ended(stage: Stage, scenario: scenarios.ClientScenario) -> Iterator[Ended]:
         for turn in scenario.turns:
             before = len(simulators.exchanges)
             terminal.write(client.typed(turn))
+            if not terminal.wait(partial(_is_asked, simulators, before), ASKS_IN_S):
+                terminal.write(
+                    ""
+                )  # a busy program takes the first Enter for a part of the text
             answered = partial(_is_answered, stage, before)
             is_over = terminal.wait(answered, TURN_LIMIT_S)
             yield Ended(terminal.text, "" if is_over else "nothing was asked of a model")
         terminal.write(client.leave)
         terminal.wait(lambda: False, ENDS_IN_S)
+
+
+def _is_asked(simulators: Simulators, before: int) -> bool:
+    """Whether a model was asked since so many exchanges."""
+    return len(simulators.exchanges) > before
 
 
 def _is_answered(stage: Stage, before: int) -> bool:

@@ -37,6 +37,9 @@ REPLIES: Final[Mapping[bytes, bytes]] = {
 }
 """Where the cursor is, what the terminal is, and its colours (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html)."""
 
+_IN_TERMINAL: Final = 'exec "$@" <>"$0" >&0 2>&1'
+"""The first terminal that a new session opens is the one that Ctrl-C and ``/dev/tty`` mean."""
+
 _DRAWING: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
 
 
@@ -97,16 +100,12 @@ def started(
     size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
     fcntl.ioctl(program_end, termios.TIOCSWINSZ, size)
     process = subprocess.Popen(
-        command,
+        ["/bin/sh", "-c", _IN_TERMINAL, os.ttyname(program_end), *command],
         cwd=directory,
         env={**environment, "TERM": "xterm-256color"},
-        stdin=program_end,
-        stdout=program_end,
-        stderr=program_end,
+        stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_take_terminal,
     )
-    os.close(program_end)
     terminal = Terminal(process, screen)
     watching = threading.Thread(target=terminal.watch, daemon=True)
     watching.start()
@@ -117,10 +116,6 @@ def started(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
         process.wait()
+        os.close(program_end)
         watching.join(QUIET_S)
         os.close(screen)
-
-
-def _take_terminal() -> None:
-    """Make the terminal on standard input the one that Ctrl-C and ``/dev/tty`` mean."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -109,7 +109,7 @@ _SDK: Final = re.compile(r"^([A-Za-z][\w-]*)/(Python|JS|Go|Java|Ruby) (\d[\w.+-]
 """``OpenAI/Python 2.54.0``, as the SDKs that Stainless makes call themselves."""
 
 _PRODUCT: Final = re.compile(r"^([A-Za-z][\w./-]{0,60}?)(?:/v?(\d[\w.+-]*))?(?:\s|$)")
-"""``litellm/1.81.10``, ``ai-sdk/openai-compatible/3.0.37 runtime/node`` (Cline 3.0.65), ``node-fetch`` (Continue 1.5.47)."""
+"""``litellm/1.81.10``, ``ai-sdk/openai-compatible/3.0.37 …`` (Cline 3.0.65), ``node-fetch`` (Continue 1.5.47)."""
 
 _PROMPTS: Final = (
     ("Act as an expert software developer.\nAlways use best practices", "aider"),

@@ -58,7 +58,9 @@ def test_the_program_is_told_by_its_user_agent(agent: str, program: str) -> None
 
 
 def test_aider_is_told_by_its_prompt() -> None:
-    prompt = "Act as an expert software developer.\nAlways use best practices when coding."
+    prompt = (
+        "Act as an expert software developer.\nAlways use best practices when coding."
+    )
     assert told("litellm/1.81.10", prompt).program == "aider"
     assert told("litellm/1.81.10", f"Say: {prompt}").program == "litellm 1.81.10"
 

@@ -129,7 +129,8 @@ def test_a_search_beside_a_programs_own_tools_costs_its_definition() -> None:
     counted = (template_for(*RESPONSES), family_for(*RESPONSES), BPE)
     alone = tools_cost((search,), *counted)
     beside = tools_cost((tool(), search), *counted)
-    assert alone.hosted > 9_000 > 500 > beside.hosted == beside.each[1] > 100
+    assert alone.hosted > 9_000
+    assert 100 < beside.hosted == beside.each[1] < 500
     assert (alone.unread, beside.unread) == (0, alone.hosted - beside.hosted)
 
 

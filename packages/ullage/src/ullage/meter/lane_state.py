@@ -96,7 +96,7 @@ class RequestSigns:
         self.opening = _opening(pieces)
 
     def _may_be_beside(self) -> bool:
-        """Whether it is a first message without tools, of a program that has a row among the clients: all have tools."""
+        """Whether it is a first message without tools, of a program that has a row among the clients."""
         marks = self.marks
         is_first = not any(piece.speaker == "assistant" for piece in self.pieces)
         is_plain = not (self.has_tools or self.chained or marks.agent or marks.purpose)
