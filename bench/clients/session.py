@@ -27,7 +27,7 @@ from bench.clients.comparison import (
     refusals,
 )
 from bench.clients.serving import Simulators, proxying, serving
-from bench.clients.terminal import QUIET_S, started
+from bench.clients.terminal import LONG_S, QUIET_S, Terminal, started
 
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
@@ -195,7 +195,7 @@ def _ended(stage: Stage, scenario: scenarios.ClientScenario) -> Iterator[Ended]:
                 terminal.write(
                     ""
                 )  # a busy program takes the first Enter for a part of the text
-            answered = partial(_is_answered, stage, before)
+            answered = partial(_is_answered, stage, terminal, before)
             is_over = terminal.wait(answered, TURN_LIMIT_S)
             yield Ended(terminal.text, "" if is_over else "nothing was asked of a model")
         terminal.write(client.leave)
@@ -207,12 +207,13 @@ def _is_asked(simulators: Simulators, before: int) -> bool:
     return len(simulators.exchanges) > before
 
 
-def _is_answered(stage: Stage, before: int) -> bool:
+def _is_answered(stage: Stage, terminal: Terminal, before: int) -> bool:
     """Whether the conversation went on since so many exchanges, and nothing has been asked for a while."""
     simulators = stage.simulators
     new = simulators.exchanges[before:]
     lanes = {lane_of(stage.client, each.body) for each in new}
-    is_quiet = simulators.asked_at < time.monotonic() - QUIET_S
+    quiet_s = time.monotonic() - simulators.asked_at
+    is_quiet = quiet_s > LONG_S or (quiet_s > QUIET_S and terminal.is_quiet())
     return is_quiet and not lanes.isdisjoint(("main", "summary"))
 
 

@@ -20,8 +20,9 @@ from typing import Final
 
 ROWS, COLUMNS = 50, 160
 
-QUIET_S = 3.0
-"""So long nothing is drawn, or nothing is asked of a model, before the next keys."""
+QUIET_S, LONG_S = 3.0, 15.0
+"""Seconds in which nothing is asked of a model and nothing drawn before the next keys; or nothing is asked alone, as
+some programs draw for ever."""
 
 STARTS_IN_S = 90.0
 """A program that always draws something is taken to be ready after this."""
@@ -72,10 +73,13 @@ class Terminal:
             time.sleep(0.1)
         return is_done()
 
+    def is_quiet(self) -> bool:
+        """Whether nothing has been drawn for a while."""
+        return self.drawn_at < time.monotonic() - QUIET_S
+
     def is_ready(self) -> bool:
         """Whether its first screen is drawn, and nothing more for a while."""
-        is_quiet = self.drawn_at < time.monotonic() - QUIET_S
-        return is_quiet and len("".join(self.text.split())) >= FIRST_SCREEN
+        return self.is_quiet() and len("".join(self.text.split())) >= FIRST_SCREEN
 
     def watch(self) -> None:
         """Read what is drawn until the program ends."""
