@@ -26,6 +26,23 @@ def test_a_table_replaces_the_one_of_its_title_and_nothing_else() -> None:
         with_table(written, Table("Staves", ("stave",), ()))
 
 
+def test_a_client_stands_beside_its_row_of_the_page() -> None:
+    columns = ("client", "calls")
+    published = Table("T", columns, (("Codex 0.1", "3"), ("Claude Code 2.0", "5")))
+    page = f"Text.\n\n{published.markdown()}\n\nMore | text.\n"
+    made = Table("T", columns, (("Codex 0.2", "4"), ("pi 1.6", "7")))
+    assert clients.beside_page(made, page).rows == (
+        ("Codex 0.1 (page)", "3"),
+        ("Codex 0.2", "4"),
+        ("pi 1.6", "7"),
+    )
+    assert clients.with_page(made, page).rows == (
+        ("Claude Code 2.0", "5"),
+        ("Codex 0.2", "4"),
+        ("pi 1.6", "7"),
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "base", "said"),
     [(1, 1, "1.00 ×"), (5, 2, "2.5 ×"), (41, 2, "20 ×"), (5_000, 1, "5,000 ×")],
