@@ -577,6 +577,21 @@ def with_overhead(
     )
 
 
+def with_put_back(bare: Forecast, overhead: LearntOverhead) -> Forecast:
+    """The forecast of a call after a compaction with what the program puts back beyond its log."""
+    exact = max(0.0, bare.tokens + overhead.tokens)
+    below = hypot(bare.tokens - bare.low, overhead.below)
+    above = hypot(bare.high - bare.tokens, overhead.above)
+    return with_changes(
+        bare,
+        tokens=round(exact),
+        low=max(0, round(exact - below)),
+        high=round(exact + above),
+        new=bare.new + overhead.tokens,
+        overhead=exact - bare.tokens,
+    )
+
+
 def _output_label(usage: Usage, estimate: growth.Estimate) -> str:
     """Why the last answer is not taken as its output was reported, with both numbers."""
     reported, kept = usage.answer, round(estimate.answer_kept)

@@ -31,6 +31,10 @@ REASONED_FROM: Final = 20
 """Reasoning tokens of the answer before from which on it matters whether they are counted."""
 
 
+AFTER_COMPACTION: Final = ("after a compaction", "the call after that")
+"""The situations of the calls after a compaction, by the inputs that were reported since."""
+
+
 class Opening(NamedTuple):
     """How the history began that is in view, and how many inputs were reported since."""
 
@@ -38,6 +42,13 @@ class Opening(NamedTuple):
     reports: int = 0
     is_interrupted: bool = False
     """Whether a call was broken off since the last of these."""
+    puts_back: bool = False
+    """``CompactionCommitted.puts_back``."""
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether the next call may hold what the program puts back."""
+        return self.puts_back and self.reports < len(AFTER_COMPACTION)
 
 
 SESSION: Final = Opening()
