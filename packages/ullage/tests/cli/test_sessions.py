@@ -179,6 +179,7 @@ async def test_a_metered_one_is_listed(home: Path, capsys: CaptureFixture[str]) 
     await metered(home)
     (session,) = listed(capsys)["sessions"]
     assert session["format"] == "ullage"
+    assert session["used"]["tokens"] > 0  # its call reported nothing
     assert main(["sessions"]) == 0
     assert "claude-code (proxy)" in capsys.readouterr().out
 

@@ -336,6 +336,7 @@ class Forecaster:
             tokens=exact,
             tools=fixed.tools.tokens - fixed.tools.hosted,
             hosted=fixed.tools.hosted,
+            unread=fixed.tools.unread,
             answer=fixed.answer,
             media=media,
             history=history,

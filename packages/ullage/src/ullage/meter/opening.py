@@ -44,6 +44,8 @@ class OpeningContent(NamedTuple):
     answer: float = 0.0
     media: float = 0.0
     history: bool = False
+    unread: float = 0.0
+    """Not of ``tokens``: ``ToolsCost.unread``."""
 
     @property
     def text(self) -> float:
@@ -122,5 +124,5 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     )
     tokens = max(0.0, content.tokens)
     low = max(0, round(tokens - half - HOSTED_BELOW * content.hosted))
-    high = round(tokens + half + hosted_doubt(content.hosted))
+    high = round(tokens + half + hosted_doubt(content.hosted) + content.unread)
     return min(low, round(tokens)), max(high, round(tokens))
