@@ -53,6 +53,7 @@ def test_a_file_that_is_no_log_says_what_was_tried(tmp_path: Path) -> None:
         "pi",
         "gemini-cli",
         "copilot-cli",
+        "opencode",
         "plain",
     ]
     assert all(miss.missed for miss in caught.value.tried)
@@ -71,7 +72,7 @@ def test_an_empty_file_says_so(tmp_path: Path, content: bytes) -> None:
 def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    with pytest.raises(NotASession, match="plain: no object with messages"):
+    with pytest.raises(NotASession, match="plain: no object whose messages"):
         read(path)
 
 

@@ -47,7 +47,7 @@ FIRST = LogFormat(
 LAST = LogFormat(
     "plain",
     is_plain,
-    "no object with messages, input or contents, and no message with a role and content",
+    "no object whose messages, input or contents hold a message, and no message with a role and content",
     PlainReader,
 )
 

@@ -242,11 +242,10 @@ _CONTENT = ("content", "choices", "output", "candidates", "message")
 
 
 def _is_body(entry: JsonObject) -> bool:
-    """Whether an object is the body of a request."""
-    listed = isinstance(entry.get("messages"), list) or isinstance(
-        entry.get("contents"), list
-    )
-    return listed or isinstance(entry.get("input"), list | str)
+    """Whether an object is the body of a request: one with no message in it is of another program."""
+    said = any(is_message(each) for each in f.objects(entry, "messages"))
+    shown = any("parts" in each for each in f.objects(entry, "contents"))
+    return said or shown or isinstance(entry.get("input"), list | str)
 
 
 def is_message(entry: JsonObject) -> bool:
@@ -295,8 +294,6 @@ def is_plain(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
-    if any(isinstance(body.get(key), list) for key in ("messages", "contents")):
-        return True
-    if isinstance(body.get("input"), list | str):
-        return "model" in body or "instructions" in body or is_message(entry)
-    return is_message(entry)
+    if "input" in body and not {"model", "instructions"} & body.keys():
+        return is_message(entry)
+    return _is_body(body) or is_message(entry)
