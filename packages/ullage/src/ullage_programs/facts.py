@@ -99,6 +99,16 @@ class ProgramFacts(Record):
     """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
 
 
+def no_window(known: Circumstances) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
+def no_threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
 def number_of(setting: ClientSetting | None) -> float | None:
     """A positive number, also one written as text; ``None`` for anything else."""
     if setting is None or isinstance(setting.value, bool):

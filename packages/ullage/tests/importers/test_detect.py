@@ -54,6 +54,9 @@ def test_a_file_that_is_no_log_says_what_was_tried(tmp_path: Path) -> None:
         "gemini-cli",
         "copilot-cli",
         "opencode",
+        "cline",
+        "continue-cli",
+        "mini-swe-agent",
         "plain",
     ]
     assert all(miss.missed for miss in caught.value.tried)

@@ -106,6 +106,8 @@ class Reader(ABC):
     """The form of messages in the log, where no call says which model is asked and how."""
     dialect: ClassVar[str] = ""
     """How usage is logged; empty: in a dialect of the program's name."""
+    is_undated: ClassVar[bool] = False
+    """Whether nothing says when a call was made: all are then taken to be as old as the file."""
     names_calls: ClassVar[bool] = False
     """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
@@ -269,3 +271,5 @@ class LogFormat(NamedTuple):
     """Other logs of the same session, told by their place alone."""
     is_tried_first: bool = False
     """Whether another program's format fits its logs too."""
+    takes_lists: bool = False
+    """Whether a log may be one list."""
