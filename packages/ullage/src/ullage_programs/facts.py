@@ -31,6 +31,9 @@ ClientSettings = Mapping[str, ClientSetting]
 
 NO_SETTINGS: ClientSettings = {}
 
+TOLD_WINDOW = "told window of "
+"""Before a model's name: the window that the program told the status line of the session, kept with its settings."""
+
 
 class Circumstances(Record):
     """What a program's limits may depend on. Tokens; ``None`` is unknown."""
