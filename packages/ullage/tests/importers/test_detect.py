@@ -93,6 +93,40 @@ def test_a_compressed_log_says_how_to_unpack_it(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("begin", "says"),
+    [
+        (
+            "\n# aider chat started at 2026-11-29 02:40:26\n\n#### Hello\n",
+            "Aider's chat history.*`ullage proxy`",
+        ),
+        (
+            "TO LLM 2026-11-29T02:40:33\n-------\nSYSTEM Act\n",
+            "Aider's LLM history.*`ullage proxy`",
+        ),
+        (
+            '{"payload":{"delta":[]},"recovery_journal_record_version":1,"sequence":1}\n',
+            "Mistral Vibe's.*newest turn",
+        ),
+        (
+            '{\n  "session_id": "1a0b",\n  "parent_session_id": null,\n  "git_commit": null\n}',
+            "Mistral Vibe's.*newest turn",
+        ),
+        (
+            '[{"ts":1769064455442,"type":"say","say":"text","text":"Hello"}]',
+            "what Cline shows.*api_conversation_history.json",
+        ),
+    ],
+)
+def test_a_log_that_holds_too_little_says_so_and_what_to_read_instead(
+    begin: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(begin)
+    with pytest.raises(UnreadableInput, match=says):
+        read(path)
+
+
 def test_a_chat_in_one_object_that_is_cut_short_is_no_session(tmp_path: Path) -> None:
     path = tmp_path / "chat.json"
     whole = (FIXTURES / "gemini_cli/chat.json").read_bytes()

@@ -28,6 +28,7 @@ from ullage.importers.ullage import (
     read_own_database,
 )
 from ullage_programs.programs import FOLDERS
+from ullage_programs.refused import refused
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -100,6 +101,9 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
             raise UnreadableInput(
                 f"{where} is compressed. Unpack it first, for example with: {command} {where.name}"
             )
+    known = refused(head)
+    if known is not None:
+        raise UnreadableInput(f"{where} is {known.what}. {known.instead}")
     imported = _read_text(where, head)
     if not imported.session.endswith(session):
         raise UnreadableInput(
