@@ -85,6 +85,8 @@ class EventWriter:
         """Whether the log begins in the middle of its conversation."""
         self.keeps_content = True
         """Whether messages keep their parts. Without them only the calls of a log are known, in little memory."""
+        self.has_results = True
+        """Whether the log has a tool's result as one; in some it is text of the user."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -345,7 +347,7 @@ class EventWriter:
         answer, asked = self._asked
         self._asked = ("", ())
         missing = [call for call in asked if call not in self._results]
-        if not missing or answer not in self.view:
+        if not missing or answer not in self.view or not self.has_results:
             return
         self.missing_results += len(missing)
         name = self.unique(f"{answer}.missing")
