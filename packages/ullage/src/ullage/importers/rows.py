@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from ullage.envelope import COPY_STEPS, LOG_STEPS
 from ullage.errors import UnreadableInput
 from ullage.events import (
+    Amount,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -32,6 +33,7 @@ from ullage.events import (
     Purpose,
     Rewound,
     SessionStarted,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -185,6 +187,27 @@ class EventWriter:
         window = self._window.get(model)
         if window is not None:
             self._put(LimitLearnt, model=model, source="log", window=window)
+
+    def say_size(
+        self,
+        by: str,
+        tokens: int | None,
+        *,
+        counts: Literal["request", "messages"] = "request",
+        known: int | None = None,
+        beside: Amount | None = None,
+        window: int | None = None,
+    ) -> None:
+        """The program says of itself how full the window is now; ``SizeStated`` says what the numbers mean."""
+        self._put(
+            SizeStated,
+            by=by,
+            tokens=tokens,
+            counts=counts,
+            known=known,
+            beside=beside,
+            window=window,
+        )
 
     # -- messages --
 

@@ -43,6 +43,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
     level: float | None = None
     """What the ledger alone expects in the place of ``input``, where that was accepted although it was surprising."""
+    stated_by: str = ""
+    """Who says that ``input``, where no call reported it."""
 
     @property
     def unexplained(self) -> float:

@@ -37,6 +37,7 @@ from ullage.events import (
     Rewound,
     SessionStarted,
     SettingsChanged,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -84,6 +85,7 @@ from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
+from ullage.meter.stated import anchor_of, hidden_tokens, outranks
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -199,10 +201,14 @@ class Fold(State):
         self._recount()
         if self.anchor is not None:
             rest_on_new_model(self, before)
-            self.output = None
-            self.output_left = True
-            self.removed = 0.0
-            self.since = SinceAnchor()
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """The anchor holds all that is in view, and no answer waits to be sent back."""
+        self.output = None
+        self.output_left = True
+        self.removed = 0.0
+        self.since = SinceAnchor()
 
     def _take_limits(self) -> None:
         """The limits that the catalogue has for the model."""
@@ -276,6 +282,35 @@ class Fold(State):
         )
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
+
+    def _size_stated(self, event: SizeStated) -> None:
+        """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
+        if event.model and event.model != self.model:
+            return
+        if event.window is not None:
+            learnt = LimitLearnt(model=event.model, source="log", window=event.window)
+            self._limit(learnt)
+        if not outranks(self, event):
+            return
+        hidden = hidden_tokens(event)
+        if hidden:
+            self._size_summary(hidden)
+        anchor = anchor_of(self, event)
+        if anchor is None:
+            return
+        self.anchor = anchor
+        self.counted = None
+        self.history_doubt = 0.0
+        self._begin_anew()
+
+    def _size_summary(self, hidden: int) -> None:
+        """The summary of the last compaction holds so many tokens beside its text."""
+        record = next(reversed(self.undo_records.values()), None)
+        entry = None if record is None else self.view.entries.get(record.summary)
+        if entry is not None:
+            tokens = entry.cost.tokens + hidden / self.learnt.ratio
+            cost = self.forecaster.with_text_tokens(entry.cost, tokens)
+            self.view.recost(entry.id, cost)
 
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
@@ -887,7 +922,8 @@ class Fold(State):
                 rests=pending.rests,
                 stream=pending.stream,
             )
-        if self.anchor is None or (pending is not None and "compaction" in pending.marks):
+        is_compacted = pending is not None and "compaction" in pending.marks
+        if self.anchor is None or self.anchor.stated_by or is_compacted:
             self._note_unlogged(anchor)
         if self.anchor is None and pending is not None:
             self._note_first_call(anchor, pending)
@@ -1012,6 +1048,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     OverheadLearnt: Fold._overhead_learnt,
     InputCounted: Fold._input_counted,
     PiecesCounted: Fold._pieces_counted,
+    SizeStated: Fold._size_stated,
     LimitLearnt: Fold._limit,
     SystemChanged: Fold._system,
     ToolsChanged: Fold._tools,

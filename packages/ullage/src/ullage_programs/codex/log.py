@@ -20,11 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import msgspec
+
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
 from ullage.codec.reminders import CODEX_MARKS
 from ullage.codec.wires import wire_named
-from ullage.events import Outcome
+from ullage.envelope import MOST_TOKENS
+from ullage.events import Amount, Outcome
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -41,6 +44,7 @@ from ullage.messages import (
 )
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
+from ullage_programs.codex.facts import FACTS
 
 WIRE = "responses"
 
@@ -86,6 +90,12 @@ COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
 
+BYTES_PER_TOKEN = 4
+"""By which it estimates a text, and the JSON of an item (``codex-rs/core/src/context_manager/history.rs``)."""
+
+TOOLS = Amount(tokens=3_200, low=2_200, high=4_200)
+"""What the next request holds beside the number that it writes after a compaction: tools, framing (13 of 14)."""
+
 _SUMMARY_MARK = "Another language model started to solve this problem"
 """How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
 
@@ -119,6 +129,9 @@ class CodexReader(Reader):
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
         self._last_usage: JsonObject = {}
         self._last_total: JsonObject = {}
+        self._instructions = ""
+        self._estimated: int | None = None
+        """What its own estimate of a history that it compacted has of what the log shows, until it writes that."""
         self._summary_usage: Usage | None = None
         """The usage of the last call that wrote a summary, until the compaction that it is for."""
         self._has_items = False
@@ -186,6 +199,7 @@ class CodexReader(Reader):
         instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
             meta, "instructions"
         )
+        self._instructions = instructions
         if instructions:
             rows.use_system([SystemBlock(text=clean_text(instructions).text)])
         tools = f.objects(meta, "dynamic_tools")
@@ -323,11 +337,25 @@ class CodexReader(Reader):
         window = f.count(info, "model_context_window")
         self.rows.use_model(f.text(info, "model") or self.rows.model, WIRE, self.provider)
         self.rows.learn_window(self.rows.model, window)
+        usage = f.mapping(info, "last_token_usage")
+        estimate = f.count(usage, "total_tokens")
+        if estimate and f.number(usage, "input_tokens") == 0:
+            if usage != self._last_usage:  # else it is written again as rate limits move
+                self._say_size(estimate)
+            self._last_usage = usage
+            return
         total = f.mapping(info, "total_token_usage")
         if total and total == self._last_total:
             return
         self._last_total = total
-        self._count(f.mapping(info, "last_token_usage"))
+        self._count(usage)
+
+    def _say_size(self, estimate: int) -> None:
+        """Its own estimate: after a compaction, and of a window that is full."""
+        known, self._estimated = self._estimated, None
+        self.rows.say_size(
+            FACTS.title, estimate, known=None if known is None else min(known, estimate), beside=TOOLS
+        )
 
     def _count(self, usage: JsonObject) -> None:
         """One call's usage. It may be logged twice: in a record of its own and in a ``token_count``."""
@@ -374,8 +402,11 @@ class CodexReader(Reader):
                 f.text(_item_of(each), "type") in COMPACTIONS for each in history
             )
             tokens = counted.output if counted and is_sealed else None
+            self._estimated = self._estimate(history) if tokens is None else MOST_TOKENS
             new = self._history(history)
-            replace_history(rows, new, trigger="codex", summary_tokens=tokens)
+            replace_history(
+                rows, new, trigger="codex", summary_tokens=tokens, has_summary=True
+            )
         else:
             summary = f.text(payload, "message")
             kept = {name for name in rows.view if rows.messages[name].role == "user"}
@@ -384,6 +415,17 @@ class CodexReader(Reader):
             message = Message(id=label, role="user", parts=parts, origin="summary")
             rows.compact(message, keep=kept, trigger="codex")
         self._turns = [turn for turn in self._turns if turn in rows.view]
+
+    def _estimate(self, history: list[JsonObject]) -> int | None:
+        """What it counts of its instructions and of what it does not seal; ``None`` without the instructions."""
+        if not self._instructions:
+            return None
+        sizes = [len(self._instructions.encode())]
+        for each in history:
+            item = _item_of(each)
+            if f.text(item, "type") not in COMPACTIONS:
+                sizes.append(len(msgspec.json.encode(item)))
+        return sum(-(-size // BYTES_PER_TOKEN) for size in sizes)
 
     def _history(self, items: list[JsonObject]) -> Iterator[Message]:
         """The messages of a history written out whole; the last one of the user is its summary if none is marked."""
