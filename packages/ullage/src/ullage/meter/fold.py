@@ -104,6 +104,9 @@ from ullage_programs.limits import NOTHING_SEEN
 
 NO_USAGE = "the last call reported no usage"
 
+PROVIDER: Final = "the provider"
+"""Who says the size of a request that it refuses."""
+
 WEAK = ("", NO_USAGE, UNUSABLE, IN_DOUBT)
 """Labels of an anchor that speak of the last call, and not of the anchor's own."""
 
@@ -752,6 +755,9 @@ class Fold(State):
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
             self._note_step(event, pending, context, cleared)
+        if is_failed and event.counted:
+            refused = SizeStated(by=PROVIDER, is_provider=True, tokens=event.counted)
+            self._size_stated(refused)
         if usage is None or context is None:
             if is_failed and pending is not None:
                 self.marks[:0] = pending.marks

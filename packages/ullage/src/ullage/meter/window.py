@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
@@ -36,6 +36,8 @@ _RANK: dict[WindowSource, int] = {
     "unknown": 0,
 }
 
+
+MOST_SENT: Final = "the most that may be sent, as a refusal named it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
@@ -167,6 +169,9 @@ class Limits:
             return Window(tokens=best.tokens, source=best.source, note=best.note)
         if self.default_window is not None:
             return Window(tokens=self.default_window, source="user")
+        cap = self.input_cap
+        if cap is not None and cap.source == "error":
+            return Window(tokens=cap.tokens, source="error", note=MOST_SENT)
         return Window(tokens=None, source="unknown")
 
     def _capped(self, given: Limit) -> Limit:
