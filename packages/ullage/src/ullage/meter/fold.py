@@ -301,6 +301,8 @@ class Fold(State):
         anchor = anchor_of(self, event)
         if anchor is None:
             return
+        if self.anchor is None:
+            self._note_unlogged(anchor)
         self.anchor = anchor
         self.counted = None
         self.history_doubt = 0.0
