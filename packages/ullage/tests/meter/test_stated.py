@@ -14,8 +14,12 @@ from ullage.events import (
     SessionStarted,
     SizeStated,
     SystemChanged,
+    ToolsChanged,
 )
 from ullage.messages import COMPACTION, Message, ProviderItem
+from ullage.meter.window import Limit, Limits
+from ullage_programs.facts import ClientLimit
+from ullage_programs.limits import ClientLimits
 
 STARTED: Final = SessionStarted(
     model="gpt-5.2", wire="responses", provider="openai", program="codex 0.142.5"
@@ -104,3 +108,63 @@ def test_a_size_for_another_model_changes_nothing() -> None:
     before = folded(*COMPACTED).reading().used
     event = SizeStated(by="X", tokens=5_000, window=9_000, model="another")
     assert folded(*COMPACTED, event).reading().used == before
+
+
+def calls(*inputs: int, words: int = 600) -> Meter:
+    """A conversation in which every call reports such an input, and is followed by a question of so many words."""
+    meter = folded(STARTED, SystemChanged(system=()), ToolsChanged(tools=()))
+    for number, used in enumerate(inputs):
+        meter.apply(MessageAdded(message=said(f"u{number}", "some words " * words)))
+        meter.apply(CallStarted(call=f"c{number}"))
+        meter.apply(CallEnded(call=f"c{number}", usage=usage(used, 5)))
+        meter.apply(MessageAdded(message=answer(f"a{number}", "yes", call=f"c{number}")))
+    return meter
+
+
+def test_inputs_that_stand_still_while_the_conversation_grows_are_cut_by_the_provider() -> (
+    None
+):
+    grows = [8_000, 9_200, 10_400]
+    for repeated, is_cut in ((2, False), (3, True), (9, True)):
+        meter = calls(*grows, *[10_500] * repeated)
+        meter.apply(MessageAdded(message=said("u", "some words " * 600)))
+        reading = meter.reading()
+        assert (reading.window.tokens == 10_500) == is_cut
+        assert (reading.used.tokens == 10_500) == is_cut
+        assert any("cuts off" in note for note in reading.notes) == is_cut
+        if is_cut:
+            assert reading.free is not None
+            assert reading.free <= 0
+            assert f"The last {repeated} calls reported 10,500" in reading.notes[0]
+
+
+def test_an_input_that_moves_again_is_cut_no_more() -> None:
+    meter = calls(8_000, 9_200, 9_300, 9_300, 9_300, 10_500)
+    assert meter.reading().window.tokens != 9_300
+    assert meter.reading().used.tokens > 10_500
+
+
+def test_the_same_input_for_a_repeated_request_is_not_cut() -> None:
+    meter = calls(8_000, 8_000, 8_000, 8_000, words=1)
+    assert not any("cuts off" in note for note in meter.reading().notes)
+
+
+def test_a_program_whose_threshold_is_cut_off_does_not_compact() -> None:
+    limits = Limits(
+        window=Limit(tokens=200_000, source="log"),
+        program="OpenCode",
+        client=ClientLimits(threshold=ClientLimit(180_000, "documented", "")),
+    )
+    assert limits.denominators.compaction_point == 180_000
+    cut = limits.with_cut(150_000).denominators
+    assert (cut.window.tokens, cut.compaction_point) == (150_000, None)
+    assert limits.with_cut(190_000).denominators.compaction_point == 180_000
+
+
+def test_the_size_that_a_refusal_names_is_the_reading() -> None:
+    meter = folded(*COMPACTED[:-1], CallStarted(call="c2"))
+    meter.apply(CallEnded(call="c2", outcome="failed", counted=215_692))
+    used = meter.reading().used
+    assert used.tokens == pytest.approx(215_692, abs=20)
+    assert used.low < used.tokens < used.high
+    assert meter.reading().basis.label == "as the provider says"

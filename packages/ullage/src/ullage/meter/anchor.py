@@ -145,6 +145,17 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
             unproven=round(unproven),
         )
 
+    def cut_to(self, most: int) -> Forecast:
+        """What is read of this request where the provider cuts off what is more."""
+        beyond = self.tokens - most
+        if beyond <= 0:
+            return msgspec.structs.replace(self, high=min(self.high, most))
+        low = min(self.low, most)
+        removed = self.removed + beyond
+        return msgspec.structs.replace(
+            self, tokens=most, low=low, high=most, removed=removed
+        )
+
     def after_clearing(
         self, cleared: ClearedTokens, more: float = 0.0, further: float = 0.0
     ) -> Forecast:

@@ -81,7 +81,12 @@ from ullage.meter.plausible import (
     is_possible,
     judge,
 )
-from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
+from ullage.meter.policy import (
+    LEAST_CHANGE_DOUBT,
+    LEAST_PINNED_GROWTH,
+    LITTLE_FIRST,
+    PINS,
+)
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
@@ -768,6 +773,7 @@ class Fold(State):
                 self.anchor = replace(self.anchor, label=label)
             return
         self.seen = self.seen.after_call(context, usage.output or 0)
+        self._note_pinned(pending, context)
         self._take_client_limits()
         level: float | None = None
         if self.reports.surprise is not None:
@@ -777,6 +783,20 @@ class Fold(State):
         self._set_anchor(
             event.call, usage, context, pending, cleared=cleared, level=level
         )
+
+    def _note_pinned(self, pending: Pending | None, context: int) -> None:
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        before = None if pending is None else pending.before
+        self.pins = (
+            self.pins + 1
+            if before is not None
+            and pending is not None
+            and context == before.anchor.input
+            and not before.anchor.spread
+            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
+            else 0
+        )
+        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None
@@ -799,7 +819,7 @@ class Fold(State):
             pending,
             policy=self.policy,
             actual=context,
-            is_surprise=self.reports.surprise is not None,
+            is_surprise=self.reports.surprise is not None or self.pins > 0,
         )
         if self.learnt.flipped == rules:
             return pending
