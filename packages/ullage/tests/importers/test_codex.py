@@ -129,3 +129,41 @@ def test_without_instructions_in_the_log_codexs_number_is_used_with_its_tools() 
     assert (used.low, used.tokens, used.high) == pytest.approx(
         (11_200, 12_200, 13_200), abs=20
     )
+
+
+SEARCHED: dict[str, object] = {"type": "web_search_call", "status": "completed"}
+ABORTED = ("event_msg", {"type": "turn_aborted", "reason": "interrupted"})
+
+
+def searching(*after: tuple[str, dict[str, object]]) -> Meter:
+    """A turn that searches twice, whose bill of 22,000 tokens holds what was found, and then these lines."""
+    return rollout(
+        "Be brief.",
+        ("response_item", message("user", "look it up")),
+        ("response_item", SEARCHED),
+        ("response_item", SEARCHED),
+        ("response_item", message("assistant", "found")),
+        ("event_msg", bill(22_000, 20)),
+        *after,
+    )
+
+
+def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -> None:
+    meter = searching()
+    step = meter.steps[-1]
+    assert step.estimated == pytest.approx(9_000 + 2 * 6_450, abs=100)
+    assert step.is_inside
+    assert step.high - step.low > 2 * 2 * 1_300
+    assert meter.reading().used.tokens == pytest.approx(22_020, abs=20)
+
+
+def test_an_aborted_turn_may_take_what_was_found_with_it() -> None:
+    used = searching(ABORTED).reading().used
+    assert used.tokens == pytest.approx(22_000 - 2 * 6_450, rel=0.1)
+    assert used.high > 22_000
+
+
+def test_a_compaction_takes_what_was_found_with_it_once() -> None:
+    history: dict[str, object] = {"replacement_history": [message("user", "go")]}
+    compacted = searching(("compacted", history)).reading().used
+    assert searching(("compacted", history), ABORTED).reading().used == compacted

@@ -42,6 +42,8 @@ from ullage.messages import (
     Tool,
     clean_text,
 )
+from ullage.meter.cost import TOOL_RESULTS
+from ullage.meter.measured import hidden_message
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
 from ullage_programs.codex.facts import FACTS
@@ -73,6 +75,13 @@ KNOWN_SILENT = frozenset(
 )
 """Kinds of lines that say nothing about the context."""
 
+SEARCHED = "web_search_call"
+SEARCH = Amount(tokens=6_450, low=5_050, high=7_850)
+"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114 to
+7,316 (8 steps with 20 searches, gpt-5.5)."""
+
+NOTHING = Amount(tokens=0, low=0, high=0)
+
 CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 )
@@ -85,7 +94,7 @@ RESULTS = frozenset(
         "tool_search_output",
     }
 )
-FROM_MODEL = frozenset({"reasoning", "web_search_call", "image_generation_call", *CALLS})
+FROM_MODEL = frozenset({"reasoning", SEARCHED, "image_generation_call", *CALLS})
 COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
@@ -112,6 +121,7 @@ class _OpenItems:
     summarises: bool = False
     """Whether it is the call that writes the summary of a compaction."""
     parts: list[Part] = field(default_factory=list)
+    searches: int = 0
     ended: float = 0
     held: list[Message] = field(default_factory=list)
 
@@ -135,6 +145,8 @@ class CodexReader(Reader):
         self._summary_usage: Usage | None = None
         """The usage of the last call that wrote a summary, until the compaction that it is for."""
         self._has_items = False
+        self._found: dict[str, int] = {}
+        """Messages that stand for what searches found, and how many those were."""
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
         self.provider = wire_named(WIRE).maker
@@ -243,6 +255,7 @@ class CodexReader(Reader):
             call = self._open = _OpenItems(label, self.rows.at, usage, self.parts(label))
         call.summarises = call.summarises or summarises
         call.parts += call.content.read([_plain(item)])
+        call.searches += f.text(item, "type") == SEARCHED
         call.ended = self.rows.at
 
     def _result(self, item: JsonObject) -> None:
@@ -292,6 +305,14 @@ class CodexReader(Reader):
             usage = self.usage(call.usage)
         if call.summarises:
             self._summary_usage = usage
+        elif call.searches:
+            name = rows.reserve("tool")
+            self._found[name] = call.searches
+            each, count = SEARCH, call.searches
+            size = Amount(
+                tokens=count * each.tokens, low=count * each.low, high=count * each.high
+            )
+            rows.add(_found(name, size))
         rows.call(
             "",
             None if call.summarises else answer,
@@ -305,6 +326,21 @@ class CodexReader(Reader):
         for result in call.held:
             rows.add(result)
         rows.at = now
+
+    def _drop_found(self) -> None:
+        """What searches found leaves the next request with a turn that is broken off, or may stay.
+
+        The provider held it (once, 69,051 tokens of 11 searches in an earlier turn were gone).
+        """
+        searches = 0
+        for name, each in self._found.items():
+            if name in self.rows.view:
+                searches += each
+                self.rows.replace(_found(name, NOTHING, revision=1))
+        if searches:
+            staying = Amount(tokens=0, low=0, high=searches * SEARCH.high)
+            self.rows.add(_found(self.rows.reserve("tool"), staying))
+        self._found = {}
 
     # -- events --
 
@@ -320,6 +356,7 @@ class CodexReader(Reader):
                 self._roll_back(f.count(event, "num_turns") or 0)
             case "turn_aborted":
                 self._end_call(None, f.text(event, "reason") or "interrupted")
+                self._drop_found()
             case "error" | "stream_error":
                 self._end_call(None, f.text(event, "message")[:500] or "error")
             case "thread_name_updated":
@@ -439,6 +476,11 @@ class CodexReader(Reader):
             summarises = is_last or _is_summary(item, parts)
             origin: Origin = "summary" if summarises else "injected"
             yield Message(id=label, role=role, parts=parts, origin=origin)
+
+
+def _found(name: str, size: Amount, *, revision: int = 0) -> Message:
+    """Stands for what searches found, which no line holds."""
+    return hidden_message(name, size, row=TOOL_RESULTS, what=SEARCHED, revision=revision)
 
 
 def _item_of(entry: JsonObject) -> JsonObject:
