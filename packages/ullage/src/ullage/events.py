@@ -616,6 +616,29 @@ class InputCounted(
     estimate: Amount | None = None
 
 
+class SizeStated(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="size_stated"
+):
+    """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens`` of ``window``.
+
+    Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
+    its messages alone. Of a model other than ``model`` it says nothing.
+    """
+
+    by: str
+    """The program, as people know it, or the provider."""
+    is_provider: bool = False
+    """The provider counted, because it refused the request for its size."""
+    counts: Literal["request", "messages"] = "request"
+    tokens: int | None = None
+    known: int | None = None
+    """Of ``tokens``, what is of content that the log shows, by the same count. The rest is of a summary that it hides."""
+    beside: Amount | None = None
+    """What a request holds beside ``tokens``, as it was measured of the program."""
+    window: int | None = None
+    model: str = ""
+
+
 class PiecesCounted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pieces_counted"
 ):
@@ -842,6 +865,7 @@ Event = (
     | Calibrated
     | OverheadLearnt
     | InputCounted
+    | SizeStated
     | PiecesCounted
     | RuleFlipped
     | ReasoningRefused

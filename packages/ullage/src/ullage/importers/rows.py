@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from ullage.codec.overflow import recognise
 from ullage.envelope import COPY_STEPS, LOG_STEPS
-from ullage.errors import UnreadableInput
+from ullage.errors import Overflow, UnreadableInput
 from ullage.events import (
+    Amount,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -33,6 +35,7 @@ from ullage.events import (
     RequestPart,
     Rewound,
     SessionStarted,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -200,6 +203,27 @@ class EventWriter:
         if window is not None:
             self._put(LimitLearnt, model=model, source="log", window=window)
 
+    def say_size(
+        self,
+        by: str,
+        tokens: int | None,
+        *,
+        counts: Literal["request", "messages"] = "request",
+        known: int | None = None,
+        beside: Amount | None = None,
+        window: int | None = None,
+    ) -> None:
+        """The program says of itself how full the window is now; ``SizeStated`` says what the numbers mean."""
+        self._put(
+            SizeStated,
+            by=by,
+            tokens=tokens,
+            counts=counts,
+            known=known,
+            beside=beside,
+            window=window,
+        )
+
     # -- messages --
 
     def add(self, message: Message) -> None:
@@ -241,13 +265,18 @@ class EventWriter:
         started: float = 0,
         stream: bool = True,
     ) -> None:
-        """One model call that ended now, with its answer if that went into the view."""
+        """One model call that ended now, with its answer if that went into the view.
+
+        An ``error`` that refuses the request for its size is read for the size and the limit that it names.
+        """
         if purpose == "main" and message is not None:
             self._stand_in_for_results()
         call = self._unique_call(call)
         now, self.at = self.at, started or self.at
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
         self.at = now
+        refusal = recognise(None, error) if outcome == "failed" else None
+        is_overflow = refusal is not None and refusal.is_of_tokens
         self._put(
             CallEnded,
             call=call,
@@ -256,9 +285,13 @@ class EventWriter:
             stop=stop,
             usage=usage,
             error=error,
+            error_kind=Overflow.__name__ if is_overflow else "",
+            counted=refusal.measures.count if is_overflow and refusal else None,
             model=model,
             provider=canonical(provider),
         )
+        if refusal is not None and refusal.limits:
+            self._put(LimitLearnt, model=self.model, source="error", **refusal.limits)
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
 

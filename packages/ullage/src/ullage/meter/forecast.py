@@ -411,7 +411,9 @@ class Forecaster:
             round(exact + hypot(above, further)),
         )
         label = ""
-        if anchor.label:
+        if anchor.stated_by:
+            label = anchor.label
+        elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
@@ -429,9 +431,9 @@ class Forecaster:
             tokens=tokens,
             low=max(0, min(low, tokens)),
             high=max(high, tokens),
-            last_input=anchor.input,
+            last_input=None if anchor.stated_by else anchor.input,
             last_output=estimate.answer_kept,
-            new=estimate.added,
+            new=estimate.added + (anchor.input if anchor.stated_by else 0),
             changed=changed,
             removed=gone,
             reasoning=earlier + estimate.reasoning_kept,

@@ -79,6 +79,26 @@ CLEARING_DOUBT = 0.3
 """Share of the results that leave with the next request which their estimate may be off. A choice: nothing measured it,
 and the next report shows the truth."""
 
+# --- What a program says of the size of its session, without a bill. Judged by tests/meter/test_stated.py.
+
+LEAST_STATED_DOUBT = 300.0
+"""Tokens that it may be off at least: a program rounds, and counts no framing."""
+
+SUMMARY_DOUBT = 0.015
+"""Share of the whole, where it tells the size of a summary and a bill that of the rest: Codex 0.140 to 0.142.5 were at
+most 1.2 % off (n=14 compactions of 2 projects)."""
+
+ROUGH_COUNT_DOUBT = 0.5
+"""Share of messages that a program counts by their characters: a token has 2.5 to 5."""
+
+# --- Inputs that stand still. Judged by tests/meter/test_stated.py.
+
+LEAST_PINNED_GROWTH = 100.0
+PINS = 2
+"""Estimated tokens by which the messages of a request exceed those of the one before with the same reported input, and
+how often in a row, until the provider is taken to cut requests: three inputs that are equal by chance to the token are
+one case in millions (anomalyco/opencode/issues/45168: 11 times 196,608)."""
+
 # --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
 
 COUNT_DOUBT = 0.005

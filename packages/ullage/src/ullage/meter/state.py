@@ -209,6 +209,8 @@ class State:
     """What parts of every request were counted at, by ``meter.counting``'s keys."""
     reports: ReportHistory = field(default_factory=ReportHistory)
     """What the endpoint's reports were like."""
+    pins: int = 0
+    """How many reports in a row were the same as the one before, although messages had been added."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""
@@ -462,7 +464,9 @@ class State:
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens
         is_proven = window is None or -beyond <= MOST_UNPROVEN * window
-        return forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        forecast = forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        cut = self.limits.cut
+        return forecast if cut is None else forecast.cut_to(cut)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""

@@ -48,7 +48,7 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
-from ullage_programs.claude_code.facts import LONG_WINDOW
+from ullage_programs.claude_code.facts import FACTS, LONG_WINDOW
 from ullage_programs.claude_code.lines import (
     NO_COMPACTION,
     SILENT_KINDS,
@@ -61,7 +61,7 @@ from ullage_programs.claude_code.lines import (
     is_summary,
 )
 from ullage_programs.claude_code.log_attachments import Attachments
-from ullage_programs.claude_code.log_costs import ClaudeTotals
+from ullage_programs.claude_code.log_costs import LONG, MOST_MODELS, ClaudeTotals
 from ullage_programs.claude_code.log_put_back import PutBack
 from ullage_programs.limits import name_and_version
 
@@ -146,6 +146,8 @@ class ClaudeCodeReader(Reader):
         """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
+        self._after = 0
+        """What the program counted after a compaction, until the conversation goes on."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -202,9 +204,13 @@ class ClaudeCodeReader(Reader):
                 )
             case "custom-title":
                 self.titles["person"] = f.text(entry, "customTitle")
+            case "result":
+                self._learn_windows(f.mapping(entry, "modelUsage"))
+                self._pass(entry)
             case _ if kind in SILENT_KINDS:
                 self._pass(entry)
             case "cost-state":
+                self._learn_windows(f.mapping(entry, "modelUsage"))
                 self._total(entry)
             case "api-request-shape":
                 if entry.get("isSidechain") is not True:
@@ -219,6 +225,7 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
+        self._say_size()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -360,6 +367,7 @@ class ClaudeCodeReader(Reader):
             )
             return
         self._flush_boundary(None)
+        self._say_size()
         self._follow(entry, can_restart=not results)
         beside: list[Part] = [
             part for part in parts if not isinstance(part, ToolResultPart)
@@ -423,6 +431,14 @@ class ClaudeCodeReader(Reader):
                 self.rows.model, round(float(found[1].strip(".") or 0) * scale) or None
             )
 
+    def _learn_windows(self, models: JsonObject) -> None:
+        """The windows of the models in a total: as it names them, or by the ending of a model's name."""
+        for name in sorted(models)[:MOST_MODELS]:
+            window = f.count(f.mapping(models, name), "contextWindow")
+            if window is None and name.endswith(LONG):
+                window = LONG_WINDOW
+            self.rows.learn_window(name.removesuffix(LONG), window)
+
     # -- model calls --
 
     def _assistant(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
@@ -438,6 +454,7 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
+            self._say_size()
             self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
@@ -598,6 +615,16 @@ class ClaudeCodeReader(Reader):
             added=() if self.put_back.is_logged else self._put_back(),
             puts_back=not self.put_back.is_logged,
         )
+        self._after = boundary.compaction.after
+
+    def _say_size(self) -> None:
+        """Its count after a compaction holds the summary and what the program puts back, and no system prompt or tools.
+
+        In public logs it is 7,794 to 14,129, below any first call (n=3).
+        """
+        after, self._after = self._after, 0
+        if after:
+            self.rows.say_size(FACTS.title, after, counts="messages")
 
     def _put_back(self) -> tuple[Message, ...]:
         """What the program puts back now, as far as the log has shown it."""
