@@ -127,6 +127,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     reported_output: int | None = None
     """``Basis.reported_output``."""
+    situation: str = "first call"
+    """A ``Situation``."""
 
     @property
     def proven_high(self) -> int:

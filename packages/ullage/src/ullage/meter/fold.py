@@ -82,6 +82,7 @@ from ullage.meter.plausible import (
 )
 from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
@@ -588,6 +589,7 @@ class Fold(State):
         )
         self._take_client_limits()
         self.compactions += 1
+        self.begun = Opening(is_compaction=True)
         self.marks.append("compaction")
 
     def _in_front_of_summary(self, behind: str) -> list[str]:
@@ -894,6 +896,7 @@ class Fold(State):
         if pending is not None:
             self._measure(pending, context)
         self.anchor = anchor
+        self.begun = self.begun._replace(reports=self.begun.reports + 1)
         self.counted = self.shares = None
         self.output = None
         self.output_left = False
@@ -999,7 +1002,7 @@ class Fold(State):
                 at=event.at or pending.at,
                 actual=actual,
                 marks=pending.marks,
-                first=pending.before is None,
+                situation=forecast.situation,
                 refused=refused,
             )
         )

@@ -29,6 +29,7 @@ from ullage.meter.measured import measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
 from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, REMOVAL_DOUBT
+from ullage.meter.situations import Opening, situation_of
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
@@ -370,6 +371,7 @@ class Forecaster:
         earlier: float,
         policy: ReasoningPolicy,
         learnt: Learnt,
+        opening: Opening,
     ) -> Forecast:
         """A request after one whose input was reported.
 
@@ -394,6 +396,9 @@ class Forecaster:
         usual = estimate.doubt
         below, above = half_widths(
             with_changes(usual, hidden=usual.hidden + abs(moved), size=exact)
+        )
+        situation = situation_of(
+            basis, opening, begins_turn=usual.begins_turn, reasoning=usual.hidden
         )
         tokens = round(exact)
         low, high = (
@@ -428,6 +433,7 @@ class Forecaster:
             label=label,
             notes=notes,
             reported_output=reported_output,
+            situation=situation,
         )
 
     def learn(

@@ -32,6 +32,7 @@ from ullage.meter.plausible import ReportHistory
 from ullage.meter.policy import DENSEST, MOST_STEPS, MOST_UNPROVEN, MUCH
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import SESSION, Opening
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
@@ -195,6 +196,7 @@ class State:
     undo_records: dict[str, UndoRecord] = field(default_factory=dict)
     """By the id of the compaction or prune, oldest first, what it took out of the view."""
     compactions: int = 0
+    begun: Opening = SESSION
     marks: list[str] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
     track: Track = field(default_factory=Track)
@@ -429,6 +431,7 @@ class State:
             earlier=earlier,
             policy=self.sent_policy,
             learnt=self.learnt,
+            opening=self.begun,
         )
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens

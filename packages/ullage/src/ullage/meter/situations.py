@@ -1,0 +1,65 @@
+"""What a call follows on: each situation has errors of its own, and so widths of its own."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from ullage.meter.anchor import ForecastBasis
+
+Situation = Literal[
+    "first call",
+    "second call",
+    "after a compaction",
+    "the call after that",
+    "model switch",
+    "changed by the caller",
+    "hosted tools",
+    "user turn",
+    "user turn, reasoning before",
+    "edit",
+    "tool step",
+    "tool step, reasoning before",
+]
+
+EDITING: Final = frozenset(
+    {"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit", "write"}
+)
+"""Tools whose results are short and say the same each time, by the names of the programs that are read."""
+
+REASONED_FROM: Final = 20
+"""Reasoning tokens of the answer before from which on it matters whether they are counted."""
+
+
+class Opening(NamedTuple):
+    """How the history began that is in view, and how many inputs were reported since."""
+
+    is_compaction: bool = False
+    reports: int = 0
+
+
+SESSION: Final = Opening()
+
+
+def situation_of(
+    basis: ForecastBasis | None, opening: Opening, *, begins_turn: bool, reasoning: float
+) -> Situation:
+    """The situation of the next call. ``reasoning`` is what the answer before is known to have had."""
+    if basis is None:
+        return "first call"
+    if opening.is_compaction and opening.reports == 0:
+        return "after a compaction"
+    if basis.anchor.spread:
+        return "model switch"
+    if basis.output_left or basis.removed or basis.changed or basis.anchor.edited:
+        return "changed by the caller"
+    answer = basis.output.cost.answer if basis.output is not None else None
+    if answer is not None and answer.items:
+        return "hosted tools"
+    if opening.reports == 1:
+        return "the call after that" if opening.is_compaction else "second call"
+    has_reasoning = reasoning >= REASONED_FROM
+    if begins_turn:
+        return "user turn, reasoning before" if has_reasoning else "user turn"
+    if basis.since.tools and EDITING.issuperset(basis.since.tools):
+        return "edit"
+    return "tool step, reasoning before" if has_reasoning else "tool step"
