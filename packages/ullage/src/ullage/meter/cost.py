@@ -102,7 +102,8 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
         tokens = wrapping.once + (self.text + self.names + self.arguments)
         if self.text:
             tokens += wrapping.text
-        tokens += wrapping.call * self.calls
+        if self.calls:
+            tokens += wrapping.calling + wrapping.call * self.calls
         if self.calls > 1:
             tokens += wrapping.several
         return tokens + wrapping.parameter * self.parameters

@@ -35,6 +35,7 @@ from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
 from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.hidden_prompts import NONE, HiddenPrompt, hidden_prompt, rows_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -85,6 +86,8 @@ class Fixed(NamedTuple):
     tools: ToolsCost = NO_TOOLS
     answer: float = 0.0
     overhead: float = 0.0
+    hidden: HiddenPrompt = NONE
+    """Of ``overhead``, what the host adds."""
 
     @property
     def tokens(self) -> float:
@@ -120,6 +123,7 @@ class Forecaster:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
+        self.hidden_prompts = rows_for(wire, provider, model)
         if isinstance(estimator, FittedEstimator):
             self.counter = estimator.counter
             self.family = estimator.find_family(wire, provider, model)
@@ -226,7 +230,10 @@ class Forecaster:
         answer = answer_tokens(
             answer_format, template, family, counter, system=text, tools=any(cost.each)
         )
-        overhead = template.base + (template.system if text else 0.0)
+        hidden = hidden_prompt(
+            self.hidden_prompts, params, has_system=bool(text), has_tools=bool(tools)
+        )
+        overhead = template.base + (template.system if text else 0.0) + hidden.tokens
         if template.thinking and is_thinking(params):
             overhead += template.thinking
         blocks: list[float] = []
@@ -237,7 +244,7 @@ class Forecaster:
             if tokens is None or not 0 <= tokens <= MOST_TOKENS:
                 tokens = self.text(block.text)
             blocks.append(tokens + framing)
-        return Fixed(tuple(blocks), cost, answer, overhead)
+        return Fixed(tuple(blocks), cost, answer, overhead, hidden)
 
     # -- reasoning --
 
@@ -331,9 +338,10 @@ class Forecaster:
         ``overhead`` is what earlier sessions showed beyond such a log.
         """
         exact = max(0.0, fixed.tokens + messages + earlier)
+        hidden = fixed.hidden
         content = OpeningContent(
             stratum=self.template.stratum,
-            tokens=exact,
+            tokens=exact - hidden.tokens,
             tools=fixed.tools.tokens - fixed.tools.hosted,
             hosted=fixed.tools.hosted,
             unread=fixed.tools.unread,
@@ -345,8 +353,8 @@ class Forecaster:
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,
-            low=max(0, min(low, tokens)),
-            high=max(high, tokens),
+            low=max(0, min(round(low + hidden.tokens - hidden.below), tokens)),
+            high=max(round(high + hidden.tokens + hidden.above), tokens),
             last_input=None,
             last_output=0.0,
             new=exact,
