@@ -59,9 +59,9 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
-    """What the first reported input of one session held beyond the estimate of its log. Numbers and names, no content.
+    """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
-    ``tokens`` are reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log
+    The call is a session's first one, or follows a compaction that ``puts_back``, as ``situation`` says. ``tokens`` are reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log
     lacks of every request; where it lacks nothing, ``content`` is the fingerprint of system prompt and tools.
     ``session`` and ``directory`` are digests, ``id`` names the call, ``at`` is when it was made.
     """
@@ -78,6 +78,9 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     doubt: int = 0
     at: float = 0
+    situation: Literal["first call", "after a compaction", "the call after that"] = (
+        "first call"
+    )
 
 
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -577,7 +580,7 @@ class Calibrated(
 class OverheadLearnt(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
 ):
-    """What earlier sessions' first calls held beyond their logs; the estimate of this session's first call uses it."""
+    """What calls of earlier sessions held beyond their logs; the estimates of this session's alike calls use it."""
 
     calls: tuple[FirstCall, ...]
 
@@ -713,6 +716,8 @@ class CompactionCommitted(
     added: tuple[Message, ...] = ()
     is_automatic: bool = False
     """Another program did it because its window was full, as its log says."""
+    puts_back: bool = False
+    """That program then adds files, plans and reminders of which its log has no lines; ``added`` is what is known."""
 
 
 class CompactionRolledBack(

@@ -260,21 +260,25 @@ class EventWriter:
         after: int | None = None,
         summary_tokens: int | None = None,
         is_automatic: bool = False,
+        added: tuple[Message, ...] = (),
+        puts_back: bool = False,
     ) -> None:
-        """All messages of the view but ``keep`` are replaced by ``summary``.
+        """All messages of the view but ``keep`` are replaced by ``summary``, and ``added`` follow.
 
         ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
+        ``puts_back`` as in ``CompactionCommitted``.
         """
         self.spend(len(self.view))
         name = f"c{len(self._epochs) + 1}-{self.written + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
-        self._epochs.append(
-            _Epoch(name, self.view, {*kept, *([summary.id] if summary else [])})
-        )
-        if summary is not None:
-            self._remember(summary)
-        self._show_only(([summary.id] if summary else []) + kept)
+        new = [] if summary is None else [summary]
+        for message in (*new, *added):
+            self._remember(message)
+        names = [message.id for message in new] + kept
+        names += [message.id for message in added]
+        self._epochs.append(_Epoch(name, self.view, set(names)))
+        self._show_only(names)
         self._put(CompactionStarted, compaction=name, trigger=trigger)
         self._put(
             CompactionCommitted,
@@ -285,6 +289,8 @@ class EventWriter:
             before=before,
             after=after,
             is_automatic=is_automatic,
+            added=added,
+            puts_back=puts_back,
         )
 
     def rewind(self, to: str) -> bool:

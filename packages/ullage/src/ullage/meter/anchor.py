@@ -124,11 +124,13 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     unproven: int = 0
     """Of ``high``, tokens for which one report alone speaks."""
     overhead: float = 0.0
-    """Of these tokens, what earlier sessions' first calls held beyond their logs."""
+    """Of these tokens, what earlier calls in the same situation held beyond their logs."""
     label: str = ""
     notes: tuple[str, ...] = ()
     reported_output: int | None = None
     """``Basis.reported_output``."""
+    situation: str = "first call"
+    """A ``Situation``."""
 
     @property
     def proven_high(self) -> int:

@@ -80,8 +80,15 @@ from ullage.meter.plausible import (
     is_possible,
     judge,
 )
-from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
+from ullage.meter.policy import (
+    FIRST_CALLS_KEPT,
+    LEAST_CHANGE_DOUBT,
+    LITTLE_FIRST,
+    MOST_KEPT_OVERHEAD,
+    MOST_OVERHEAD,
+)
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.track import Step
@@ -574,6 +581,9 @@ class Fold(State):
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
+        puts_back = event.puts_back and not self.partial and self.unlogged is not None
+        self.begun = Opening(is_compaction=True, puts_back=puts_back)
+        self.put_back = 0.0
         self.undo_records[event.compaction] = UndoRecord(
             self.anchor_call,
             order,
@@ -582,6 +592,7 @@ class Fold(State):
             summary,
             behind=event.behind,
             added=tuple(message.id for message in event.added),
+            unshown=self._take_out_unshown() if puts_back else 0.0,
         )
         self.seen = self.seen.after_compaction(
             event.before or 0, is_automatic=event.is_automatic
@@ -589,6 +600,21 @@ class Fold(State):
         self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
+
+    def _take_out_unshown(self) -> float:
+        """Of what the log does not show of the last request, only what every request holds stays. Gives what left."""
+        anchor = self.anchor
+        if anchor is None or self.unlogged is None:
+            return 0.0
+        stays = min(self.unlogged, MOST_KEPT_OVERHEAD)
+        self.history_doubt = math.hypot(self.history_doubt, self.unlogged - stays)
+        self.unlogged = stays
+        for entry in self.view:
+            if self.is_anchored(entry):
+                stays += entry.cost.tokens * self.scale_of(entry)
+        before = self.removed
+        self.removed = max(0.0, anchor.input - anchor.reasoning - anchor.fixed - stays)
+        return self.removed - before
 
     def _in_front_of_summary(self, behind: str) -> list[str]:
         """Ids up to the message that a summary stands behind; without one, the system messages at the beginning."""
@@ -609,6 +635,8 @@ class Fold(State):
             if name == event.compaction:
                 break
         self._recarry()
+        self.begun = self.begun._replace(puts_back=False)
+        self.put_back = 0.0
         self.marks.append("uncompact")
 
     def _undo(self, record: UndoRecord) -> None:
@@ -621,6 +649,8 @@ class Fold(State):
             if now is not None and now.facts.origin == after.facts.origin:
                 self._exchange(before.message, before.facts.origin)
         same_anchor = self.anchor is not None and self.anchor.call == record.anchor
+        if same_anchor:
+            self.removed -= record.unshown
         for entry in record.left:
             if same_anchor and self.is_anchored(entry):
                 self.removed -= entry.cost.tokens * self.scale_of(entry)
@@ -712,6 +742,8 @@ class Fold(State):
         cleared = self._cleared_of(usage, pending)
         context = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
+        if event.outcome == "cancelled":
+            self.begun = self.begun._replace(is_interrupted=True)
         self._spend_main(event, pending, context)
         if usage is not None:
             usage = self._usable(usage, context)
@@ -725,6 +757,15 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
+        if pending is not None and pending.before is not None:
+            said = pending.estimate or pending.forecast
+            self.calibration = self.calibration.widened(
+                self.provider,
+                self.model,
+                said.situation,
+                below=context < said.low,
+                above=context > said.high,
+            )
         self.seen = self.seen.after_call(context, usage.output or 0)
         self._take_client_limits()
         level: float | None = None
@@ -757,7 +798,7 @@ class Fold(State):
             pending,
             policy=self.policy,
             actual=context,
-            is_surprise=self.reports.surprise is not None,
+            is_surprise=self.reports.surprise is not None or self.begun.is_filled,
         )
         if self.learnt.flipped == rules:
             return pending
@@ -889,13 +930,20 @@ class Fold(State):
                 turn=min(pending.turn, pending.reasoning),
                 stream=pending.stream,
             )
-        if self.anchor is None or (pending is not None and "compaction" in pending.marks):
+        if self.begun.is_filled and pending is not None:
+            self._note_put_back(anchor, pending)
+        elif self.anchor is None or (
+            pending is not None and "compaction" in pending.marks
+        ):
             self._note_unlogged(anchor)
         if self.anchor is None and pending is not None:
             self._note_first_call(anchor, pending)
-        if pending is not None:
+        if pending is not None and not self.begun.is_filled:
             self._measure(pending, context)
         self.anchor = anchor
+        self.begun = self.begun._replace(
+            reports=self.begun.reports + 1, is_interrupted=False
+        )
         self.counted = self.shares = None
         self.output = None
         self.output_left = False
@@ -929,6 +977,23 @@ class Fold(State):
         )
         if self.believes(call):
             self.first_call = call
+
+    def _note_put_back(self, anchor: Anchor, pending: Pending) -> None:
+        """What this call after a compaction held beyond its log."""
+        forecast = pending.forecast
+        tokens = anchor.input - round(forecast.tokens - forecast.overhead)
+        self.put_back += tokens
+        if anchor.level is not None or abs(tokens) > MOST_OVERHEAD:
+            return
+        at = pending.at or self.started_at
+        call = replace(
+            self.session_facts(),
+            id=first_call_id(self.session, anchor.call, at, anchor.input),
+            situation=AFTER_COMPACTION[self.begun.reports],
+            tokens=tokens,
+            at=at,
+        )
+        self.after_compactions = (*self.after_compactions, call)[-FIRST_CALLS_KEPT:]
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
@@ -1001,7 +1066,7 @@ class Fold(State):
                 at=event.at or pending.at,
                 actual=actual,
                 marks=pending.marks,
-                first=pending.before is None,
+                situation=forecast.situation,
                 refused=refused,
             )
         )

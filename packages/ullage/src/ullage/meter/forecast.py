@@ -38,6 +38,7 @@ from ullage.meter.measured import measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
 from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, REMOVAL_DOUBT
+from ullage.meter.situations import Opening, situation_of, widths_of
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
@@ -388,6 +389,8 @@ class Forecaster:
         earlier: float,
         policy: ReasoningPolicy,
         learnt: Learnt,
+        opening: Opening,
+        program: str,
     ) -> Forecast:
         """A request after one whose input was reported.
 
@@ -413,6 +416,13 @@ class Forecaster:
         below, above = half_widths(
             with_changes(usual, hidden=usual.hidden + abs(moved), size=exact)
         )
+        situation = situation_of(
+            basis, opening, begins_turn=usual.begins_turn, reasoning=usual.hidden
+        )
+        width = widths_of(program, situation)
+        own = learnt.widths.get(situation, (1.0, 1.0))
+        below *= width.below * own[0]
+        above = own[1] * hypot(width.above * above, width.more)
         tokens = round(exact)
         low, high = (
             round(exact - hypot(below, further)),
@@ -446,6 +456,7 @@ class Forecaster:
             label=label,
             notes=notes,
             reported_output=reported_output,
+            situation=situation,
         )
 
     def learn(
@@ -598,6 +609,21 @@ def with_overhead(
         overhead=exact - bare.new,
         label=label,
         notes=(),
+    )
+
+
+def with_put_back(bare: Forecast, overhead: LearntOverhead) -> Forecast:
+    """The forecast of a call after a compaction with what the program puts back beyond its log."""
+    exact = max(0.0, bare.tokens + overhead.tokens)
+    below = hypot(bare.tokens - bare.low, overhead.below)
+    above = hypot(bare.high - bare.tokens, overhead.above)
+    return with_changes(
+        bare,
+        tokens=round(exact),
+        low=max(0, round(exact - below)),
+        high=round(exact + above),
+        new=bare.new + overhead.tokens,
+        overhead=exact - bare.tokens,
     )
 
 

@@ -280,7 +280,7 @@ class UndoRecord(NamedTuple):
 
     ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
     message that was put in the place of what ``left``, ``behind`` the one that it was put behind, ``added`` those at
-    the end. A prune only has ``changed``.
+    the end, ``unshown`` tokens of which no entry tells. A prune only has ``changed``.
     """
 
     anchor: str
@@ -291,6 +291,7 @@ class UndoRecord(NamedTuple):
     is_prune: bool = False
     behind: str = ""
     added: tuple[str, ...] = ()
+    unshown: float = 0.0
 
 
 def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:

@@ -60,6 +60,8 @@ from ullage_programs.claude_code.lines import (
 )
 from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import ClaudeTotals
+from ullage_programs.claude_code.log_put_back import PutBack
+from ullage_programs.limits import name_and_version
 
 WIRE = "messages"
 
@@ -124,6 +126,7 @@ class ClaudeCodeReader(Reader):
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
         self.totals = ClaudeTotals()
+        self.put_back = PutBack()
         self._is_first = True
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
@@ -312,6 +315,8 @@ class ClaudeCodeReader(Reader):
             self._pass(entry)
             raise Unusable("user line without content")
         results = [part for part in parts if isinstance(part, ToolResultPart)]
+        if results:
+            self.put_back.read_result(f.mapping(entry, "toolUseResult"))
         if self._open is not None and len(results) == len(parts):
             held = Message(id=name, role="tool", parts=tuple(parts))
             self._open.held.append(held)
@@ -341,6 +346,10 @@ class ClaudeCodeReader(Reader):
                 Message(id=name, role="user", parts=tuple(beside), origin=origin)
             )
             self._notice(beside, injected or bool(results))
+            if entry.get("isMeta") is True and not results:
+                self.put_back.read_skill(
+                    "".join(part.text for part in beside if isinstance(part, TextPart))
+                )
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
@@ -485,6 +494,7 @@ class ClaudeCodeReader(Reader):
     def _attachment(self, entry: JsonObject) -> None:
         if self._is_child(entry):
             return
+        self.put_back.read_attachment(f.text(f.mapping(entry, "attachment"), "type"))
         uuid = f.text(entry, "uuid")
         if uuid and uuid in self.tree:
             raise Unusable("repeated line")
@@ -555,7 +565,21 @@ class ClaudeCodeReader(Reader):
             is_automatic=boundary.compaction.is_automatic,
             before=boundary.compaction.before or None,
             after=boundary.compaction.after or None,
+            added=() if self.put_back.is_logged else self._put_back(),
+            puts_back=not self.put_back.is_logged,
         )
+
+    def _put_back(self) -> tuple[Message, ...]:
+        """What the program puts back now, as far as the log has shown it."""
+        name = self.rows.unique("")
+        version = name_and_version(self.rows.program)[1]
+        parts: list[Part] = []
+        for kind, text in self.put_back.after_compaction(version):
+            parts.append(TextPart(id=f"{name}/{len(parts)}", text=text, name=kind))
+        if not parts:
+            return ()
+        message = Message(id=name, role="user", parts=tuple(parts), origin="injected")
+        return (message,)
 
 
 def _characters(part: Part) -> int:

@@ -208,11 +208,18 @@ def _file_read(attachment: JsonObject) -> str:
     path = f.text(file, "filePath") or f.text(attachment, "filename")
     if not content or not path:
         return content
-    first = f.count(file, "startLine") or 1
-    pieces = [_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT]
-    for number, line in enumerate(content.splitlines(keepends=True), first):
-        pieces.append(f"{number}\t{line}")
-    return "".join(pieces)
+    return read_again(path, numbered(content, f.count(file, "startLine") or 1))
+
+
+def read_again(path: str, result: str) -> str:
+    """A call of Read for this path and its result."""
+    return "".join([_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT, result])
+
+
+def numbered(content: str, first: int = 1, form: str = "{}\t{}") -> str:
+    """The lines with their numbers in front."""
+    lines = enumerate(content.splitlines(keepends=True), first)
+    return "".join([form.format(number, line) for number, line in lines])
 
 
 def _invoked_skills(attachment: JsonObject) -> str:
