@@ -776,6 +776,7 @@ class Fold(State):
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
+            turn=self.reasoning.turn,
             forecast=forecast,
             user_turn=self.user_turn,
             before=self.basis,
@@ -1001,6 +1002,7 @@ class Fold(State):
                 reasoning=pending.reasoning,
                 messages=pending.messages,
                 rests=pending.rests,
+                turn=min(pending.turn, pending.reasoning),
                 stream=pending.stream,
             )
         is_compacted = pending is not None and "compaction" in pending.marks

@@ -46,6 +46,17 @@ STRANGE_COUNTING = 0.12
 EXACT_COUNTING = 0.015
 """The same in the provider's own vocabulary."""
 
+CONTRADICTED = 0.05
+"""A rule of reasoning is proven where a recorded pair of calls contradicts it at most so often: (contradicting + 1/2) /
+(pairs + 1), which is 0.05 of nine pairs without a contradiction and of 29 with one (Jeffreys' prior)."""
+
+UNPROVEN = 1.15
+"""How many times the reported reasoning the interval reaches where its rule is not proven: counted reasoning was up to
+1.25 times that (n=10, in which Qwen and DeepSeek frame it)."""
+
+HIDDEN = 0.01
+"""Share of the reported reasoning by which that in the next input may differ."""
+
 NARROWEST = 2.0
 
 # --- A first call. Judged by bench.evaluate: coverage of whole requests.
