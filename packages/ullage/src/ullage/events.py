@@ -59,12 +59,13 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
-    """What the first reported input of one session held beyond the estimate of its log. Numbers and names, no content.
+    """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
-    ``tokens`` are reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log
-    lacks of every request, and ``logged`` has the estimate of what it holds, by kind of block and for ``tools``. Where
-    it lacks nothing, ``content`` is the fingerprint of system prompt and tools. ``session`` and ``directory`` are
-    digests, ``id`` names the call, ``at`` is when it was made.
+    The call is a session's first one, or follows a compaction that ``puts_back``, as ``situation`` says. ``tokens`` are
+    reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log lacks of every
+    request, and ``logged`` has the estimate of what it holds, by kind of block and for ``tools``. Where it lacks
+    nothing, ``content`` is the fingerprint of system prompt and tools. ``session`` and ``directory`` are digests,
+    ``id`` names the call, ``at`` is when it was made.
     """
 
     id: str = ""
@@ -81,6 +82,9 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     doubt: int = 0
     at: float = 0
+    situation: Literal["first call", "after a compaction", "the call after that"] = (
+        "first call"
+    )
 
 
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -593,7 +597,7 @@ class Calibrated(
 class OverheadLearnt(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
 ):
-    """What earlier sessions' first calls held beyond their logs; the estimate of this session's first call uses it."""
+    """What calls of earlier sessions held beyond their logs; the estimates of this session's alike calls use it."""
 
     calls: tuple[FirstCall, ...]
 
@@ -610,6 +614,29 @@ class InputCounted(
     model: str = ""
     fingerprint: Fingerprint | None = None
     estimate: Amount | None = None
+
+
+class SizeStated(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="size_stated"
+):
+    """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens`` of ``window``.
+
+    Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
+    its messages alone. Of a model other than ``model`` it says nothing.
+    """
+
+    by: str
+    """The program, as people know it, or the provider."""
+    is_provider: bool = False
+    """The provider counted, because it refused the request for its size."""
+    counts: Literal["request", "messages"] = "request"
+    tokens: int | None = None
+    known: int | None = None
+    """Of ``tokens``, what is of content that the log shows, by the same count. The rest is of a summary that it hides."""
+    beside: Amount | None = None
+    """What a request holds beside ``tokens``, as it was measured of the program."""
+    window: int | None = None
+    model: str = ""
 
 
 class PiecesCounted(
@@ -729,6 +756,8 @@ class CompactionCommitted(
     added: tuple[Message, ...] = ()
     is_automatic: bool = False
     """Another program did it because its window was full, as its log says."""
+    puts_back: bool = False
+    """That program then adds files, plans and reminders of which its log has no lines; ``added`` is what is known."""
 
 
 class CompactionRolledBack(
@@ -836,6 +865,7 @@ Event = (
     | Calibrated
     | OverheadLearnt
     | InputCounted
+    | SizeStated
     | PiecesCounted
     | RuleFlipped
     | ReasoningRefused

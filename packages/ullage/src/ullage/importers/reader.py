@@ -108,6 +108,8 @@ class Reader(ABC):
     """How usage is logged; empty: in a dialect of the program's name."""
     unlogged: ClassVar[tuple[RequestPart, ...]] = ("system", "tools")
     """What of every request a log of this format lacks, where no line of it brings that."""
+    is_undated: ClassVar[bool] = False
+    """Whether nothing says when a call was made: all are then taken to be as old as the file."""
     names_calls: ClassVar[bool] = False
     """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
@@ -269,3 +271,5 @@ class LogFormat(NamedTuple):
     """Other logs of the same session, told by their place alone."""
     is_tried_first: bool = False
     """Whether another program's format fits its logs too."""
+    takes_lists: bool = False
+    """Whether a log may be one list."""

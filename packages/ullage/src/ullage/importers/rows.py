@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from ullage.codec.overflow import recognise
 from ullage.envelope import COPY_STEPS, LOG_STEPS
-from ullage.errors import UnreadableInput
+from ullage.errors import Overflow, UnreadableInput
 from ullage.events import (
+    Amount,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -33,6 +35,7 @@ from ullage.events import (
     RequestPart,
     Rewound,
     SessionStarted,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -85,6 +88,8 @@ class EventWriter:
         """Whether the log begins in the middle of its conversation."""
         self.keeps_content = True
         """Whether messages keep their parts. Without them only the calls of a log are known, in little memory."""
+        self.has_results = True
+        """Whether the log has a tool's result as one; in some it is text of the user."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -198,6 +203,27 @@ class EventWriter:
         if window is not None:
             self._put(LimitLearnt, model=model, source="log", window=window)
 
+    def say_size(
+        self,
+        by: str,
+        tokens: int | None,
+        *,
+        counts: Literal["request", "messages"] = "request",
+        known: int | None = None,
+        beside: Amount | None = None,
+        window: int | None = None,
+    ) -> None:
+        """The program says of itself how full the window is now; ``SizeStated`` says what the numbers mean."""
+        self._put(
+            SizeStated,
+            by=by,
+            tokens=tokens,
+            counts=counts,
+            known=known,
+            beside=beside,
+            window=window,
+        )
+
     # -- messages --
 
     def add(self, message: Message) -> None:
@@ -239,13 +265,18 @@ class EventWriter:
         started: float = 0,
         stream: bool = True,
     ) -> None:
-        """One model call that ended now, with its answer if that went into the view."""
+        """One model call that ended now, with its answer if that went into the view.
+
+        An ``error`` that refuses the request for its size is read for the size and the limit that it names.
+        """
         if purpose == "main" and message is not None:
             self._stand_in_for_results()
         call = self._unique_call(call)
         now, self.at = self.at, started or self.at
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
         self.at = now
+        refusal = recognise(None, error) if outcome == "failed" else None
+        is_overflow = refusal is not None and refusal.is_of_tokens
         self._put(
             CallEnded,
             call=call,
@@ -254,9 +285,13 @@ class EventWriter:
             stop=stop,
             usage=usage,
             error=error,
+            error_kind=Overflow.__name__ if is_overflow else "",
+            counted=refusal.measures.count if is_overflow and refusal else None,
             model=model,
             provider=canonical(provider),
         )
+        if refusal is not None and refusal.limits:
+            self._put(LimitLearnt, model=self.model, source="error", **refusal.limits)
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
 
@@ -272,21 +307,25 @@ class EventWriter:
         after: int | None = None,
         summary_tokens: int | None = None,
         is_automatic: bool = False,
+        added: tuple[Message, ...] = (),
+        puts_back: bool = False,
     ) -> None:
-        """All messages of the view but ``keep`` are replaced by ``summary``.
+        """All messages of the view but ``keep`` are replaced by ``summary``, and ``added`` follow.
 
         ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
+        ``puts_back`` as in ``CompactionCommitted``.
         """
         self.spend(len(self.view))
         name = f"c{len(self._epochs) + 1}-{self.written + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
-        self._epochs.append(
-            _Epoch(name, self.view, {*kept, *([summary.id] if summary else [])})
-        )
-        if summary is not None:
-            self._remember(summary)
-        self._show_only(([summary.id] if summary else []) + kept)
+        new = [] if summary is None else [summary]
+        for message in (*new, *added):
+            self._remember(message)
+        names = [message.id for message in new] + kept
+        names += [message.id for message in added]
+        self._epochs.append(_Epoch(name, self.view, set(names)))
+        self._show_only(names)
         self._put(CompactionStarted, compaction=name, trigger=trigger)
         self._put(
             CompactionCommitted,
@@ -297,6 +336,8 @@ class EventWriter:
             before=before,
             after=after,
             is_automatic=is_automatic,
+            added=added,
+            puts_back=puts_back,
         )
 
     def rewind(self, to: str) -> bool:
@@ -339,7 +380,7 @@ class EventWriter:
         answer, asked = self._asked
         self._asked = ("", ())
         missing = [call for call in asked if call not in self._results]
-        if not missing or answer not in self.view:
+        if not missing or answer not in self.view or not self.has_results:
             return
         self.missing_results += len(missing)
         name = self.unique(f"{answer}.missing")

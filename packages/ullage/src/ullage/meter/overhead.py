@@ -219,11 +219,44 @@ def _step(call: FirstCall, usual: LearntOverhead | None, typical: Typical) -> fl
     return 0.0 if usual is None or then is None else usual.tokens - then.tokens
 
 
+def learnt_put_back(
+    own: Sequence[FirstCall],
+    earlier: Iterable[FirstCall],
+    now: FirstCall,
+    usual: LearntOverhead,
+) -> LearntOverhead:
+    """What comes back after this compaction: what is usual counts as one compaction more.
+
+    ``own`` are those of this session, oldest first, ``earlier`` those of others: of the same directory they are alike.
+    """
+    alike = [
+        call
+        for call in earlier
+        if _is_alike(call, now)
+        and call.directory == now.directory
+        and abs(call.tokens) <= MOST_OVERHEAD
+    ]
+    alike.sort(key=lambda call: -call.at)
+    same = [call for call in reversed(own) if call.situation == now.situation]
+    shown = [call.tokens for call in (*same, *alike)][:FIRST_CALLS_COVERED]
+    if not shown:
+        return usual
+    weight = 1 / (len(shown) + 1)
+    tokens = weight * (usual.tokens + sum(shown))
+    spread = SPREADS * max(abs(each - tokens) for each in shown)
+    return LearntOverhead(
+        tokens,
+        hypot(weight * usual.below, spread),
+        hypot(weight * usual.above, spread),
+        f"as {len(shown)} time{'s' if len(shown) > 1 else ''} before in this project",
+    )
+
+
 def _is_alike(call: FirstCall, now: FirstCall) -> bool:
     """Whether a first call can say anything of this session."""
     if call.session == now.session or (now.at and call.at >= now.at):
         return False
-    if name_of(call.program) != name_of(now.program):
+    if call.situation != now.situation or name_of(call.program) != name_of(now.program):
         return False
     if bool(call.unlogged) != bool(now.unlogged):
         return False
@@ -301,14 +334,16 @@ def first_call_id(session: str, call: str, at: float, reported: int) -> str:
 
 
 def kept(calls: Iterable[FirstCall], *, most: int = 256) -> tuple[FirstCall, ...]:
-    """The first calls that are worth keeping, newest first: one of each session and its copies, a few of a
+    """The calls that are worth keeping, newest first: one of each session and its copies in each situation, a few of a
     kind, and ``most`` in all."""
     chosen: list[FirstCall] = []
     ids: set[str] = set()
-    sessions: set[str] = set()
+    sessions: set[tuple[str, str]] = set()
     kinds: dict[tuple[object, ...], int] = {}
     for call in sorted(calls, key=lambda call: (-call.at, call.id)):
+        session = (call.session, call.situation)
         kind = (
+            call.situation,
             name_of(call.program),
             call.provider,
             call.model,
@@ -317,11 +352,11 @@ def kept(calls: Iterable[FirstCall], *, most: int = 256) -> tuple[FirstCall, ...
             call.content,
             call.directory,
         )
-        is_known = call.id in ids or call.session in sessions
+        is_known = call.id in ids or session in sessions
         if is_known or kinds.get(kind, 0) >= FIRST_CALLS_KEPT:
             continue
         ids.add(call.id)
-        sessions.add(call.session)
+        sessions.add(session)
         kinds[kind] = kinds.get(kind, 0) + 1
         chosen.append(call)
     return tuple(chosen[:most])

@@ -25,11 +25,12 @@ from ullage.meter.clearing import (
 )
 from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
-from ullage.meter.forecast import SAMPLE, Fixed, Forecaster
+from ullage.meter.forecast import SAMPLE, Fixed, Forecaster, with_put_back
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import (
     LearntOverhead,
     learnt_overhead,
+    learnt_put_back,
     name_of,
     teaches,
     typical_overhead,
@@ -44,6 +45,7 @@ from ullage.meter.policy import (
 )
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import AFTER_COMPACTION, SESSION, Opening
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.typical import TypicalFirstCall
@@ -61,6 +63,7 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import NOTHING_SEEN, SeenSizes
+from ullage_programs.programs import facts_of
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
@@ -196,12 +199,18 @@ class State:
     """What earlier sessions' first calls held beyond their logs."""
     first_call: FirstCall | None = None
     """What this session's first call held beyond its log, once it is reported and believed."""
+    after_compactions: tuple[FirstCall, ...] = ()
+    """What its calls after compactions held beyond it, the newest last."""
+    put_back: float = 0.0
+    """Tokens in view that the program added after the last compaction, and that its log does not show."""
     counted: CountedInput | None = None
     """The provider's count of the next request; ``None`` once a call has reported its input."""
     pieces: dict[str, int] = field(default_factory=dict)
     """What parts of every request were counted at, by ``meter.counting``'s keys."""
     reports: ReportHistory = field(default_factory=ReportHistory)
     """What the endpoint's reports were like."""
+    pins: int = 0
+    """How many reports in a row were the same as the one before, although messages had been added."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""
@@ -211,6 +220,7 @@ class State:
     undo_records: dict[str, UndoRecord] = field(default_factory=dict)
     """By the id of the compaction or prune, oldest first, what it took out of the view."""
     compactions: int = 0
+    begun: Opening = SESSION
     marks: list[str] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
     track: Track = field(default_factory=Track)
@@ -446,11 +456,17 @@ class State:
             earlier=earlier,
             policy=self.sent_policy,
             learnt=self.learnt,
+            opening=self.begun,
+            program=name_of(self.program) if self.partly_unlogged else "",
         )
+        if (put_back := self.expected_put_back) is not None:
+            forecast = with_put_back(forecast, put_back)
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens
         is_proven = window is None or -beyond <= MOST_UNPROVEN * window
-        return forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        forecast = forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        cut = self.limits.cut
+        return forecast if cut is None else forecast.cut_to(cut)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""
@@ -485,6 +501,24 @@ class State:
             return 1.0
         other = Forecaster(row.wire, row.provider, row.model, self.estimator)
         return self.forecaster.text_ratio(other, SAMPLE)
+
+    @property
+    def expected_put_back(self) -> LearntOverhead | None:
+        """What the next call holds beyond its log because it follows a compaction; ``None`` where it does not."""
+        begun, facts = self.begun, facts_of(self.program)
+        if not begun.is_filled or facts is None or facts.put_back is None:
+            return None
+        tokens, below, above, later = facts.put_back
+        source = f"as usual in {facts.title}"
+        usual = LearntOverhead(tokens, below, above, source)
+        if begun.reports:
+            usual = LearntOverhead(0, 0, later, source)
+        return learnt_put_back(
+            self.after_compactions,
+            self.earlier_calls,
+            replace(self.session_facts(), situation=AFTER_COMPACTION[begun.reports]),
+            usual,
+        )
 
     @property
     def expected_unlogged(self) -> float:
@@ -581,7 +615,7 @@ class State:
         if self.unlogged is not None and not self.partly_unlogged:
             # The first messages were estimated when no ratio was known yet.
             unexplained -= (self.learnt.ratio - 1) * self.first_messages
-        every = self.anchor.fixed + unexplained
+        every = self.anchor.fixed + unexplained + self.put_back
         ratio = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
         return min(DENSEST if is_all_shown else 2.0, max(0.5, ratio))

@@ -43,6 +43,7 @@ class Attachments:
         self._rows = rows
         self._has_prompt = self._has_tools = False
         """Whether the log has the system prompt itself, and the declarations that are sent."""
+        self._has_shape = False
 
     def read(self, entry: JsonObject, name: str) -> Message | None:
         """The message that an attachment adds; ``None`` when it adds none."""
@@ -54,6 +55,8 @@ class Attachments:
             )
         )
         match kind:
+            case "prompt_snapshot" if self._has_shape:
+                return None  # what a request was made from is no news beside the request
             case "prompt_snapshot":
                 prompt = attachment.get("systemPrompt")
                 pieces = prompt if isinstance(prompt, list) else [prompt]
@@ -90,6 +93,7 @@ class Attachments:
 
     def read_shape(self, shape: JsonObject) -> None:
         """The system prompt and the tools of a logged request."""
+        self._has_shape = True
         self._use_prompt(f.items(shape, "system"), f.objects(shape, "tools"))
 
     def _use_prompt(self, pieces: list[object], tools: list[JsonObject]) -> None:
@@ -177,7 +181,9 @@ def _label(attachment: JsonObject) -> str:
 
 
 def _declared(one: JsonObject) -> Tool:
-    schema = f.mapping(one, "input_schema") or f.mapping(one, "inputJSONSchema")
+    schema: JsonObject = {}
+    for key in ("input_schema", "inputJSONSchema", "schema"):
+        schema = schema or f.mapping(one, key)
     deferred = one.get("defer_loading") is True
     return tool(one.get("name"), one.get("description"), schema, deferred=deferred)
 
@@ -218,11 +224,18 @@ def _file_read(attachment: JsonObject) -> str:
     path = f.text(file, "filePath") or f.text(attachment, "filename")
     if not content or not path:
         return content
-    first = f.count(file, "startLine") or 1
-    pieces = [_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT]
-    for number, line in enumerate(content.splitlines(keepends=True), first):
-        pieces.append(f"{number}\t{line}")
-    return "".join(pieces)
+    return read_again(path, numbered(content, f.count(file, "startLine") or 1))
+
+
+def read_again(path: str, result: str) -> str:
+    """A call of Read for this path and its result."""
+    return "".join([_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT, result])
+
+
+def numbered(content: str, first: int = 1, form: str = "{}\t{}") -> str:
+    """The lines with their numbers in front."""
+    lines = enumerate(content.splitlines(keepends=True), first)
+    return "".join([form.format(number, line) for number, line in lines])
 
 
 def _invoked_skills(attachment: JsonObject) -> str:
