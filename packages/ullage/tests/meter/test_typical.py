@@ -70,6 +70,8 @@ def test_a_bare_installation_widens_what_users_have_and_stands_alone_without_the
     codex, opencode = known("codex 0.169.0", logged=logged), known("opencode 1.18.33")
     assert codex.tokens > 5_500
     assert codex.tokens - codex.below < 1_600
+    measured = known("codex 0.142.0", logged=logged)
+    assert measured.tokens - measured.below > 4_900
     assert opencode.source.endswith("at the simulators, n = 2")
 
 

@@ -82,6 +82,8 @@ def nearest_rows(program: str, *, is_subagent: bool) -> Sequence[NearestRows]:
         alike = [row for row in rows if row.is_bare == is_bare]
         if alike:
             found.append(_nearest(alike, program, is_own=bool(own)))
+            if found[-1].is_measured:
+                break  # users have more than what is bare
     return found
 
 
