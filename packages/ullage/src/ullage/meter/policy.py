@@ -153,6 +153,9 @@ that were, 2.1.49 and 2.1.77, Claude Code halved what it sends."""
 OTHER_UNITS = 0.02
 """Models whose counts of the same text differ by a larger share are others: programs send them other prompts."""
 
+VERSION_PART = 1_000
+"""What a step of one part of a version is worth in steps of the next part: no program has more of them."""
+
 STRAY_FACTOR = 2.0
 """Where fewer first calls are known than a median needs, they are believed up to this factor from what the same
 program added elsewhere."""
