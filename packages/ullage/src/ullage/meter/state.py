@@ -6,6 +6,7 @@ import dataclasses
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -148,6 +149,8 @@ class State:
     provider: str = ""
     known: ModelLimits | None = field(init=False, metadata=DERIVED)
     forecaster: Forecaster = field(init=False, metadata=DERIVED)
+    text_ratios: dict[str, float] = field(init=False, metadata=DERIVED)
+    """``text_ratio_to`` by the row's model, as far as they were asked for."""
     view: View = field(default_factory=View)
     reasoning: ReasoningInView = field(default_factory=ReasoningInView)
     bound: BoundReasoning = field(default_factory=BoundReasoning)
@@ -233,6 +236,7 @@ class State:
         """Take the limits and the estimators of this model."""
         self.model, self.wire, self.provider = model, wire, provider
         self.bound.reader = bare_model(model)
+        self.text_ratios = {}
         self.known = lookup(provider, model) if model else None
         self.forecaster = Forecaster(
             wire,
@@ -487,20 +491,20 @@ class State:
         if self.partial or not (self.earlier_calls or self.lacking):
             return None
         earlier = [call for call in self.earlier_calls if self.believes(call)]
-        return learnt_overhead(earlier, self.session_facts(), self.typical)
-
-    def typical(self, program: str) -> LearntOverhead | None:
-        """What a first call of this program adds to a log that lacks as much as this one."""
+        now = self.session_facts()
         if not self.lacking:
-            return None
-        return typical_overhead(program, self.session_facts(), self.text_ratio_to)
+            return learnt_overhead(earlier, now)
+        typical = partial(typical_overhead, now=now, ratio=self.text_ratio_to)
+        return learnt_overhead(earlier, now, typical)
 
     def text_ratio_to(self, row: TypicalFirstCall) -> float:
         """Tokens of this session's model for each one of the model that a row was measured with."""
         if (row.provider, row.model) == (self.provider, self.model) or not self.model:
             return 1.0
-        other = Forecaster(row.wire, row.provider, row.model, self.estimator)
-        return self.forecaster.text_ratio(other, SAMPLE)
+        if row.model not in self.text_ratios:
+            other = Forecaster(row.wire, row.provider, row.model, self.estimator)
+            self.text_ratios[row.model] = self.forecaster.text_ratio(other, SAMPLE)
+        return self.text_ratios[row.model]
 
     @property
     def expected_put_back(self) -> LearntOverhead | None:
