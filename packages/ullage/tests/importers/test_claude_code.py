@@ -233,7 +233,11 @@ def continued(*after: dict[str, object]) -> list[Event]:
         "uuid": "z1",
         "parentUuid": None,
         "logicalParentUuid": "a5",
-        "compactMetadata": {"trigger": "manual", "preTokens": 90_000, "postTokens": 9_000},
+        "compactMetadata": {
+            "trigger": "manual",
+            "preTokens": 90_000,
+            "postTokens": 9_000,
+        },
     }
     summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
     reader = ClaudeCodeReader()
@@ -271,7 +275,10 @@ def test_what_comes_after_a_compaction_is_not_in_its_count() -> None:
         ("cost-state", {"claude-opus-4-6": {}}, []),
         (
             "result",
-            {"claude-sonnet-5": {"contextWindow": 1_000_000}, "x": {"contextWindow": "a"}},
+            {
+                "claude-sonnet-5": {"contextWindow": 1_000_000},
+                "x": {"contextWindow": "a"},
+            },
             [("claude-sonnet-5", 1_000_000)],
         ),
         (

@@ -70,7 +70,9 @@ def rollout(instructions: str, *payloads: tuple[str, dict[str, object]]) -> Mete
     ]
     reader, meter = CodexReader(), Meter()
     source = [
-        json.dumps({"timestamp": "2026-07-01T00:00:00Z", "type": kind, "payload": payload})
+        json.dumps(
+            {"timestamp": "2026-07-01T00:00:00Z", "type": kind, "payload": payload}
+        )
         for kind, payload in [*start, *payloads]
     ]
     for event in [*reader.feed(line.encode() for line in source), *reader.settle()]:

@@ -171,7 +171,9 @@ def test_without_a_bill_the_window_holds_what_copilot_says_when_it_ends() -> Non
 
 def test_the_tokens_of_each_model_are_spend_without_those_that_calls_reported() -> None:
     spent = Folded(
-        without_usages(left({"gpt-5.2": totals(11_500, 40), "gpt-5-mini": totals(300, 9)}))
+        without_usages(
+            left({"gpt-5.2": totals(11_500, 40), "gpt-5-mini": totals(300, 9)})
+        )
     ).calls
     sums = [(call.purpose, call.model, call.usage) for call in spent]
     assert [(purpose, model) for purpose, model, _ in sums] == [

@@ -153,7 +153,11 @@ def test_calls_that_left_the_view_need_no_results() -> None:
             215_692,
             [(200_000, None)],
         ),
-        ("prompt token count of 135101 exceeds the limit of 128000", 135_101, [(None, 128_000)]),
+        (
+            "prompt token count of 135101 exceeds the limit of 128000",
+            135_101,
+            [(None, 128_000)],
+        ),
         ("Your input exceeds the context window of this model.", None, []),
         ("rate limit exceeded: 30000 tokens per minute", None, []),
         ("sent message larger than max (9 vs. 5)", None, []),

@@ -277,9 +277,7 @@ class EventWriter:
             provider=canonical(provider),
         )
         if refusal is not None and refusal.limits:
-            self._put(
-                LimitLearnt, model=self.model, source="error", **refusal.limits
-            )
+            self._put(LimitLearnt, model=self.model, source="error", **refusal.limits)
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
 

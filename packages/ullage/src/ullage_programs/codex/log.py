@@ -77,8 +77,8 @@ KNOWN_SILENT = frozenset(
 
 SEARCHED = "web_search_call"
 SEARCH = Amount(tokens=6_450, low=5_050, high=7_850)
-"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114 to
-7,316 (8 steps with 20 searches, gpt-5.5)."""
+"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114
+to 7,316 (8 steps with 20 searches, gpt-5.5)."""
 
 NOTHING = Amount(tokens=0, low=0, high=0)
 
@@ -391,7 +391,10 @@ class CodexReader(Reader):
         """Its own estimate: after a compaction, and of a window that is full."""
         known, self._estimated = self._estimated, None
         self.rows.say_size(
-            FACTS.title, estimate, known=None if known is None else min(known, estimate), beside=TOOLS
+            FACTS.title,
+            estimate,
+            known=None if known is None else min(known, estimate),
+            beside=TOOLS,
         )
 
     def _count(self, usage: JsonObject) -> None:

@@ -294,7 +294,9 @@ class CopilotCliReader(Reader):
                 if total is None:
                     continue
                 self._totals[model, kind] = total
-                known = before[model, kind] + logged[model, kind] + logged.pop(("", kind), 0)
+                known = (
+                    before[model, kind] + logged[model, kind] + logged.pop(("", kind), 0)
+                )
                 left[kind] = max(0, total - known)
             if left.get("inputTokens"):
                 name, counted = f"{UNLOGGED}{model}", self.usage(left)
