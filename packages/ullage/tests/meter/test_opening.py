@@ -336,6 +336,15 @@ def test_a_model_nobody_measured_has_the_widest() -> None:
         )
 
 
+def test_a_search_that_is_declared_may_be_used_in_the_first_call() -> None:
+    content = OpeningContent("openai", 5_000, tools=4_000, hosted=300)
+    low, high = opening_interval(content, is_exact=True)
+    assert opening_interval(content._replace(unread=9_200), is_exact=True) == (
+        low,
+        high + 9_200,
+    )
+
+
 def test_a_hosted_tool_may_read_nothing_or_be_called_again() -> None:
     low, high = opening_interval(
         OpeningContent("claude", 10_000, hosted=9_500), is_exact=True

@@ -32,6 +32,7 @@ from ullage.events import (
     ParamsChanged,
     Pruned,
     Purpose,
+    RequestPart,
     Rewound,
     SessionStarted,
     SizeStated,
@@ -70,14 +71,25 @@ class _Epoch:
 class EventWriter:
     """Writes the events of one session and keeps its view: the ids of the messages the next request sends."""
 
-    def __init__(self, session: str = "", program: str = "") -> None:
+    def __init__(
+        self,
+        session: str = "",
+        program: str = "",
+        unlogged: tuple[RequestPart, ...] = (),
+    ) -> None:
         self.session = session
         self.program = program
+        self.unlogged = unlogged
+        """What every request holds and the log does not, as far as is known when the first event is written."""
+        self.is_subagent = False
+        """Whether the whole log is a subagent's."""
         self.cwd = ""
         self.partial = False
         """Whether the log begins in the middle of its conversation."""
         self.keeps_content = True
         """Whether messages keep their parts. Without them only the calls of a log are known, in little memory."""
+        self.has_results = True
+        """Whether the log has a tool's result as one; in some it is text of the user."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -161,18 +173,20 @@ class EventWriter:
                 self._out[0], model=model, wire=wire, provider=provider
             )
 
-    def use_system(self, blocks: Iterable[SystemBlock]) -> None:
+    def use_system(self, blocks: Iterable[SystemBlock], *, is_part: bool = False) -> None:
+        """The system prompt, or ``is_part`` of it: requests hold more than the log."""
         system = tuple(blocks)
         if system != self._system:
             self.spend(len(system) * COPY_STEPS)
             self._system = system
-            self._put(SystemChanged, system=system)
+            self._put(SystemChanged, system=system, is_part=is_part)
 
-    def use_tools(self, tools: Iterable[Tool]) -> None:
+    def use_tools(self, tools: Iterable[Tool], *, is_part: bool = False) -> None:
+        """The tools that are declared, or ``is_part`` of them: requests hold more than the log."""
         declared = tuple(tools)
         if declared != self._tools:
             self._tools = declared
-            self._put(ToolsChanged, tools=declared)
+            self._put(ToolsChanged, tools=declared, is_part=is_part)
 
     def use_params(self, params: dict[str, object]) -> None:
         if params:
@@ -366,7 +380,7 @@ class EventWriter:
         answer, asked = self._asked
         self._asked = ("", ())
         missing = [call for call in asked if call not in self._results]
-        if not missing or answer not in self.view:
+        if not missing or answer not in self.view or not self.has_results:
             return
         self.missing_results += len(missing)
         name = self.unique(f"{answer}.missing")
@@ -425,6 +439,8 @@ class EventWriter:
                 cwd=self.cwd,
                 program=self.program,
                 partial=self.partial,
+                unlogged=self.unlogged,
+                is_subagent=self.is_subagent,
             )
         self._write(kind, **fields)
 

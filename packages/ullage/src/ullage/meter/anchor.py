@@ -35,6 +35,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     messages: float
     rests: Counted = NOTHING_COUNTED
     """The answers of the turn by whose counted text the reasoning in it was had."""
+    turn: float = 0.0
+    """Of ``reasoning``, what is of the turn."""
     stream: bool = False
     label: str = ""
     spread: float = 0.0
@@ -232,7 +234,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """The same with the last answer's."""
     messages: float
     rests: Counted = NOTHING_COUNTED
-    """``Anchor.rests`` of this request."""
+    turn: float = 0.0
+    """``Anchor.rests`` and ``Anchor.turn`` of this request."""
     forecast: Forecast
     estimate: Forecast | None = None
     """The estimate without the count that ``forecast`` rests on; ``None`` for a call that was not counted."""

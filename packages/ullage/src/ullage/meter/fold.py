@@ -34,6 +34,7 @@ from ullage.events import (
     PolicyChanged,
     Pruned,
     ReasoningRefused,
+    RequestPart,
     Rewound,
     SessionStarted,
     SettingsChanged,
@@ -179,6 +180,8 @@ class Fold(State):
 
     def _started(self, event: SessionStarted) -> None:
         self.partial = event.partial
+        self.lacking = set(event.unlogged)
+        self.is_subagent = event.is_subagent
         self.program = event.program
         self.directory = digest(event.cwd) if event.cwd else ""
         self.started_at = event.at
@@ -342,14 +345,23 @@ class Fold(State):
             self.amended = event.system
             return
         self.system = event.system
+        self._lack("system", is_lacking=event.is_part)
         self.notes = ()
         self.amended = ()
         self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
+        self._lack("tools", is_lacking=event.is_part)
         self.bound.declare(event.tools)
         self._count_fixed()
+
+    def _lack(self, part: RequestPart, *, is_lacking: bool) -> None:
+        """Whether requests hold more of this than the log."""
+        if is_lacking:
+            self.lacking.add(part)
+        else:
+            self.lacking.discard(part)
 
     def _params(self, event: ParamsChanged) -> None:
         if read_answer_format(event.params) != read_answer_format(self.params):
@@ -764,6 +776,7 @@ class Fold(State):
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
+            turn=self.reasoning.turn,
             forecast=forecast,
             user_turn=self.user_turn,
             before=self.basis,
@@ -989,6 +1002,7 @@ class Fold(State):
                 reasoning=pending.reasoning,
                 messages=pending.messages,
                 rests=pending.rests,
+                turn=min(pending.turn, pending.reasoning),
                 stream=pending.stream,
             )
         is_compacted = pending is not None and "compaction" in pending.marks

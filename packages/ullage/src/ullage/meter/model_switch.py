@@ -8,14 +8,13 @@ last report. The figures are of OpenCode, pi, Codex and Claude Code against the 
 from __future__ import annotations
 
 from math import hypot
-from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Anchor, Forecast
 from ullage.meter.clearing import NOTHING_CLEARED, PARAMETER
-from ullage.meter.forecast import Forecaster
+from ullage.meter.forecast import SAMPLE, Forecaster
 from ullage.meter.overhead import OTHER_MODEL, learnt_overhead
 from ullage.meter.policy import (
     CARRIED_DOUBT,
@@ -25,13 +24,6 @@ from ullage.meter.policy import (
 )
 from ullage.meter.state import ModelReport, State
 from ullage.usage import Usage
-
-SAMPLE: Final = (
-    "Read a file before you change it, and run its tests afterwards. "
-    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
-)
-"""Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
-the other."""
 
 
 class OtherModel(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
+from ullage.events import Event
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -71,6 +72,18 @@ CLEARED = "<command-name>/clear</command-name>"
 """How the log of a conversation begins that followed another one in the same process."""
 
 _CONTEXT_OUTPUT = re.compile(r"[\d.]+k?\s*/\s*([\d.]+)\s*([km])\s+tokens", re.IGNORECASE)
+
+
+_LONG: Final = re.compile(
+    rb'(?:model ID is |Set model to [^"]{0,100}?|model\\?":\s?\\?"|")'
+    rb'(claude-[a-z0-9.-]+)\[1m\](?:\.|\)|\\u|\\?")'
+)
+"""A model with its long window, as the program names it: in the system prompt, to ``/model``, to a hook, in totals."""
+
+_BY_OTHERS: Final = re.compile(
+    rb'"type":\s?"(?:assistant|tool_result|text)"|"isSidechain":\s?true|"subtype":\s?"compact'
+)
+"""Lines with text that may name any model."""
 
 
 @dataclass(slots=True)
@@ -130,6 +143,8 @@ class ClaudeCodeReader(Reader):
         self.totals = ClaudeTotals()
         self.put_back = PutBack()
         self._is_first = True
+        self._long: set[str] = set()
+        """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
         self._after = 0
@@ -161,6 +176,16 @@ class ClaudeCodeReader(Reader):
                 self._child("assistant", entry, f.mapping(entry, "message"))
 
     # -- one line --
+
+    def feed(self, lines: Iterable[bytes]) -> list[Event]:
+        return super().feed(map(self._seen, lines))
+
+    def _seen(self, line: bytes) -> bytes:
+        """The line. A model's name that ends in ``[1m]`` stands in lines of the program, never in an answer's."""
+        if b"[1m]" in line and not _BY_OTHERS.search(line):
+            for name in _LONG.findall(line):
+                self._long.add(name.decode())
+        return line
 
     def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
@@ -234,6 +259,7 @@ class ClaudeCodeReader(Reader):
             rows.partial = (
                 bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
             )
+            rows.is_subagent = entry.get("isSidechain") is True
             if rows.partial:
                 self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
@@ -279,6 +305,7 @@ class ClaudeCodeReader(Reader):
             self._thread = owner
         if self._thread and not owner:
             self._thread = ""
+            self.rows.is_subagent = False
             self._flush_call()
             self.rows.rewind("")
         return owner != self._thread
@@ -461,6 +488,8 @@ class ClaudeCodeReader(Reader):
         now = rows.at
         rows.at = call.ended
         rows.use_model(call.model, WIRE, _provider(call.model))
+        if call.model in self._long:
+            rows.learn_window(call.model, LONG_WINDOW)
         self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
         rows.call(

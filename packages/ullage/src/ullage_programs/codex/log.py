@@ -195,7 +195,7 @@ class CodexReader(Reader):
         rows.session = f.text(meta, "id") or rows.session
         self.origin = f.text(meta, "forked_from_id")
         source = f.mapping(meta, "source")
-        self.is_subagent = "subagent" in source
+        rows.is_subagent = "subagent" in source
         spawned = f.mapping(f.mapping(source, "subagent"), "thread_spawn")
         self.origin = self.origin or f.text(spawned, "parent_thread_id")
         rows.cwd = f.text(meta, "cwd")
@@ -203,15 +203,14 @@ class CodexReader(Reader):
         provider = f.text(meta, "model_provider")
         if is_listed(provider):  # else it is a name of the user's own, for some address
             self.provider = provider
-        instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
-            meta, "instructions"
-        )
+        # ``instructions`` of older rollouts are the user's own, and a message has them again.
+        instructions = f.text(f.mapping(meta, "base_instructions"), "text")
         self._instructions = instructions
         if instructions:
             rows.use_system([SystemBlock(text=clean_text(instructions).text)])
         tools = f.objects(meta, "dynamic_tools")
         if tools:
-            rows.use_tools([_tool(one) for one in tools])
+            rows.use_tools([_tool(one) for one in tools], is_part=True)
 
     def _turn_context(self, context: JsonObject) -> None:
         self._claim()
