@@ -123,8 +123,10 @@ def test_parallel_results_are_wrapped_as_a_batch() -> None:
         added_by(result("b", "2", "x"), claude, WORDS)
     )
     three = two.plus(added_by(result("c", "3", "x"), claude, WORDS))
-    assert two.wrapping(claude) == claude.framing.pair
-    assert three.wrapping(claude) == claude.framing.pair + claude.framing.further
+    pair, further = claude.framing.pair, claude.framing.further
+    # One word of the tool's name stands in each of several results.
+    assert two.wrapping(claude) == pair + 2
+    assert three.wrapping(claude) == pair + further + 3
 
 
 def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> None:

@@ -45,6 +45,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
     level: float | None = None
     """What the ledger alone expects in the place of ``input``, where that was accepted although it was surprising."""
+    stated_by: str = ""
+    """Who says that ``input``, where no call reported it."""
 
     @property
     def unexplained(self) -> float:
@@ -145,6 +147,17 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
             low=max(0, min(self.low, low)),
             high=max(self.high, high),
             unproven=round(unproven),
+        )
+
+    def cut_to(self, most: int) -> Forecast:
+        """What is read of this request where the provider cuts off what is more."""
+        beyond = self.tokens - most
+        if beyond <= 0:
+            return msgspec.structs.replace(self, high=min(self.high, most))
+        low = min(self.low, most)
+        removed = self.removed + beyond
+        return msgspec.structs.replace(
+            self, tokens=most, low=low, high=most, removed=removed
         )
 
     def after_clearing(

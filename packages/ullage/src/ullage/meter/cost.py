@@ -111,7 +111,8 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
         tokens = wrapping.once + (self.text + self.names + self.arguments)
         if self.text:
             tokens += wrapping.text
-        tokens += wrapping.call * self.calls
+        if self.calls:
+            tokens += wrapping.calling + wrapping.call * self.calls
         if self.calls > 1:
             tokens += wrapping.several
         return tokens + wrapping.parameter * self.parameters
@@ -450,8 +451,9 @@ def _reasoning_carried(message: Message) -> _ReasoningCarried:
 
 def _is_known(part: ProviderItem, message: Message) -> bool:
     """Whether the item's text is all that it costs: of a compaction's items, those that are not encrypted."""
-    data = b"" if part.provider is None else bytes(part.provider.data)
-    return message.origin == "summary" and b'"encrypted_content"' not in data
+    if message.origin != "summary" or part.provider is None:
+        return False
+    return b'"encrypted_content"' not in bytes(part.provider.data)
 
 
 def _text_of(part: TextPart | FilePart | ProviderItem | UnknownPart) -> str:

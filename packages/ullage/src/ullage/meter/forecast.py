@@ -44,6 +44,7 @@ from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
 from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.hidden_prompts import NONE, HiddenPrompt, hidden_prompt, rows_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -77,6 +78,13 @@ NOW_LEFT_OUT: Final = (
 """The notes of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
+SAMPLE: Final = (
+    "Read a file before you change it, and run its tests afterwards. "
+    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
+)
+"""Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
+the other."""
+
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
 
 
@@ -87,6 +95,8 @@ class Fixed(NamedTuple):
     tools: ToolsCost = NO_TOOLS
     answer: float = 0.0
     overhead: float = 0.0
+    hidden: HiddenPrompt = NONE
+    """Of ``overhead``, what the host adds."""
 
     @property
     def tokens(self) -> float:
@@ -122,6 +132,7 @@ class Forecaster:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
+        self.hidden_prompts = rows_for(wire, provider, model)
         if isinstance(estimator, FittedEstimator):
             self.counter = estimator.counter
             self.family = estimator.find_family(wire, provider, model)
@@ -228,7 +239,10 @@ class Forecaster:
         answer = answer_tokens(
             answer_format, template, family, counter, system=text, tools=any(cost.each)
         )
-        overhead = template.base + (template.system if text else 0.0)
+        hidden = hidden_prompt(
+            self.hidden_prompts, params, has_system=bool(text), has_tools=bool(tools)
+        )
+        overhead = template.base + (template.system if text else 0.0) + hidden.tokens
         if template.thinking and is_thinking(params):
             overhead += template.thinking
         blocks: list[float] = []
@@ -239,7 +253,7 @@ class Forecaster:
             if tokens is None or not 0 <= tokens <= MOST_TOKENS:
                 tokens = self.text(block.text)
             blocks.append(tokens + framing)
-        return Fixed(tuple(blocks), cost, answer, overhead)
+        return Fixed(tuple(blocks), cost, answer, overhead, hidden)
 
     # -- reasoning --
 
@@ -350,11 +364,13 @@ class Forecaster:
         ``overhead`` is what earlier sessions showed beyond such a log.
         """
         exact = max(0.0, fixed.tokens + messages + earlier)
+        hidden = fixed.hidden
         content = OpeningContent(
             stratum=self.template.stratum,
-            tokens=exact,
+            tokens=exact - hidden.tokens,
             tools=fixed.tools.tokens - fixed.tools.hosted,
             hosted=fixed.tools.hosted,
+            unread=fixed.tools.unread,
             answer=fixed.answer,
             media=media,
             history=history,
@@ -363,8 +379,8 @@ class Forecaster:
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,
-            low=max(0, min(low, tokens)),
-            high=max(high, tokens),
+            low=max(0, min(round(low + hidden.tokens - hidden.below), tokens)),
+            high=max(round(high + hidden.tokens + hidden.above), tokens),
             last_input=None,
             last_output=0.0,
             new=exact,
@@ -429,7 +445,9 @@ class Forecaster:
             round(exact + hypot(above, further)),
         )
         label = ""
-        if anchor.label:
+        if anchor.stated_by:
+            label = anchor.label
+        elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
@@ -447,9 +465,9 @@ class Forecaster:
             tokens=tokens,
             low=max(0, min(low, tokens)),
             high=max(high, tokens),
-            last_input=anchor.input,
+            last_input=None if anchor.stated_by else anchor.input,
             last_output=estimate.answer_kept,
-            new=estimate.added,
+            new=estimate.added + (anchor.input if anchor.stated_by else 0),
             changed=changed,
             removed=gone,
             reasoning=earlier + estimate.reasoning_kept,
@@ -592,7 +610,7 @@ def with_overhead(
     tokens = round(exact)
     label = NOTHING_REPORTED
     if not missing:  # else a row says it
-        label += f"; system prompt and tools as in {overhead.source}"
+        label += f"; system prompt and tools {overhead.source}"
     return with_changes(
         bare,
         tokens=tokens,
