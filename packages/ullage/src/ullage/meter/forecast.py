@@ -507,20 +507,13 @@ class Forecaster:
         moved = earlier - anchor.reasoning + basis.changed - basis.removed
         begins = shown.doubt.begins_turn
         last = 0.0  # reasoning of the last answer that a rule decides about
-        cost = basis.output.cost if basis.output is not None else None
-        if (
-            not shown.degraded
-            and cost is not None
-            and cost.answer is not None
-            and self._is_read(cost)
-        ):
-            last = growth.hidden_reasoning(
-                _last_call(anchor.usage, cost.answer), self.family
-            )
+        output = basis.output
+        if not shown.degraded and output is not None and self._is_read(output.cost):
+            last = shown.doubt.hidden
         left = max(0.0, anchor.reasoning - earlier) if begins else 0.0
         is_kept = shown.reasoning_kept > 0
         in_loop = last if is_kept else -last
-        rule = self._rule(anchor, basis.output)
+        rule = self._rule(anchor, output)
         of_turn = 0.0
         if begins and rule is self.rules[anchor.stream]:
             of_turn = -left or anchor.turn
@@ -585,7 +578,7 @@ class Forecaster:
             earlier=in_doubt,
         )
         usage, edited = anchor.usage, anchor.edited
-        added: Added = since.added
+        added = since.added
         sent: SentBack = "none"
         if basis.output_left:
             usage, edited = Usage(output=0), 0.0
