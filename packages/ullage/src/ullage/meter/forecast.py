@@ -201,7 +201,9 @@ class Forecaster:
     def opening_message(self, message: Message, cost: MessageCost) -> float:
         """What a message of that cost adds to a first request. Additive over messages."""
         added, template = cost.added, self.template
-        framed = template.message if added.users or message.role == "assistant" else 0.0
+        framed = template.message if added.users else 0.0
+        if message.role == "assistant":  # what closes an answer is among its tokens
+            framed = max(0.0, template.message - self.family.answering.once)
         wrapped = Added(results=added.results).wrapping(self.family)
         return template.text * added.text + added.media + framed + wrapped
 
