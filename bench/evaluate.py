@@ -295,7 +295,7 @@ def _predict(
         else {"src": row.get("src"), "idx": row.get("idx")}
     )
     try:
-        outcome = _of_pair(replay, row) if has_two_calls else _of_call(replay, row)
+        outcome = _of_pair(replay, row) if has_two_calls else of_call(replay, row)
     except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
         outcome = EvaluatedPrediction(plain(row), ())
     return names, outcome
@@ -306,7 +306,8 @@ def _of_pair(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
     return EvaluatedPrediction(replay.pair(pair), pair_groups(pair))
 
 
-def _of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+def of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+    """A recorded call that nothing came before."""
     used = replay.call(recorded.request_of(row)).reading().used
     made = Prediction(used.tokens, used.low, used.high, recorded.truth_of(row))
     return EvaluatedPrediction(made, _call_groups(row, made))

@@ -20,8 +20,8 @@ from bench.evaluate import (
     GZIP,
     Prediction,
     Replay,
-    _of_call,
     evaluate,
+    of_call,
     pair_groups,
     percentile,
     rows_of,
@@ -81,7 +81,7 @@ def _recorded(path: Path) -> Iterator[Found]:
     replay = Replay()
     for row in rows_of(path):
         if is_call(row):
-            outcome = _of_call(replay, row)
+            outcome = of_call(replay, row)
             if outcome.groups:
                 source = f"first calls, {row.get('provider')} {row.get('model')}"
                 name = f"{row.get('src')} {row.get('idx')}"

@@ -16,7 +16,14 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.meter.cost import Added, AnswerTokens, Counted, MediaCost, message_cost
+from ullage.meter.cost import (
+    Added,
+    AnswerTokens,
+    Counted,
+    MediaCost,
+    Widths,
+    message_cost,
+)
 from ullage.meter.growth import (
     Estimate,
     GrowthSituation,
@@ -361,13 +368,13 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
 def test_where_a_rule_is_a_guess_the_interval_holds_both_ways() -> None:
     unknown = Maker("chat", "a host", "a model")
     last = {"output": 600, "reasoning": 500, "answer": THOUGHT}
-    leaving = replace(user(unknown), leaves=300.0)
+    leaving = replace(user(unknown), earlier=Widths(0.0, 300.0))
     settled = Learnt(settled=(f"{leaving.rule.name} turn",))
     guessed, sure, in_loop = (
         half_widths(after(unknown, situation=situation, learnt=learnt, **last).doubt)  # type: ignore[arg-type]
         for situation, learnt in (
             (leaving, Learnt()),
-            (leaving, settled),
+            (user(unknown), settled),
             (tools(unknown), Learnt()),
         )
     )

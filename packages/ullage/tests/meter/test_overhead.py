@@ -51,6 +51,7 @@ def begun(
         program=program,
         cwd=cwd,
         partial=partial,
+        unlogged=("system", "tools"),
     )
     return [started, *known, MessageAdded(message=said(f"{name}-u", words), at=at)]
 

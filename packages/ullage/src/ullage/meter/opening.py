@@ -12,7 +12,13 @@ from collections.abc import Mapping
 from math import hypot
 from typing import Final, NamedTuple
 
-from ullage.meter.policy import HOSTED_ABOVE, HOSTED_BELOW, HOSTED_LEAST, MEDIA_DOUBT
+from ullage.meter.policy import (
+    HOSTED_ABOVE,
+    HOSTED_BELOW,
+    HOSTED_LEAST,
+    MEDIA_DOUBT,
+    NARROWEST,
+)
 
 
 def is_thinking(params: Mapping[str, object]) -> bool:
@@ -44,6 +50,8 @@ class OpeningContent(NamedTuple):
     answer: float = 0.0
     media: float = 0.0
     history: bool = False
+    unread: float = 0.0
+    """Not of ``tokens``: ``ToolsCost.unread``."""
 
     @property
     def text(self) -> float:
@@ -120,6 +128,7 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     """The bounds of a first call's input, in whole tokens. ``is_exact``: a real tokenizer counted."""
     widths = opening_widths(content.stratum, is_exact=is_exact)
     half = hypot(
+        NARROWEST if content.tokens else 0.0,
         widths.text.of(content.text),
         widths.tools.of(content.tools),
         widths.answer.of(content.answer),
@@ -128,5 +137,5 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     )
     tokens = max(0.0, content.tokens)
     low = max(0, round(tokens - half - HOSTED_BELOW * content.hosted))
-    high = round(tokens + half + hosted_doubt(content.hosted))
+    high = round(tokens + half + hosted_doubt(content.hosted) + content.unread)
     return min(low, round(tokens)), max(high, round(tokens))
