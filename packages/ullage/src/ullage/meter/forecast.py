@@ -242,7 +242,7 @@ class Forecaster:
             answer_format, template, family, counter, system=text, tools=any(cost.each)
         )
         hidden = hidden_prompt(
-            self.hidden_prompts, params, has_system=bool(text), has_tools=bool(tools)
+            self.hidden_prompts, params, has_system=bool(text), has_tools=cost.tokens > 0
         )
         overhead = template.base + (template.system if text else 0.0) + hidden.tokens
         if template.thinking and is_thinking(params):
