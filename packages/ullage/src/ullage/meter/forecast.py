@@ -44,7 +44,13 @@ from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
 from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
-from ullage.tokens.hidden_prompts import NONE, HiddenPrompt, hidden_prompt, rows_for
+from ullage.tokens.hidden_prompts import (
+    NONE,
+    HiddenPrompt,
+    HiddenPromptRow,
+    hidden_prompt,
+    rows_for,
+)
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -132,7 +138,7 @@ class Forecaster:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
-        self.hidden_prompts = rows_for(wire, provider, model)
+        self.hidden_prompts: tuple[HiddenPromptRow, ...] = ()
         if isinstance(estimator, FittedEstimator):
             self.counter = estimator.counter
             self.family = estimator.find_family(wire, provider, model)
@@ -142,6 +148,8 @@ class Forecaster:
             if not callable(estimator) and estimator not in BY_NAME_ALONE:
                 self.family = family_for(wire, provider, model)
                 self.template = template_for(wire, provider, model)
+        if self.template is not PLAIN_TEMPLATE:
+            self.hidden_prompts = rows_for(wire, provider, model)
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
