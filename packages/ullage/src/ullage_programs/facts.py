@@ -31,6 +31,9 @@ ClientSettings = Mapping[str, ClientSetting]
 
 NO_SETTINGS: ClientSettings = {}
 
+TOLD_WINDOW = "told window of "
+"""Before a model's name: the window that the program told the status line of the session, kept with its settings."""
+
 
 class Circumstances(Record):
     """What a program's limits may depend on. Tokens; ``None`` is unknown."""
@@ -108,6 +111,16 @@ class ProgramFacts(Record):
     checks_every_request: bool = False
     """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
     put_back: PutBackTokens | None = None
+
+
+def no_window(known: Circumstances) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
+def no_threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """Unknown."""
+    return None
 
 
 def number_of(setting: ClientSetting | None) -> float | None:

@@ -65,7 +65,7 @@ def test_openai_text_is_its_tokens_and_three_and_four_a_message() -> None:
         "Hello there!", "o200k"
     )
     assert estimate(held).tokens == text + 3 + 4 + 4
-    assert (estimate(held).low, estimate(held).high) == (text + 11, text + 11)
+    assert (estimate(held).low, estimate(held).high) == (text + 9, text + 13)
 
 
 def test_instructions_are_a_message_on_responses_and_none_for_claude() -> None:

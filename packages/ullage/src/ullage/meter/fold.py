@@ -34,9 +34,11 @@ from ullage.events import (
     PolicyChanged,
     Pruned,
     ReasoningRefused,
+    RequestPart,
     Rewound,
     SessionStarted,
     SettingsChanged,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -83,14 +85,17 @@ from ullage.meter.plausible import (
 from ullage.meter.policy import (
     FIRST_CALLS_KEPT,
     LEAST_CHANGE_DOUBT,
+    LEAST_PINNED_GROWTH,
     LITTLE_FIRST,
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
+    PINS,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
+from ullage.meter.stated import anchor_of, hidden_tokens, outranks
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -108,6 +113,9 @@ from ullage.usage import Usage
 from ullage_programs.limits import NOTHING_SEEN
 
 NO_USAGE = "the last call reported no usage"
+
+PROVIDER: Final = "the provider"
+"""Who says the size of a request that it refuses."""
 
 WEAK = ("", NO_USAGE, UNUSABLE, IN_DOUBT)
 """Labels of an anchor that speak of the last call, and not of the anchor's own."""
@@ -172,6 +180,8 @@ class Fold(State):
 
     def _started(self, event: SessionStarted) -> None:
         self.partial = event.partial
+        self.lacking = set(event.unlogged)
+        self.is_subagent = event.is_subagent
         self.program = event.program
         self.directory = digest(event.cwd) if event.cwd else ""
         self.started_at = event.at
@@ -206,10 +216,14 @@ class Fold(State):
         self._recount()
         if self.anchor is not None:
             rest_on_new_model(self, before)
-            self.output = None
-            self.output_left = True
-            self.removed = 0.0
-            self.since = SinceAnchor()
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """The anchor holds all that is in view, and no answer waits to be sent back."""
+        self.output = None
+        self.output_left = True
+        self.removed = 0.0
+        self.since = SinceAnchor()
 
     def _take_limits(self) -> None:
         """The limits that the catalogue has for the model."""
@@ -284,6 +298,38 @@ class Fold(State):
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
 
+    def _size_stated(self, event: SizeStated) -> None:
+        """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
+        if event.model and event.model != self.model:
+            return
+        if event.window is not None:
+            learnt = LimitLearnt(model=event.model, source="log", window=event.window)
+            self._limit(learnt)
+        if not outranks(self, event):
+            return
+        hidden = hidden_tokens(event)
+        if hidden:
+            self._size_summary(hidden)
+        anchor = anchor_of(self, event)
+        if anchor is None:
+            return
+        if self.anchor is None:
+            self._note_unlogged(anchor)
+        self.anchor = anchor
+        self.counted = None
+        self.history_doubt = 0.0
+        self.begun = self.begun._replace(puts_back=False)  # it is in what was said
+        self._begin_anew()
+
+    def _size_summary(self, hidden: int) -> None:
+        """The summary of the last compaction holds so many tokens beside its text."""
+        record = next(reversed(self.undo_records.values()), None)
+        entry = None if record is None else self.view.entries.get(record.summary)
+        if entry is not None:
+            tokens = entry.cost.tokens + hidden / self.learnt.ratio
+            cost = self.forecaster.with_text_tokens(entry.cost, tokens)
+            self.view.recost(entry.id, cost)
+
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
         self.shares = None
@@ -299,14 +345,23 @@ class Fold(State):
             self.amended = event.system
             return
         self.system = event.system
+        self._lack("system", is_lacking=event.is_part)
         self.notes = ()
         self.amended = ()
         self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
+        self._lack("tools", is_lacking=event.is_part)
         self.bound.declare(event.tools)
         self._count_fixed()
+
+    def _lack(self, part: RequestPart, *, is_lacking: bool) -> None:
+        """Whether requests hold more of this than the log."""
+        if is_lacking:
+            self.lacking.add(part)
+        else:
+            self.lacking.discard(part)
 
     def _params(self, event: ParamsChanged) -> None:
         if read_answer_format(event.params) != read_answer_format(self.params):
@@ -721,6 +776,7 @@ class Fold(State):
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
+            turn=self.reasoning.turn,
             forecast=forecast,
             user_turn=self.user_turn,
             before=self.basis,
@@ -749,6 +805,9 @@ class Fold(State):
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
             self._note_step(event, pending, context, cleared)
+        if is_failed and event.counted:
+            refused = SizeStated(by=PROVIDER, is_provider=True, tokens=event.counted)
+            self._size_stated(refused)
         if usage is None or context is None:
             if is_failed and pending is not None:
                 self.marks[:0] = pending.marks
@@ -766,6 +825,7 @@ class Fold(State):
                 above=context > said.high,
             )
         self.seen = self.seen.after_call(context, usage.output or 0)
+        self._note_pinned(pending, context)
         self._take_client_limits()
         level: float | None = None
         if self.reports.surprise is not None:
@@ -775,6 +835,20 @@ class Fold(State):
         self._set_anchor(
             event.call, usage, context, pending, cleared=cleared, level=level
         )
+
+    def _note_pinned(self, pending: Pending | None, context: int) -> None:
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        before = None if pending is None else pending.before
+        self.pins = (
+            self.pins + 1
+            if before is not None
+            and pending is not None
+            and context == before.anchor.input
+            and not before.anchor.spread
+            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
+            else 0
+        )
+        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None
@@ -797,7 +871,9 @@ class Fold(State):
             pending,
             policy=self.policy,
             actual=context,
-            is_surprise=self.reports.surprise is not None or self.begun.is_filled,
+            is_surprise=self.reports.surprise is not None
+            or self.begun.is_filled
+            or self.pins > 0,
         )
         if self.learnt.flipped == rules:
             return pending
@@ -926,13 +1002,13 @@ class Fold(State):
                 reasoning=pending.reasoning,
                 messages=pending.messages,
                 rests=pending.rests,
+                turn=min(pending.turn, pending.reasoning),
                 stream=pending.stream,
             )
+        is_compacted = pending is not None and "compaction" in pending.marks
         if self.begun.is_filled and pending is not None:
             self._note_put_back(anchor, pending)
-        elif self.anchor is None or (
-            pending is not None and "compaction" in pending.marks
-        ):
+        elif self.anchor is None or self.anchor.stated_by or is_compacted:
             self._note_unlogged(anchor)
         if self.anchor is None and pending is not None:
             self._note_first_call(anchor, pending)
@@ -1077,6 +1153,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     OverheadLearnt: Fold._overhead_learnt,
     InputCounted: Fold._input_counted,
     PiecesCounted: Fold._pieces_counted,
+    SizeStated: Fold._size_stated,
     LimitLearnt: Fold._limit,
     SystemChanged: Fold._system,
     ToolsChanged: Fold._tools,

@@ -72,6 +72,12 @@ UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
 
 
+PINNED = (
+    "The last {calls:,} calls reported {tokens:,} tokens each, although messages were added: the provider cuts off what "
+    "is more, and the model does not see it. There is no room left."
+)
+
+
 class Meter:
     """What is in the window of one session, from its events or from the requests and usages of an agent's loop.
 
@@ -397,6 +403,8 @@ class Meter:
             window.tokens,
         )
         notes = [*forecast.notes, *notes_of(fold.reports)]
+        if fold.limits.cut is not None:
+            notes.append(PINNED.format(calls=fold.pins + 1, tokens=fold.limits.cut))
         if fold.cleared.total and fold.anchor is not None:
             notes.extend(notes_of_clearing(fold.anchor.usage.cleared))
         if window.tokens is None:

@@ -101,7 +101,7 @@ def _unlogged_shares(state: State) -> Iterable[Share]:
             unlogged,
             doubt=overhead.above,
             source="estimated",
-            note=f"as in {overhead.source}",
+            note=overhead.source,
         )
     yield unlogged
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ullage.events import FirstCall
+from ullage.events import FirstCall, RequestPart
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
@@ -25,7 +25,7 @@ from ullage.meter.clearing import (
 )
 from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
-from ullage.meter.forecast import Fixed, Forecaster, with_put_back
+from ullage.meter.forecast import SAMPLE, Fixed, Forecaster, with_put_back
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.overhead import (
     LearntOverhead,
@@ -33,14 +33,22 @@ from ullage.meter.overhead import (
     learnt_put_back,
     name_of,
     teaches,
+    typical_overhead,
 )
 from ullage.meter.plausible import ReportHistory
-from ullage.meter.policy import DENSEST, MOST_STEPS, MOST_UNPROVEN, MUCH
+from ullage.meter.policy import (
+    DENSEST,
+    MOST_STEPS,
+    MOST_UNPROVEN,
+    MUCH,
+    USUAL_OVERHEAD,
+)
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, SESSION, Opening
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
+from ullage.meter.typical import TypicalFirstCall
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Limits
 from ullage.models.binding import (
@@ -150,6 +158,8 @@ class State:
     since: SinceAnchor = field(default_factory=SinceAnchor)
     system: tuple[SystemBlock, ...] | None = None
     tools: tuple[Tool, ...] | None = None
+    lacking: set[RequestPart] = field(default_factory=set)
+    """What requests hold and the events do not, as the importer says."""
     params: dict[str, object] = field(default_factory=dict)
     fixed: Fixed = field(default_factory=Fixed)
     shares: list[Share] | None = field(default=None, metadata=DERIVED)
@@ -181,6 +191,7 @@ class State:
     """The estimate of the messages of the first request whose input was reported."""
     step_ratios: StepRatios = field(default_factory=StepRatios)
     program: str = ""
+    is_subagent: bool = False
     directory: str = ""
     """The digest of the session's working directory; empty where the log names none."""
     started_at: float = 0.0
@@ -198,6 +209,8 @@ class State:
     """What parts of every request were counted at, by ``meter.counting``'s keys."""
     reports: ReportHistory = field(default_factory=ReportHistory)
     """What the endpoint's reports were like."""
+    pins: int = 0
+    """How many reports in a row were the same as the one before, although messages had been added."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""
@@ -241,8 +254,8 @@ class State:
 
     @property
     def partly_unlogged(self) -> bool:
-        """Whether the log lacks the system prompt or the tools."""
-        return self.system is None or self.tools is None
+        """Whether the log lacks the system prompt itself or tools that are sent."""
+        return bool(self.lacking)
 
     @property
     def sent_tools(self) -> tuple[Tool, ...]:
@@ -333,13 +346,11 @@ class State:
     @property
     def missing(self) -> str:
         """What of every request is not in the log, in words; empty when all of it is."""
-        if self.system is None:
-            return (
-                "System prompt and tools are"
-                if self.tools is None
-                else "The system prompt is"
-            )
-        return "Tools are" if self.tools is None else ""
+        if len(self.lacking) > 1:
+            return "System prompt and tools are"
+        if "system" in self.lacking:
+            return "The system prompt is"
+        return "Tools are" if self.lacking else ""
 
     @property
     def user_turn(self) -> bool:
@@ -431,7 +442,10 @@ class State:
         """The whole next request without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
-            opening = self.opening(self.overhead)
+            overhead = self.overhead
+            opening = self.opening(overhead)
+            if overhead is None and self.lacking:
+                opening = replace(opening, high=round(opening.high + USUAL_OVERHEAD))
             if self.reports.label:
                 opening = replace(opening, label=f"estimated: {self.reports.label}")
             return opening
@@ -450,7 +464,9 @@ class State:
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens
         is_proven = window is None or -beyond <= MOST_UNPROVEN * window
-        return forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        forecast = forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        cut = self.limits.cut
+        return forecast if cut is None else forecast.cut_to(cut)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""
@@ -467,11 +483,24 @@ class State:
 
     @property
     def overhead(self) -> LearntOverhead | None:
-        """What earlier sessions say that the first call of this one adds to its log."""
-        if not self.earlier_calls or self.partial:
+        """What the first call of this session adds to its log: by earlier ones, else as is typical of its program."""
+        if self.partial or not (self.earlier_calls or self.lacking):
             return None
         earlier = [call for call in self.earlier_calls if self.believes(call)]
-        return learnt_overhead(earlier, self.session_facts())
+        return learnt_overhead(earlier, self.session_facts(), self.typical)
+
+    def typical(self, program: str) -> LearntOverhead | None:
+        """What a first call of this program adds to a log that lacks as much as this one."""
+        if not self.lacking:
+            return None
+        return typical_overhead(program, self.session_facts(), self.text_ratio_to)
+
+    def text_ratio_to(self, row: TypicalFirstCall) -> float:
+        """Tokens of this session's model for each one of the model that a row was measured with."""
+        if (row.provider, row.model) == (self.provider, self.model) or not self.model:
+            return 1.0
+        other = Forecaster(row.wire, row.provider, row.model, self.estimator)
+        return self.forecaster.text_ratio(other, SAMPLE)
 
     @property
     def expected_put_back(self) -> LearntOverhead | None:
@@ -507,13 +536,8 @@ class State:
 
     def session_facts(self) -> FirstCall:
         """This session as one that earlier ones are compared with: its first call without tokens."""
-        lacks = [
-            name
-            for name, held in (("system", self.system), ("tools", self.tools))
-            if held is None
-        ]
         content = ""
-        if not lacks:
+        if not self.lacking:
             content = fingerprint.digest(
                 fingerprint.of_system(self.system or ()),
                 fingerprint.of_tools(self.tools or ()),
@@ -523,11 +547,22 @@ class State:
             program=self.program,
             provider=self.provider,
             model=self.model,
-            unlogged="+".join(lacks),
+            is_subagent=self.is_subagent,
+            unlogged="+".join(sorted(self.lacking)),
+            logged=self._logged(),
             content=content,
             directory=self.directory,
             at=self.started_at,
         )
+
+    def _logged(self) -> dict[str, int]:
+        """The estimate of what the log holds of every request, by kind of block and for tools."""
+        logged: dict[str, float] = {}
+        for block, tokens in zip(self.system or (), self.fixed.system, strict=True):
+            logged[block.kind] = logged.get(block.kind, 0.0) + tokens
+        if self.fixed.tools.tokens:
+            logged["tools"] = self.fixed.tools.tokens
+        return {kind: round(tokens) for kind, tokens in logged.items()}
 
     def is_count_due(self, mode: CountMode, reading: Reading) -> bool:
         """Whether the next request is to be counted before it is sent.

@@ -203,6 +203,17 @@ class View:
         self._count(entry, 1)
         return entry
 
+    def recost(self, message_id: str, cost: MessageCost) -> None:
+        """Another cost for a message in view, whose content is as it was."""
+        old = self.entries[message_id]
+        facts = old.facts._replace(cost=cost)
+        entry = Entry(message_id, old.order, facts, old.content)
+        self._count(old, -1)
+        self.entries[message_id] = entry
+        if message_id in self.recent:
+            self.recent[message_id] = entry
+        self._count(entry, 1)
+
     def remove(self, message_id: str) -> Entry | None:
         """Take a message out; ``None`` for one that is not in view."""
         entry = self.entries.pop(message_id, None)

@@ -1,8 +1,8 @@
 """Counting tokens with a real tokenizer, where ``ullage[bpe]`` is installed.
 
 bpe-openai carries OpenAI's o200k and cl100k vocabularies. Only its compiled module is loaded: the package around it
-costs 0.8 s and 140 MB to import, the module alone 0.07 s. Vocabularies that are not published (Claude's) are weighed
-sums over classes of o200k tokens: a rare long token of o200k is more than one token of a smaller vocabulary.
+costs 0.8 s and 140 MB to import, the module alone 0.07 s. Vocabularies that are not published are weighed sums over
+classes of o200k tokens; Claude's are counted without it (``claude.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from ullage.tokens import claude
 from ullage.tokens.policy import BPE_CHUNK
 from ullage.tokens.weights import BPE, ENCODING, Weights
 
@@ -140,6 +141,8 @@ class BpeCounter:
         """Tokens of ``text``: exact where the vocabulary is OpenAI's, a weighed sum where it is not."""
         if not text:
             return 0.0
+        if vocabulary in claude.VOCABULARIES:
+            return float(claude.vocabulary(vocabulary).count(text))
         tokenizer = encoding(ENCODING.get(vocabulary, "o200k_base"))
         weights = self._tables.get(vocabulary)
         if weights is None:

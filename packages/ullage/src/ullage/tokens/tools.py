@@ -20,10 +20,16 @@ from ullage.tokens.text import TextCounter
 
 _RENDER: Final[dict[Style, Callable[[schemas.Declared], str]]] = {
     "json": schemas.as_json,
+    "function": schemas.as_function,
     "typescript": schemas.as_typescript,
     "words": schemas.as_words,
     "declaration": schemas.as_declaration,
 }
+
+
+_OWN_TEXT: Final[frozenset[Style]] = frozenset({"function", "typescript"})
+"""Forms that are known to the letter, so that the model's own vocabulary counts them; the other ratios were fitted to
+o200k counts."""
 
 
 class LinearCorrection(NamedTuple):
@@ -145,7 +151,7 @@ def tool_tokens(
     read = schemas.declared(tool)
     text = _RENDER[rule.style](read)
     tokens = rule.each + rule.ratio * _rendered(
-        text, rule.style, _vocabulary(rule.style == "typescript", family), counter
+        text, rule.style, _vocabulary(rule.style in _OWN_TEXT, family), counter
     )
     if not read.description:
         tokens += rule.undescribed
@@ -227,7 +233,6 @@ def _rendered(text: str, style: str, vocabulary: str, counter: TextCounter) -> f
 
 
 def _vocabulary(own: bool, family: Family) -> str:
-    """OpenAI's texts are counted in the model's vocabulary; the other ratios were fitted to o200k counts."""
     return family.vocabulary if own else "o200k"
 
 

@@ -7,7 +7,7 @@ older versions leave it out, and then the attachment's own text stands for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -41,6 +41,8 @@ class Attachments:
 
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
+        self._has_prompt = self._has_tools = False
+        """Whether the log has the system prompt itself, and the declarations that are sent."""
         self._has_shape = False
 
     def read(self, entry: JsonObject, name: str) -> Message | None:
@@ -87,7 +89,7 @@ class Attachments:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
         deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
         if deferred and not self._rows.tools:
-            self._rows.use_tools(deferred)
+            self._use_tools(deferred)
 
     def read_shape(self, shape: JsonObject) -> None:
         """The system prompt and the tools of a logged request."""
@@ -106,11 +108,13 @@ class Attachments:
                     blocks.append(SystemBlock(text=section, name=name))
         others = [block for block in self._rows.system if block.kind != "prompt"]
         if blocks:
-            self._rows.use_system([*blocks, *others])
+            self._has_prompt = True
+            self._use_system([*blocks, *others])
         if tools:
+            self._has_tools = True
             declared = [_declared(tool) for tool in tools]
             names = {tool.name for tool in declared}
-            self._rows.use_tools(
+            self._use_tools(
                 [
                     *declared,
                     *(t for t in self._rows.tools if t.deferred and t.name not in names),
@@ -134,7 +138,7 @@ class Attachments:
             for name in f.texts(attachment, "addedNames")
             if name not in names
         ]
-        self._rows.use_tools([*known, *added])
+        self._use_tools([*known, *added])
 
     def _queued(self, attachment: JsonObject, name: str) -> Message | None:
         """A message that waited while the model was busy, at the moment it was delivered."""
@@ -143,7 +147,7 @@ class Attachments:
 
     def _drop_blocks(self, kind: BlockKind) -> None:
         """A whole list follows, as after a compaction: it takes the place of the one that was sent before."""
-        self._rows.use_system(block for block in self._rows.system if block.kind != kind)
+        self._use_system([block for block in self._rows.system if block.kind != kind])
 
     def _add_block(self, kind: BlockKind, text: str, label: str) -> None:
         if not text:
@@ -159,7 +163,13 @@ class Attachments:
             ]
         else:
             others = list(self._rows.system)
-        self._rows.use_system([*others, block])
+        self._use_system([*others, block])
+
+    def _use_system(self, blocks: Sequence[SystemBlock]) -> None:
+        self._rows.use_system(blocks, is_part=not self._has_prompt)
+
+    def _use_tools(self, tools: Sequence[Tool]) -> None:
+        self._rows.use_tools(tools, is_part=not self._has_tools)
 
 
 def _parts(name: str) -> LogParts:
