@@ -7,7 +7,6 @@ uv run python -m bench.clients --proxy                behind `ullage proxy`, who
 uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
 uv run python -m bench.clients --newest               the newest versions, beside what the page says of the pinned ones
 uv run python -m bench.clients --write                also its table of docs/clients.md
-uv run python -m bench.clients --sizes DIR            what first calls held, of the runs that ``--keep DIR`` left
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from bench.clients.installation import (
 )
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
-from bench.clients.sizes import sizes_table
 from bench.clients.table import (
     accuracy_table,
     beside_page,
@@ -59,9 +57,6 @@ QUICK_PROXY_SCENARIOS = ("subagent",)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
     options = _options(arguments)
-    if options.sizes:
-        print(sizes_table(options.sizes).text())
-        return 0
     if options.quick and not npm_answers():
         print(NO_NPM)
         return 0
@@ -157,12 +152,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument("--untrusted", action="store_true")
     options.add_argument(
         "--newest", action="store_true", help="versions that npm and PyPI have today"
-    )
-    options.add_argument(
-        "--sizes",
-        type=Path,
-        metavar="DIR",
-        help="run nothing: show what first calls held in the runs that --keep left there",
     )
     options.add_argument(
         "--cache",

@@ -133,7 +133,6 @@ def _run(
     exchanges = simulators.exchanges
     if keep:
         _write_exchanges(home / "exchanges.jsonl", simulators)
-        (home / "version").write_text(blank.version, encoding="utf-8")
     billed = billed_requests(client, exchanges, simulators.interrupted)
     if blank.by_proxy:
         environment = {"ULLAGE_DATA": str(data)}
