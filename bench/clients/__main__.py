@@ -7,6 +7,7 @@ uv run python -m bench.clients --proxy                behind `ullage proxy`, who
 uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
 uv run python -m bench.clients --newest               the newest versions, beside what the page says of the pinned ones
 uv run python -m bench.clients --write                also its table of docs/clients.md
+uv run python -m bench.clients --read DIR --write     its table from runs that ``--keep DIR`` left, read again
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bench.clients.installation import (
     npm_answers,
 )
 from bench.clients.scenarios import SCENARIOS
-from bench.clients.session import Programs, run
+from bench.clients.session import Programs, kept_runs, run
 from bench.clients.table import (
     accuracy_table,
     beside_page,
@@ -81,17 +82,12 @@ def _in_clones(options: argparse.Namespace) -> int:
 
 
 def _in_scenarios(options: argparse.Namespace) -> int:
-    names = _scenarios(options)
-    chosen = [each for each in SCENARIOS if not names or each.name in names]
-    if not options.proxy:
-        chosen = [each for each in chosen if not each.only_by_proxy]
     results: list[ScenarioResult] = []
-    for client, programs in _ready(options):
-        keep = options.keep / client.name if options.keep else None
-        for scenario in chosen:
-            found = run(client, scenario, programs, keep, by_proxy=options.proxy)
-            results.append(found)
-            print(line(results[-1]), flush=True)
+    if options.read:
+        for client in CLIENTS.values():
+            results += kept_runs(client, options.read)
+    else:
+        results += _run_all(options)
     print(refusal_table(results).text())
     page = PAGE.read_text(encoding="utf-8")
     table = proxy_table(results) if options.proxy else accuracy_table(results)
@@ -101,6 +97,19 @@ def _in_scenarios(options: argparse.Namespace) -> int:
         write_tables(PAGE, [with_page(table, page)])
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
+
+
+def _run_all(options: argparse.Namespace) -> Iterator[ScenarioResult]:
+    names = _scenarios(options)
+    chosen = [each for each in SCENARIOS if not names or each.name in names]
+    if not options.proxy:
+        chosen = [each for each in chosen if not each.only_by_proxy]
+    for client, programs in _ready(options):
+        keep = options.keep / client.name if options.keep else None
+        for scenario in chosen:
+            found = run(client, scenario, programs, keep, by_proxy=options.proxy)
+            print(line(found), flush=True)
+            yield found
 
 
 def _scenarios(options: argparse.Namespace) -> Sequence[str]:
@@ -165,6 +174,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=Path,
         metavar="DIR",
         help="leave the clients' home directories there, with their logs",
+    )
+    options.add_argument(
+        "--read",
+        type=Path,
+        metavar="DIR",
+        help="run nothing: read what --keep left there again",
     )
     options.add_argument("--write", action="store_true", help="write the tables")
     return options.parse_args(arguments)
