@@ -83,11 +83,9 @@ def _in_clones(options: argparse.Namespace) -> int:
 
 def _in_scenarios(options: argparse.Namespace) -> int:
     results: list[ScenarioResult] = []
-    if options.read:
-        for client in CLIENTS.values():
-            results += kept_runs(client, options.read)
-    else:
-        results += _run_all(options)
+    for found in _kept(options.read) if options.read else _run_all(options):
+        print(line(found), flush=True)
+        results.append(found)
     print(refusal_table(results).text())
     page = PAGE.read_text(encoding="utf-8")
     table = proxy_table(results) if options.proxy else accuracy_table(results)
@@ -107,9 +105,12 @@ def _run_all(options: argparse.Namespace) -> Iterator[ScenarioResult]:
     for client, programs in _ready(options):
         keep = options.keep / client.name if options.keep else None
         for scenario in chosen:
-            found = run(client, scenario, programs, keep, by_proxy=options.proxy)
-            print(line(found), flush=True)
-            yield found
+            yield run(client, scenario, programs, keep, by_proxy=options.proxy)
+
+
+def _kept(directory: Path) -> Iterator[ScenarioResult]:
+    for client in CLIENTS.values():
+        yield from kept_runs(client, directory)
 
 
 def _scenarios(options: argparse.Namespace) -> Sequence[str]:
