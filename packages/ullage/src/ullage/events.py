@@ -632,7 +632,7 @@ class SizeStated(
     counts: Literal["request", "messages"] = "request"
     tokens: int | None = None
     known: int | None = None
-    """Of ``tokens``, what is of content that the log shows, by the same count. The rest is of a summary that it hides."""
+    """Of ``tokens``, what is of content that the log shows. The rest is of a summary that it hides."""
     beside: Amount | None = None
     """What a request holds beside ``tokens``, as it was measured of the program."""
     window: int | None = None

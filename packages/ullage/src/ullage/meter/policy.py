@@ -54,6 +54,9 @@ UNPROVEN = 1.15
 """How many times the reported reasoning the interval reaches where its rule is not proven: counted reasoning was up to
 1.25 times that (n=10, in which Qwen and DeepSeek frame it)."""
 
+EDITED = 12.0
+"""Tokens by which an answer that is sent back in another form than it came in may differ from it at the least."""
+
 HIDDEN = 0.01
 """Share of the reported reasoning by which that in the next input may differ."""
 
