@@ -76,7 +76,7 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     provider: str = ""
     model: str = ""
     unlogged: str = ""
-    logged: dict[str, int] = {}
+    logged: dict[str, int] = msgspec.field(default_factory=dict)
     content: str = ""
     directory: str = ""
     tokens: int = 0
