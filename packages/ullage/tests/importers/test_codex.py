@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -56,12 +57,15 @@ def test_a_log_that_names_no_program_is_one_of_its_format() -> None:
     assert reader.imported(reader.settle()).program == "codex"
 
 
-def rollout(instructions: str, *payloads: tuple[str, dict[str, object]]) -> Meter:
+Line = tuple[str, Mapping[str, object]]
+
+
+def rollout(instructions: str, *payloads: Line) -> Meter:
     """A session with these lines after its first call of 9,000 tokens."""
     meta: dict[str, object] = {"id": "s", "cli_version": "0.142.5"}
     if instructions:
         meta["base_instructions"] = {"text": instructions}
-    start: list[tuple[str, dict[str, object]]] = [
+    start: list[Line] = [
         ("session_meta", meta),
         ("turn_context", {"model": "gpt-5.5"}),
         ("response_item", message("user", "go")),
@@ -105,7 +109,10 @@ def test_after_a_compaction_the_sealed_summary_is_what_codex_counts_beyond_the_l
     instructions = "Be brief. " * 100
     known = 250 + -(-len(json.dumps(kept, separators=(",", ":"))) // 4)
     compacted = {"message": "", "replacement_history": [kept]}
-    lines = (("compacted", compacted), ("event_msg", bill(0, 0, known + 4_000)))
+    lines: tuple[Line, ...] = (
+        ("compacted", compacted),
+        ("event_msg", bill(0, 0, known + 4_000)),
+    )
     reading = rollout(instructions, *lines).reading()
     assert abs(reading.used.tokens - 13_000) < 30
     assert reading.basis.label == "as Codex says"
@@ -137,7 +144,7 @@ SEARCHED: dict[str, object] = {"type": "web_search_call", "status": "completed"}
 ABORTED = ("event_msg", {"type": "turn_aborted", "reason": "interrupted"})
 
 
-def searching(*after: tuple[str, dict[str, object]]) -> Meter:
+def searching(*after: Line) -> Meter:
     """A turn that searches twice, whose bill of 22,000 tokens holds what was found, and then these lines."""
     return rollout(
         "Be brief.",

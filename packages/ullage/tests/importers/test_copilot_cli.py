@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_a_session_is_found_and_named_after_its_directory(tmp_path: Path) -> Non
     assert (found.format, found.id) == ("copilot-cli", "one-two-three")
 
 
-def left(metrics: dict[str, object], *, began: int = 1) -> bytes:
+def left(metrics: Mapping[str, object], *, began: int = 1) -> bytes:
     data = {
         "sessionStartTime": began,
         "currentModel": "gpt-5.2",
