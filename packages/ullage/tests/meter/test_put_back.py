@@ -142,7 +142,8 @@ def test_the_call_after_that_may_hold_the_list_of_skills() -> None:
 
 
 def test_each_compaction_of_the_session_narrows_the_next() -> None:
-    session, widths = Session(), []
+    session = Session()
+    widths: list[int] = []
     for _ in range(4):
         session.compact()
         used = session.reading.used
