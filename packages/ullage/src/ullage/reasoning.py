@@ -219,8 +219,8 @@ def rule_for(
 
 
 def without_evidence(rule: ReasoningRule) -> ReasoningRule:
-    """The rule as a guess."""
-    return replace(rule, loop_pairs=NO_EVIDENCE, turns_pairs=NO_EVIDENCE)
+    """The rule as a guess, for reasoning in any form."""
+    return replace(rule, needs="", loop_pairs=NO_EVIDENCE, turns_pairs=NO_EVIDENCE)
 
 
 def of_other_form(rule: ReasoningRule) -> ReasoningRule:

@@ -1,7 +1,8 @@
 """A generateContent request in pieces, and its bill: thoughts beside ``candidatesTokenCount``, cache inside the prompt.
 
 Source: google-genai 3.4 ``types.py`` (``GenerateContentResponseUsageMetadata``); that output is candidates + thoughts
-was measured on all recorded calls. Counts of nothing are left out, as in the recordings.
+was measured on all recorded calls. Counts of nothing are left out, as in the recordings. Of reasoning, they charge what
+is under the signature of a call, and the text of a thought as a text (n=9).
 """
 
 from __future__ import annotations
@@ -36,12 +37,8 @@ def pieces(body: Body, model: Model) -> PromptPieces:
 
 
 def _add(prompt: PromptPieces, part: Body, image: int) -> None:
-    hidden = size_of(part)
-    if hidden:
-        prompt.add(hidden=hidden, reasoning=True)
-    if part.get("thought"):
-        return
     if "functionCall" in part:
+        prompt.add(hidden=size_of(part), reasoning=True)
         function = part["functionCall"]
         prompt.add(
             f"{function.get('name')} {json.dumps(function.get('args') or {})}",
