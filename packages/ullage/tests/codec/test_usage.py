@@ -215,6 +215,22 @@ GOLDEN = [
         input=16_932, output=69, read=16_857, write=75, reasoning=20,
     ),
     Golden(
+        "cline",
+        {"inputTokens": 4_824, "outputTokens": 19, "cacheReadTokens": 4_608, "cacheWriteTokens": 0},
+        input=4_824, output=19, read=4_608, write=0,
+    ),
+    Golden(
+        "cline",
+        {"tokens": {"prompt": 10, "completion": 40, "cached": 8_972}},
+        input=8_982, output=40,
+    ),
+    Golden(
+        "continue-cli",
+        {"prompt_tokens": 148, "completion_tokens": 11, "total_tokens": 159, "prompt_tokens_details":
+         {"cache_write_tokens": 0, "cache_read_tokens": 2_791, "cached_tokens": 2_791}},
+        input=2_939, output=11, read=2_791, write=0,
+    ),
+    Golden(
         "opencode-v1",
         {"total": 4_592, "input": 12, "output": 80, "reasoning": 40, "cache": {"read": 4_000, "write": 500}},
         input=4_512, output=80, read=4_000, write=500, reasoning=40,
