@@ -244,6 +244,16 @@ def _ended(stage: Stage, scenario: scenarios.ClientScenario) -> Iterator[Ended]:
             yield Ended(terminal.text, "" if is_over else "nothing was asked of a model")
         terminal.write(client.leave)
         terminal.wait(lambda: False, ENDS_IN_S)
+    _end_all_of(stage.place.home)
+
+
+def _end_all_of(home: Path) -> None:
+    """End what a client has left running in sessions of its own: Codex 0.171.0 starts a server beside its screen."""
+    mark = f"HOME={home}\0".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (process / "environ").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _is_asked(simulators: Simulators, before: int) -> bool:

@@ -114,7 +114,9 @@ def test_a_scenario_that_the_client_lacks_is_not_run(tmp_path: Path) -> None:
 
 
 AT_A_TERMINAL = """
-import json, os, sys, urllib.request
+import json, os, subprocess, sys, urllib.request
+left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open(os.environ["HOME"] + "/left", "w").write(str(left.pid))
 print("-" * 200, os.isatty(0), os.ttyname(0), flush=True)
 open("/dev/tty").close()
 for line in sys.stdin:
@@ -142,3 +144,6 @@ def test_all_turns_are_typed_into_one_run_at_a_terminal(
     found = run(FakeClient(), scenario, shown, tmp_path / "kept")
     assert found.requests == 2
     assert found.problem == ""
+    (left,) = (tmp_path / "kept").glob("*/left")
+    command = Path("/proc", left.read_text("utf-8"), "cmdline")
+    assert not (command.exists() and command.read_bytes())
