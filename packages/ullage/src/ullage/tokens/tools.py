@@ -17,6 +17,7 @@ from ullage.tokens.families import Family
 from ullage.tokens.policy import UNKNOWN_HOSTED
 from ullage.tokens.template import Style, Template
 from ullage.tokens.text import TextCounter
+from ullage.tokens.weights import ENCODING
 
 _RENDER: Final[dict[Style, Callable[[schemas.Declared], str]]] = {
     "json": schemas.as_json,
@@ -137,9 +138,7 @@ def tool_tokens(
     rule = template.tools
     read = schemas.declared(tool)
     text = _RENDER[rule.style](read)
-    tokens = rule.each + rule.ratio * _rendered(
-        text, rule.style, _vocabulary(rule.style == "typescript", family), counter
-    )
+    tokens = rule.each + rule.ratio * _rendered(text, rule.style, family, counter)
     if not read.description:
         tokens += rule.undescribed
     if rule.field or rule.nested:
@@ -208,16 +207,12 @@ def _beside_system(tokens: float, system: str) -> float:
     return tokens + 1 if system[-1].isalnum() else tokens
 
 
-def _rendered(text: str, style: str, vocabulary: str, counter: TextCounter) -> float:
-    """Tokens of a declaration or schema as it was rendered."""
-    tokens = counter.count(text, vocabulary)
+def _rendered(text: str, style: str, family: Family, counter: TextCounter) -> float:
+    """Tokens of a declaration or schema as it was rendered. Ratios of unpublished vocabularies are to o200k's count."""
+    own = family.vocabulary if family.vocabulary in ENCODING else "o200k"
+    tokens = counter.count(text, own)
     line = _PRETOKEN.get(style) if counter.name == "pretoken" else None
     return tokens if line is None else max(0.0, line.slope * tokens + line.offset)
-
-
-def _vocabulary(own: bool, family: Family) -> str:
-    """OpenAI's texts are counted in the model's vocabulary; the other ratios were fitted to o200k counts."""
-    return family.vocabulary if own else "o200k"
 
 
 def _hosted(kind: str) -> float:
@@ -330,7 +325,5 @@ def answer_tokens(
             )
         else:
             style, text = "answer json", schemas.as_json_schema(answer.schema)
-        tokens += rule.ratio * _rendered(
-            text, style, _vocabulary(rule.harmony, family), counter
-        )
+        tokens += rule.ratio * _rendered(text, style, family, counter)
     return max(0.0, tokens)
