@@ -296,7 +296,9 @@ ENCODING = encoding("o200k_base")
 def billed(history: list[dict[str, str]]) -> int:
     """OpenAI's count: three tokens a message, and three for the reply."""
     texts = [text for each in history for text in each.values()]
-    return 3 + 3 * len(history) + sum(len(ENCODING.encode_ordinary(text)) for text in texts)
+    return (
+        3 + 3 * len(history) + sum(len(ENCODING.encode_ordinary(text)) for text in texts)
+    )
 
 
 def after_trimming(dropped: int, seed: int) -> tuple[float, bool]:

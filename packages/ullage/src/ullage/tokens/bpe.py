@@ -107,9 +107,7 @@ class BpeCounter:
         memo = self._memos.get(vocabulary)
         if memo is None:
             memo = self._memos[vocabulary] = _TokenWeights(tokenizer, weights)
-        return sum(
-            sum(map(memo.__getitem__, encode(piece))) for piece in _chunks(text)
-        )
+        return sum(sum(map(memo.__getitem__, encode(piece))) for piece in _chunks(text))
 
 
 def _chunks(text: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from ullage.models.providers import SIMULATED, canonical
 from ullage.tokens import constants as c
 from ullage.tokens.constants import Answering, Framing
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """Models that count alike. ``ratio`` scales the count in ``vocabulary`` to what the provider charges."""
