@@ -64,6 +64,8 @@ class Prediction(NamedTuple):
     truth: int | None = None
     growth: int | None = None
     """The truth less the input of the call before; ``None`` for a first call."""
+    situation: str = "first call"
+    """What the call followed on (``ullage.meter.situations``)."""
 
 
 UNREADABLE: Final = Prediction(0, 0, 1_000_000)
@@ -147,7 +149,9 @@ def _evaluate_log(path: Path, estimator: Estimator) -> Evaluation:
     before: int | None = None
     for step in meter.steps:
         growth = None if step.actual is None or before is None else step.actual - before
-        made = Prediction(step.estimated, step.low, step.high, step.actual, growth)
+        made = Prediction(
+            step.estimated, step.low, step.high, step.actual, growth, step.situation
+        )
         evaluation.add({"call": step.call}, EvaluatedPrediction(made, _step_groups(step)))
         before = step.actual
     return evaluation
@@ -253,12 +257,17 @@ class Replay:
         request = replace(pair.second, messages=tuple(messages))
         reading = meter.before(request)
         self._last[pair.conversation] = _Call(meter, request, reading.call, pair.reported)
-        used = reading.used
+        used, situation = (
+            reading.used,
+            meter.state.pending[reading.call].forecast.situation,
+        )
         if (
             pair.usage.input is None
         ):  # then nothing is known of what the log does not hold
             used = replace(used, low=0, high=used.tokens * 4 + 10_000)
-        return Prediction(used.tokens, used.low, used.high, pair.truth, pair.growth)
+        return Prediction(
+            used.tokens, used.low, used.high, pair.truth, pair.growth, situation
+        )
 
     def _first_call(self, pair: recorded.Pair) -> _Call:
         """The first call of a pair: the conversation's last one, or a new one that knows what was learnt so far."""
@@ -286,7 +295,7 @@ def _predict(
         else {"src": row.get("src"), "idx": row.get("idx")}
     )
     try:
-        outcome = _of_pair(replay, row) if has_two_calls else _of_call(replay, row)
+        outcome = _of_pair(replay, row) if has_two_calls else of_call(replay, row)
     except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
         outcome = EvaluatedPrediction(plain(row), ())
     return names, outcome
@@ -297,7 +306,8 @@ def _of_pair(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
     return EvaluatedPrediction(replay.pair(pair), pair_groups(pair))
 
 
-def _of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+def of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
+    """A recorded call that nothing came before."""
     used = replay.call(recorded.request_of(row)).reading().used
     made = Prediction(used.tokens, used.low, used.high, recorded.truth_of(row))
     return EvaluatedPrediction(made, _call_groups(row, made))

@@ -1,18 +1,29 @@
-"""What a second session of a program is known to hold before its first call, on the sessions of this machine.
+"""How close the estimate of a program's first call is: cold, and with what earlier sessions of the program showed.
 
-    HOME=DIR uv run python -m bench.program_overhead
+    HOME=DIR uv run python -m bench.program_overhead          sessions in the programs' usual places
+    uv run python -m bench.program_overhead DIR               all logs below a directory, packed by gzip or not
+    uv run python -m bench.program_overhead DIR --rows        rows for ``typical.json``, one for each version
+    uv run python -m bench.program_overhead DIR --write       puts them there, in the place of those it wrote before
 
-Goes through the sessions of all programs in their usual places, in the order in which they were begun. Each one's first
-call is estimated twice: without what earlier sessions showed, as before, and with it. Nothing is stored.
+Each first call is estimated twice: cold, with nothing but what ships (``ullage/meter/typical.json``), and warm, after
+the sessions that were begun before it, as if all were of one home. Nothing is stored.
+
+The rows are of bare sessions: what ``bench.clients --keep DIR`` leaves, for programs of which there are no public logs.
 """
 
 from __future__ import annotations
 
+import argparse
+import gzip
+import json
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
+
+import msgspec
 
 from bench.results import Table
 from ullage.errors import InputError
@@ -21,6 +32,7 @@ from ullage.importers import ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
 from ullage.meter.overhead import name_of
 from ullage.meter.track import Step
+from ullage.meter.typical import PLACE, TypicalFirstCall, typical_rows
 
 CIRCUMSTANCES: Final = (
     "same directory",
@@ -33,8 +45,16 @@ CIRCUMSTANCES: Final = (
 TITLE: Final = "First calls of programs with earlier sessions"
 COLUMNS: Final = (
     "program, and the nearest earlier session",
-    *("n", "median before", "median", "worst", "inside"),
+    *("n", "median cold", "median", "worst", "inside"),
 )
+COLD: Final = "First calls of programs that nothing was learnt of"
+COLD_COLUMNS: Final = ("program", "n", "median", "worst", "inside")
+
+BARE: Final = "at the simulators"
+"""The source of rows that this bench wrote."""
+
+LESS, MORE = 0.75, 1.6
+"""From where to where users' sessions of Claude Code and Codex are, in shares of the median of their version."""
 
 
 class Measured(NamedTuple):
@@ -44,6 +64,14 @@ class Measured(NamedTuple):
     circumstance: str
     before: Step
     after: Step
+
+
+class Taught(NamedTuple):
+    """A session's first call, and the cold estimate of it."""
+
+    call: FirstCall
+    imported: ImportedSession
+    cold: Step
 
 
 def metered(imported: ImportedSession, earlier: Sequence[FirstCall] = ()) -> Meter:
@@ -60,7 +88,7 @@ def circumstance_of(call: FirstCall, earlier: Sequence[FirstCall]) -> str:
         each
         for each in earlier
         if name_of(each.program) == name_of(call.program)
-        and each.unlogged == call.unlogged
+        and each.is_subagent == call.is_subagent
     ]
     same_model = [
         each for each in kin if (each.provider, each.model) == (call.provider, call.model)
@@ -75,21 +103,25 @@ def circumstance_of(call: FirstCall, earlier: Sequence[FirstCall]) -> str:
     return CIRCUMSTANCES[3] if kin else ""
 
 
-def measured(sessions: Sequence[ImportedSession]) -> list[Measured]:
-    """The first call of every session that an earlier one of its program says something of."""
-    taught: list[tuple[FirstCall, ImportedSession, Step]] = []
+def first_calls(sessions: Sequence[ImportedSession]) -> list[Taught]:
+    """The sessions whose first call was reported, in the order in which they were made."""
+    taught: list[Taught] = []
     for imported in sessions:
         meter = metered(imported)
         if meter.first_call is not None:
-            taught.append((meter.first_call, imported, meter.steps[0]))
-    taught.sort(key=lambda each: each[0].at)
+            taught.append(Taught(meter.first_call, imported, meter.steps[0]))
+    return sorted(taught, key=lambda each: each.call.at)
+
+
+def measured(taught: Sequence[Taught]) -> list[Measured]:
+    """The first call of every session that an earlier one of its program says something of."""
     found: list[Measured] = []
-    for place, (call, imported, before) in enumerate(taught):
-        earlier = [each[0] for each in taught[:place]]
+    for place, (call, imported, cold) in enumerate(taught):
+        earlier = [each.call for each in taught[:place]]
         circumstance = circumstance_of(call, earlier)
         if circumstance:
             after = metered(imported, earlier).steps[0]
-            found.append(Measured(name_of(call.program), circumstance, before, after))
+            found.append(Measured(name_of(call.program), circumstance, cold, after))
     return found
 
 
@@ -102,6 +134,99 @@ def sessions_here() -> list[ImportedSession]:
         except InputError:
             continue
     return sessions
+
+
+def sessions_below(directory: Path) -> list[ImportedSession]:
+    """The logs of programs below a directory, however deep; those of their subagents are sessions of their own."""
+    sessions: list[ImportedSession] = []
+    with tempfile.TemporaryDirectory(prefix="ullage-logs-") as unpacked:
+        for path in _unpacked(directory, Path(unpacked)):
+            try:
+                imported = read(path)
+            except InputError:
+                continue
+            if imported.format not in ("plain", "ullage"):
+                sessions.append(imported)
+    return sessions
+
+
+def _unpacked(directory: Path, beside: Path) -> Iterator[Path]:
+    """Every file that may be a log; what is packed is unpacked into another directory."""
+    for number, path in enumerate(sorted(directory.rglob("*"))):
+        if path.suffix == ".gz":
+            plain = beside / str(number) / path.stem
+            plain.parent.mkdir()
+            plain.write_bytes(gzip.decompress(path.read_bytes()))
+            yield plain
+        elif path.suffix in (".jsonl", ".json", ".db") and path.is_file():
+            yield path
+
+
+def rows_of(taught: Sequence[Taught]) -> list[TypicalFirstCall]:
+    """A row for each program, version and model whose log lacks something."""
+    kinds: dict[tuple[object, ...], list[FirstCall]] = {}
+    wires: dict[str, str] = {}
+    for call, imported, _ in taught:
+        if call.unlogged:
+            kind = call.program, call.is_subagent, call.provider, call.model
+            kinds.setdefault(kind, []).append(call)
+            wires[call.model] = getattr(imported.events[0], "wire", "")
+    rows: list[TypicalFirstCall] = []
+    for calls in kinds.values():
+        call = calls[-1]
+        tokens = round(median(each.tokens for each in calls))
+        program, _, version = call.program.partition(" ")
+        rows.append(
+            TypicalFirstCall(
+                program=program,
+                since=version,
+                until=version,
+                wire=wires[call.model],
+                provider=call.provider,
+                model=call.model,
+                is_subagent=call.is_subagent,
+                logged=call.logged,
+                tokens=tokens,
+                low=round(LESS * tokens),
+                high=round(MORE * tokens),
+                n=len(calls),
+                source=BARE,
+                is_bare=True,
+            )
+        )
+    return rows
+
+
+def table_with(rows: Sequence[TypicalFirstCall]) -> str:
+    """The table that ships, with these rows in the place of those that the bench wrote of the same programs."""
+    programs = {row.program for row in rows}
+    kept = [
+        row for row in typical_rows() if row.program not in programs or not row.is_bare
+    ]
+    both = sorted([*kept, *rows], key=lambda row: (row.program, row.is_subagent))
+    lines = [json.dumps(msgspec.to_builtins(row)) for row in both]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def cold_table(taught: Sequence[Taught]) -> Table:
+    """One row for each program."""
+    rows: list[tuple[str, ...]] = []
+    programs = sorted({name_of(each.call.program) for each in taught})
+    for program in [*programs, ""]:
+        steps = [
+            each.cold
+            for each in taught
+            if name_of(each.call.program) == (program or name_of(each.call.program))
+        ]
+        errors = [abs(step.error_percent or 0.0) for step in steps]
+        inside = sum(step.is_inside for step in steps)
+        figures = (
+            f"{median(errors):.1f}",
+            f"{max(errors):.1f}",
+            f"{inside} of {len(steps)}",
+        )
+        rows.append((program or "**all**", str(len(steps)), *figures))
+    return Table(COLD, COLD_COLUMNS, tuple(rows))
 
 
 def row(name: str, calls: Sequence[Measured]) -> tuple[str, ...]:
@@ -126,15 +251,28 @@ def table(calls: Sequence[Measured]) -> Table:
     return Table(TITLE, COLUMNS, tuple(rows))
 
 
-def main() -> None:
-    """Print the table for the sessions below ``HOME``."""
-    calls = measured(sessions_here())
-    if not calls:
-        print(
-            f"No program has two sessions with reports below {Path(os.environ['HOME'])}."
-        )
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables for the sessions below a directory, else below ``HOME``; or rows of the table that ships."""
+    options = argparse.ArgumentParser(prog="bench.program_overhead")
+    options.add_argument("directory", nargs="?", type=Path)
+    options.add_argument("--rows", action="store_true")
+    options.add_argument("--write", action="store_true")
+    chosen = options.parse_args(arguments)
+    directory: Path | None = chosen.directory
+    taught = first_calls(
+        sessions_here() if directory is None else sessions_below(directory)
+    )
+    if not taught:
+        print(f"No session with reports below {directory or os.environ['HOME']}.")
         return
-    print(table(calls).text())
+    if chosen.rows or chosen.write:
+        page = table_with(rows_of(taught))
+        print(page)
+        if chosen.write:
+            PLACE.write_text(page, encoding="utf-8")
+        return
+    print(cold_table(taught).text())
+    print(table(measured(taught)).text())
 
 
 if __name__ == "__main__":

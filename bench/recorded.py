@@ -17,6 +17,7 @@ from ullage.messages import (
     ImagePart,
     Message,
     Part,
+    ProviderData,
     ProviderItem,
     ReasoningPart,
     Request,
@@ -115,8 +116,8 @@ def pair_of(row: RecordedRow) -> Pair:
         _kind(atom) for atom in (*answered, *new, *before, *_atoms(row.get("b_echo")))
     }
     is_placeholder = bool(row.get("output_placeholder"))
-    answer = _parts(answered, "answer")
     first, second = _requests(row)
+    answer = _made_by(first, _parts(answered, "answer"))
     return Pair(
         id=_text(row.get("id")),
         kind=_text(row.get("kind")),
@@ -126,7 +127,7 @@ def pair_of(row: RecordedRow) -> Pair:
             _usage(row.get("usage_a")), placeholder=is_placeholder
         ),
         answer=answer,
-        returned=_returned(row, answer),
+        returned=_made_by(first, _returned(row, answer)),
         new=_messages(new, "new"),
         second=second,
         reported=_usage(row.get("usage_b")),
@@ -136,16 +137,17 @@ def pair_of(row: RecordedRow) -> Pair:
 
 
 def _returned(row: RecordedRow, answer: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The answer as the application sent it back: edited, or without its reasoning."""
-    if row.get("echo_match") is False and isinstance(row.get("b_echo"), list):
-        answer = _parts(_atoms(row.get("b_echo")), "echo") or answer
-    if row.get("reasoning_sent_back") != "no":
-        return answer
+    """The answer as the application sent it back: edited, or without its reasoning, of which a call's may stay."""
+    echo = _atoms(row.get("b_echo"))
+    if row.get("echo_match") is False:
+        answer = _parts(echo, "echo") or answer
+    is_unsent = row.get("reasoning_sent_back") == "no"
+    has_reasoning = any(_kind(atom) == "reasoning" for atom in echo) or not echo
     kept: list[Part] = []
     for part in answer:
-        if isinstance(part, ToolCallPart):
+        if isinstance(part, ToolCallPart) and is_unsent:
             kept.append(msgspec.structs.replace(part, opaque_size=0))
-        elif not isinstance(part, ReasoningPart):
+        elif not isinstance(part, ReasoningPart) or (has_reasoning and not is_unsent):
             kept.append(part)
     return tuple(kept)
 
@@ -187,16 +189,36 @@ def request_of(row: RecordedRow) -> Request:
     """The whole request that a row describes."""
     system = clean_text(_text(row.get("system"))).text
     params = row.get("params")
-    return Request(
+    request = Request(
         wire=_WIRES.get(_text(row.get("api")), _text(row.get("api"))),
         provider=_text(row.get("provider")),
         model=_text(row.get("model")),
         system=(SystemBlock(text=system),) if system else (),
         tools=tools_of(row.get("tools")),
-        messages=_messages(_atoms(row.get("atoms")), "m"),
         params=dict(params) if isinstance(params, Mapping) else {},
         stream=bool(row.get("stream")),
         chained=_text(row.get("prev_id")) or _text(row.get("conv_id")),
+    )
+    messages = tuple(
+        msgspec.structs.replace(each, parts=_made_by(request, each.parts))
+        for each in _messages(_atoms(row.get("atoms")), "m")
+    )
+    return msgspec.structs.replace(request, messages=messages)
+
+
+def _made_by(request: Request, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts, of which reasoning says that it came over this wire from this model, as it does when it is decoded."""
+    data = ProviderData(
+        data=msgspec.Raw(b"{}"),
+        wire=request.wire,
+        provider=request.provider,
+        model=request.model,
+    )
+    return tuple(
+        msgspec.structs.replace(part, provider=data)
+        if isinstance(part, ReasoningPart)
+        else part
+        for part in parts
     )
 
 

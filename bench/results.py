@@ -58,12 +58,22 @@ def us(seconds: float) -> str:
 
 def with_table(page: str, table: Table) -> str:
     """The page with this table in the place of the one of the same title. Raises ``ValueError`` if it has none."""
-    title = re.escape(f"**{table.title}**")
-    standing = re.compile(rf"^{title}\n\n(\|.*(\n|$))+", re.MULTILINE)
+    standing = re.compile(_place_of(table.title), re.MULTILINE)
     page, replaced = standing.subn(lambda _: table.markdown() + "\n", page)
     if not replaced:
         raise ValueError(f"The page has no table with the title {table.title!r}: add it.")
     return page
+
+
+def table_of(page: str, title: str) -> list[tuple[str, ...]]:
+    """The rows of the table with this title on a page; none where it has none."""
+    found = re.search(_place_of(title), page, re.MULTILINE)
+    lines = found.group().splitlines()[4:] if found else []
+    return [named(line.strip("| ")) for line in lines if line]
+
+
+def _place_of(title: str) -> str:
+    return rf"^{re.escape(f'**{title}**')}\n\n(\|.*(\n|$))+"
 
 
 def write_tables(path: Path, tables: Iterable[Table]) -> None:

@@ -5,7 +5,9 @@ uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
 uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
-uv run python -m bench.clients --write                also its table of bench/RESULTS.md
+uv run python -m bench.clients --newest               the newest versions, beside what the page says of the pinned ones
+uv run python -m bench.clients --write                also its table of docs/clients.md
+uv run python -m bench.clients --sizes DIR            what first calls held, of the runs that ``--keep DIR`` left
 """
 
 from __future__ import annotations
@@ -28,12 +30,21 @@ from bench.clients.installation import (
 )
 from bench.clients.scenarios import SCENARIOS
 from bench.clients.session import Programs, run
-from bench.clients.table import accuracy_table, line, proxy_table, refusal_table, summary
+from bench.clients.sizes import sizes_table
+from bench.clients.table import (
+    accuracy_table,
+    beside_page,
+    line,
+    proxy_table,
+    refusal_table,
+    summary,
+    with_page,
+)
 from bench.clients.untrusted import CloneResult, clones_for, clones_table, tried
 from bench.results import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "bench" / "RESULTS.md"
+PAGE = ROOT / "docs" / "clients.md"
 ATTACKS = ROOT / "tests" / "hostile" / "ATTACKS.md"
 
 NO_NPM = "npm does not answer, so no real client is run here; `make clients` runs all."
@@ -48,6 +59,9 @@ QUICK_PROXY_SCENARIOS = ("subagent",)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
     options = _options(arguments)
+    if options.sizes:
+        print(sizes_table(options.sizes).text())
+        return 0
     if options.quick and not npm_answers():
         print(NO_NPM)
         return 0
@@ -84,11 +98,12 @@ def _in_scenarios(options: argparse.Namespace) -> int:
             results.append(found)
             print(line(results[-1]), flush=True)
     print(refusal_table(results).text())
+    page = PAGE.read_text(encoding="utf-8")
+    table = proxy_table(results) if options.proxy else accuracy_table(results)
+    print(beside_page(table, page).text())
     print(summary(results))
-    if options.write and options.proxy:
-        write_tables(PAGE, [proxy_table(results)])
-    elif options.write:
-        write_tables(PAGE, [accuracy_table(results)])
+    if options.write:
+        write_tables(PAGE, [with_page(table, page)])
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
 
@@ -110,7 +125,7 @@ def _ready(options: argparse.Namespace) -> Iterator[tuple[Client, Programs]]:
     """The clients, installed. Raises ``NotInstallable``, unless the run is a quick one."""
     for name in _clients(options):
         client = CLIENTS[name]
-        is_newest = options.untrusted and not options.quick
+        is_newest = options.newest or (options.untrusted and not options.quick)
         try:
             version = newest_version(client) if is_newest else client.version
             print(f"{client.title} {version}", file=sys.stderr, flush=True)
@@ -140,6 +155,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.add_argument("--quick", action="store_true")
     options.add_argument("--proxy", action="store_true")
     options.add_argument("--untrusted", action="store_true")
+    options.add_argument(
+        "--newest", action="store_true", help="versions that npm and PyPI have today"
+    )
+    options.add_argument(
+        "--sizes",
+        type=Path,
+        metavar="DIR",
+        help="run nothing: show what first calls held in the runs that --keep left there",
+    )
     options.add_argument(
         "--cache",
         type=Path,

@@ -34,13 +34,14 @@ class Place(NamedTuple):
     """Where a scenario runs: an empty home directory, and the simulators' base address (without a path).
 
     ``small_window`` asks for automatic compaction after about ``SMALL_WINDOW`` tokens. ``by_proxy``: the address is
-    that of ``ullage proxy``.
+    that of ``ullage proxy``. ``at_terminal``: a person who has answered all questions of a first start uses it.
     """
 
     home: Path
     address: str
     small_window: bool = False
     by_proxy: bool = False
+    at_terminal: bool = False
 
     @property
     def project(self) -> Path:
@@ -87,6 +88,10 @@ class Client(ABC):
     side_prompts: ClassVar[tuple[str, ...]] = ()
     """Words of requests with tools that are neither the conversation's nor a subagent's."""
 
+    compact_command: ClassVar[str] = "/compact"
+    leave: ClassVar[str] = "/quit"
+    """What a person types."""
+
     shell_tool: ClassVar[tuple[str, str]] = ("bash", "command")
     shell_more: ClassVar[Arguments] = {}
     read_tool: ClassVar[tuple[str, str]] = ("read", "path")
@@ -105,6 +110,14 @@ class Client(ABC):
     @abstractmethod
     def arguments(self, turn: Turn) -> list[str]:
         """The command line of a turn, without the program."""
+
+    def at_terminal(self) -> list[str]:
+        """The command line that starts it in a terminal, without the program."""
+        return ["--model", self.model]
+
+    def typed(self, turn: Turn) -> str:
+        """A turn as a person types it."""
+        return self.compact_command if turn.deed == "compact" else turn.text
 
     def again(self, turn: Turn, *words: str) -> list[str]:
         """These words in a turn that continues a session."""

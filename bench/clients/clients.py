@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from bench.clients.client import Arguments, Client, Lane, Place, ToolCall, Turn
 
+ALLOWED = ("--allowedTools", "Bash,Read,Agent")
 LOOK: Arguments = {"description": "Look"}
 AROUND: Arguments = {"description": "look around", "subagent_type": "general-purpose"}
+KEY = "any-key"
 NO_FREE_TEXT = "it declares no tools with free text as input"
 
 
@@ -23,7 +25,7 @@ class ClaudeCode(Client):
     name = "claude-code"
     title = "Claude Code"
     package = "@anthropic-ai/claude-code"
-    version = "2.1.330"
+    version = "2.1.332"
     program = "claude"
     newer_node = False
     family = "anthropic"
@@ -44,10 +46,22 @@ class ClaudeCode(Client):
     def prepare(self, place: Place) -> dict[str, str]:
         variables = {
             "ANTHROPIC_BASE_URL": f"{place.address}/anthropic",
-            "ANTHROPIC_API_KEY": "any-key",
+            "ANTHROPIC_API_KEY": KEY,
             "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
         }
+        if place.at_terminal:
+            trusted = {str(place.project): {"hasTrustDialogAccepted": True}}
+            keys = {"approved": [KEY], "rejected": []}
+            place.write(
+                ".claude.json",
+                {
+                    "hasCompletedOnboarding": True,
+                    "customApiKeyResponses": keys,
+                    "projects": trusted,
+                },
+            )
         if place.small_window:
             # The smallest that it takes. It compacts at about 67,000.
             variables["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
@@ -57,8 +71,10 @@ class ClaudeCode(Client):
         again = self.again(turn, "-c")
         text = "/compact" if turn.deed == "compact" else turn.text
         model = self.model_of(turn)
-        tools = "Bash,Read,Agent"
-        return ["-p", *again, "--model", model, "--allowedTools", tools, "--", text]
+        return ["-p", *again, "--model", model, *ALLOWED, "--", text]
+
+    def at_terminal(self) -> list[str]:
+        return ["--model", self.model, *ALLOWED]
 
 
 CONFIG = """model_provider = "simulator"
@@ -100,7 +116,7 @@ class Codex(Client):
     name = "codex"
     title = "Codex"
     package = "@openai/codex"
-    version = "0.169.0"
+    version = "0.171.0"
     program = "codex"
     newer_node = False
     family = "openai"
@@ -111,14 +127,18 @@ class Codex(Client):
         "compact": "`codex exec` takes no commands; /compact is of its terminal screen",
     }
     summary_prompt = "CONTEXT CHECKPOINT COMPACTION"
+    side_prompts = ("Generate a concise, single-line task title",)
     shell_tool = ("exec_command", "cmd")
 
     def prepare(self, place: Place) -> dict[str, str]:
         more = "model_auto_compact_token_limit = 14000\n" if place.small_window else ""
+        trust = f'[projects."{place.project}"]\ntrust_level = "trusted"\n'
+        trust += f'[notice.model_migrations]\n"{self.model}" = "gpt-6-sol"\n'
         # Its own provider has OpenAI make the summaries, which the simulators don't.
-        is_built_in = place.by_proxy and not place.small_window
+        is_local = place.small_window or place.at_terminal
+        is_built_in = place.by_proxy and not is_local
         config = BUILT_IN if is_built_in else CONFIG
-        text = config.format(address=place.address, more=more)
+        text = config.format(address=place.address, more=more) + trust
         place.write(".codex/config.toml", text)
         place.write(".codex/auth.json", {"OPENAI_API_KEY": "any-key"})
         return {"CODEX_HOME": str(place.home / ".codex"), "SIMULATOR_KEY": "any-key"}
@@ -128,6 +148,9 @@ class Codex(Client):
         model = self.model_of(turn)
         free = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         return ["exec", *again, *free, "--json", "-m", model, turn.text]
+
+    def at_terminal(self) -> list[str]:
+        return ["--dangerously-bypass-approvals-and-sandbox", "-m", self.model]
 
     def read(self, path: Path) -> ToolCall:
         return self.shell(f"cat {quote(str(path))}")
@@ -159,9 +182,11 @@ class GeminiCli(Client):
         "https://github.com/google-gemini/gemini-cli/issues/16437"
     }
     unlogged: ClassVar[Mapping[Lane, str]] = {
-        "child": "its log has the subagent's answer and none of its calls"
+        "child": "its log has the subagent's answer and none of its calls",
+        "summary": "its log has none of the calls that compress it",
     }
     summary_prompt = "<state_snapshot>"
+    compact_command = "/compress"
     shell_tool = ("run_shell_command", "command")
     read_tool = ("read_file", "file_path")
     agent_tool = "invoke_agent"
@@ -188,6 +213,9 @@ class GeminiCli(Client):
         again = [] if turn.first else ["--resume", "latest"]
         model = self.model_of(turn)
         return [*again, "-m", model, "--yolo", "-p", turn.text]
+
+    def at_terminal(self) -> list[str]:
+        return ["-m", self.model, "--yolo"]
 
 
 WINDOW = 200_000
@@ -248,8 +276,7 @@ class Pi(Client):
     name = "pi"
     title = "pi"
     package = "@earendil-works/pi-coding-agent"
-    version = "0.87.1"
-    """The newest that installs: packages that 1.5.2 needs are not on npm."""
+    version = "1.6.0"
     program = "pi"
     family = "anthropic"
     model = "anthropic/claude-opus-4-8"
@@ -269,10 +296,11 @@ class Pi(Client):
             "google": {"baseUrl": f"{address}/gemini/v1beta"},
         }
         place.write(".pi/agent/models.json", {"providers": providers})
+        compaction = {"keepRecentTokens": 2_000}
         if place.small_window:
             # It compacts above its window (1,000,000 for this model) less the reserve.
-            compaction = {"reserveTokens": 985_000, "keepRecentTokens": 2_000}
-            place.write(".pi/agent/settings.json", {"compaction": compaction})
+            compaction["reserveTokens"] = 985_000
+        place.write(".pi/agent/settings.json", {"compaction": compaction})
         return {
             "ANTHROPIC_API_KEY": "any-key",
             "OPENAI_API_KEY": "any-key",
@@ -284,6 +312,10 @@ class Pi(Client):
         again = self.again(turn, "-c")
         provider, _, model = self.model_of(turn).partition("/")
         return ["-p", *again, "--provider", provider, "--model", model, turn.text]
+
+    def at_terminal(self) -> list[str]:
+        provider, _, model = self.model.partition("/")
+        return ["--provider", provider, "--model", model]
 
 
 class QwenCode(Client):
@@ -302,7 +334,8 @@ class QwenCode(Client):
     other_model = "deepseek-reasoner"
     lacks: ClassVar[Mapping[str, str]] = {"custom tool": NO_FREE_TEXT}
     summary_prompt = "state_snapshot"
-    side_prompts = ("Managed memory has TWO directories",)
+    compact_command = "/compress"
+    side_prompts = ("Managed memory has TWO directories", "[SUGGESTION MODE")
     shell_tool = ("run_shell_command", "command")
     shell_more: ClassVar[Arguments] = {"is_background": False}
     read_tool = ("read_file", "file_path")
@@ -326,6 +359,9 @@ class QwenCode(Client):
         model = self.model_of(turn)
         text = "/compress" if turn.deed == "compact" else turn.text
         return [*again, "--auth-type", "openai", "-m", model, "-y", "-p", text]
+
+    def at_terminal(self) -> list[str]:
+        return ["--auth-type", "openai", "-m", self.model, "-y"]
 
 
 class CopilotCli(Client):
@@ -363,6 +399,7 @@ class CopilotCli(Client):
             "COPILOT_PROVIDER_BASE_URL": f"{place.address}/anthropic",
             "COPILOT_PROVIDER_API_KEY": "any-key",
         }
+        place.write(".copilot/config.json", {"trusted_folders": [str(place.project)]})
         if place.small_window:
             variables["COPILOT_PROVIDER_MAX_PROMPT_TOKENS"] = "40000"
         return variables
@@ -372,6 +409,9 @@ class CopilotCli(Client):
         model = self.model_of(turn)
         text = "/compact" if turn.deed == "compact" else turn.text
         return [*again, "--model", model, "--allow-all-tools", "-p", text]
+
+    def at_terminal(self) -> list[str]:
+        return ["--model", self.model, "--allow-all-tools"]
 
     def read_large(self, path: Path) -> ToolCall:
         whole = {"view_range": [1, 900], "forceReadLargeFiles": True}

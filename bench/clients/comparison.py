@@ -235,14 +235,18 @@ def refusals(client: Client, exchanges: Iterable[Exchange]) -> tuple[Refusal, ..
 
 
 def lane_result(
-    lane: Lane, billed: Sequence[BilledRequest], read: Sequence[int]
+    lane: Lane,
+    billed: Sequence[BilledRequest],
+    read: Sequence[int],
+    beside: Sequence[BilledRequest] = (),
 ) -> LaneResult:
     """Reported inputs of a lane beside its bills, in order. An interrupted answer may be missing in the log.
 
-    A client may log one sum for all requests of a summary.
+    A client may log one sum for all requests of a summary, also with those ``beside`` the conversation, such as titles.
     """
     bills = [each.input for each in billed]
-    if lane == "summary" and sum(bills) == sum(read):
+    more = sum(each.input for each in beside)
+    if lane == "summary" and sum(read) - sum(bills) in (0, more):
         return LaneResult(lane, len(bills), len(bills), (), ())
     matcher = SequenceMatcher(None, bills, read, autojunk=False)
     matched_bills: set[int] = set()
@@ -310,7 +314,8 @@ def compared(
             if not in_order:
                 mine.sort(key=_input_of)
                 reported.sort()
-            found = lane_result(lane, mine, reported)
+            beside = [] if by_proxy else [each for each in billed if each.lane == "other"]
+            found = lane_result(lane, mine, reported, beside)
             lanes.append(replace(found, reason=unlogged.get(lane, "")))
     return ScenarioResult(
         client="",

@@ -82,6 +82,8 @@ class ClientScenario(NamedTuple):
     lane: Lane = "main"
     only_by_proxy: bool = False
     """What a log can't tell, and the proxy's ledger has to."""
+    at_terminal: bool = False
+    """All turns are typed into one run of the program, which shows and asks for what a person sees: titles too."""
 
 
 def _turns(*texts: str) -> tuple[Turn, ...]:
@@ -121,6 +123,12 @@ SCENARIOS: tuple[ClientScenario, ...] = (
             Turn("Thank you."),
             Turn(LIST),
         ),
+    ),
+    ClientScenario(
+        "at a terminal",
+        (*_turns(LIST, BIG), _COMPACT, Turn("What is next?"), Turn(LIST)),
+        lane="summary",
+        at_terminal=True,
     ),
     ClientScenario(
         "two at once", (Turn(BOTH, deed="twins", first=True),), only_by_proxy=True

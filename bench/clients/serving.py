@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class Simulators:
     """Places in ``exchanges`` of the answers that were held back."""
     asked: list[dict[str, str]] = field(default_factory=list)
     """The headers of every request, whatever it was for."""
+    asked_at: float = 0.0
+    """When the last request came, or a piece of an answer left (``time.monotonic``)."""
     unserved: list[str] = field(default_factory=list)
     """Requests for paths that no simulator has."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,6 +95,7 @@ class Simulators:
             return
         before = len(self.app.exchanges)
         sent = 0
+        self.asked_at = time.monotonic()
         headers = scope["headers"]
         self.asked.append({k.decode("latin-1"): v.decode("latin-1") for k, v in headers})
 
@@ -101,6 +105,7 @@ class Simulators:
             if missing and len(self.app.exchanges) == before:
                 self.unserved.append(f"{scope['method']} {scope['path']}")
             await send(message)
+            self.asked_at = time.monotonic()
             if message["type"] != "http.response.body" or not self.hold:
                 return
             sent += 1

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +19,21 @@ from msgspec.structs import replace
 
 from bench.clients import scenarios
 from bench.clients.client import Client, Place, Turn
-from bench.clients.comparison import ScenarioResult, billed_requests, compared, refusals
+from bench.clients.comparison import (
+    ScenarioResult,
+    billed_requests,
+    compared,
+    lane_of,
+    refusals,
+)
 from bench.clients.serving import Simulators, proxying, serving
+from bench.clients.terminal import LONG_S, QUIET_S, Terminal, started
 
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
+
+ASKS_IN_S = 20
+"""A program at a terminal that has asked nothing after this gets another Enter."""
 
 ENDS_IN_S = 10
 """How long an interrupted client may take to end before the next signal."""
@@ -73,7 +84,8 @@ def run(
 
     ``by_proxy``: the client is behind a proxy, whose ledger is read instead of the client's log.
     """
-    blank = ScenarioResult(client.name, client.version, scenario.name, by_proxy=by_proxy)
+    version = programs.version or client.version
+    blank = ScenarioResult(client.name, version, scenario.name, by_proxy=by_proxy)
     reason = scenarios.reason_against(scenario, client)
     if reason:
         return replace(blank, skipped=reason)
@@ -96,7 +108,13 @@ def _run(
     *,
     keep: bool = False,
 ) -> ScenarioResult:
-    place = Place(home.resolve(), "", scenario.small_window, blank.by_proxy)
+    place = Place(
+        home.resolve(),
+        "",
+        scenario.small_window,
+        blank.by_proxy,
+        scenario.at_terminal,
+    )
     scenarios.fill(place.project)
     problem = ""
     data = place.home / "proxy"
@@ -108,14 +126,14 @@ def _run(
         place = place._replace(address=address)
         environment = environment_of(client, place, programs)
         stage = Stage(client, programs, place, environment, simulators)
-        for number, turn in enumerate(scenario.turns, 1):
-            ended = _turn(stage, turn)
+        for number, ended in enumerate(_ended(stage, scenario), 1):
             if ended.problem:
                 problem = f"turn {number}: {ended.problem}\n{ended.last_lines}"
                 break
     exchanges = simulators.exchanges
     if keep:
         _write_exchanges(home / "exchanges.jsonl", simulators)
+        (home / "version").write_text(blank.version, encoding="utf-8")
     billed = billed_requests(client, exchanges, simulators.interrupted)
     if blank.by_proxy:
         environment = {"ULLAGE_DATA": str(data)}
@@ -159,6 +177,44 @@ def environment_of(client: Client, place: Place, programs: Programs) -> dict[str
         path = f"{programs.node}{os.pathsep}{path}"
     given = {"HOME": str(place.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb"}
     return {**given, **client.prepare(place)}
+
+
+def _ended(stage: Stage, scenario: scenarios.ClientScenario) -> Iterator[Ended]:
+    """How each turn ended: each is a run of the program, or all are typed into one."""
+    if not scenario.at_terminal:
+        for turn in scenario.turns:
+            yield _turn(stage, turn)
+        return
+    client, simulators = stage.client, stage.simulators
+    command = [str(stage.programs.client), *client.at_terminal()]
+    with started(command, stage.place.project, stage.environment) as terminal:
+        for turn in scenario.turns:
+            before = len(simulators.exchanges)
+            terminal.write(client.typed(turn))
+            if not terminal.wait(partial(_is_asked, simulators, before), ASKS_IN_S):
+                terminal.write(
+                    ""
+                )  # a busy program takes the first Enter for a part of the text
+            answered = partial(_is_answered, stage, terminal, before)
+            is_over = terminal.wait(answered, TURN_LIMIT_S)
+            yield Ended(terminal.text, "" if is_over else "nothing was asked of a model")
+        terminal.write(client.leave)
+        terminal.wait(lambda: False, ENDS_IN_S)
+
+
+def _is_asked(simulators: Simulators, before: int) -> bool:
+    """Whether a model was asked since so many exchanges."""
+    return len(simulators.exchanges) > before
+
+
+def _is_answered(stage: Stage, terminal: Terminal, before: int) -> bool:
+    """Whether the conversation went on since so many exchanges, and nothing has been asked for a while."""
+    simulators = stage.simulators
+    new = simulators.exchanges[before:]
+    lanes = {lane_of(stage.client, each.body) for each in new}
+    quiet_s = time.monotonic() - simulators.asked_at
+    is_quiet = quiet_s > LONG_S or (quiet_s > QUIET_S and terminal.is_quiet())
+    return is_quiet and not lanes.isdisjoint(("main", "summary"))
 
 
 def _turn(stage: Stage, turn: Turn) -> Ended:

@@ -1,8 +1,9 @@
-"""The bench's results as lines, and as the table of ``docs/clients.md``."""
+"""The bench's results as lines, and as the tables of ``docs/clients.md``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from bench.clients.clients import CLIENTS
 from bench.clients.comparison import (
@@ -12,7 +13,7 @@ from bench.clients.comparison import (
     ScenarioResult,
     error_figures,
 )
-from bench.results import Table, named
+from bench.results import Table, named, table_of
 
 NOTHING = "none"
 
@@ -61,7 +62,7 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
         estimates = [each for result in mine for each in result.estimates]
         rows.append(
             (
-                f"{client.title} {client.version}",
+                f"{client.title} {mine[0].version}",
                 _inputs(mine),
                 _sizes(estimates, "later"),
                 _signed(estimates, "first"),
@@ -87,7 +88,7 @@ def proxy_table(results: Sequence[ScenarioResult]) -> Table:
         estimates = [each for result in mine for each in result.estimates]
         rows.append(
             (
-                f"{client.title} {client.version}",
+                f"{client.title} {mine[0].version}",
                 *(_lane_sum(mine, lane) for lane in LANES),
                 _signed(estimates, "first"),
                 _sizes(estimates, "later"),
@@ -107,6 +108,33 @@ def _lane_sum(results: Sequence[ScenarioResult], name: str) -> str:
     if not billed:
         return "–"
     return f"{sum(lane.equal for lane in lanes)} of {billed}"
+
+
+def with_page(table: Table, page: str) -> Table:
+    """The table with the page's rows of clients that were not run."""
+    published, made = _by_client(table_of(page, table.title)), _by_client(table.rows)
+    rows = {**published, **made}
+    order = [name for name in CLIENTS if name in rows]
+    return replace(table, rows=tuple(rows[name] for name in order))
+
+
+def beside_page(table: Table, page: str) -> Table:
+    """Each row below what the page says of its client, in the version that was run then."""
+    published = _by_client(table_of(page, table.title))
+    rows: list[tuple[str, ...]] = []
+    for name, row in _by_client(table.rows).items():
+        if name in published:
+            first, *others = published[name]
+            rows.append((f"{first} (page)", *others))
+        rows.append(row)
+    return replace(table, rows=tuple(rows))
+
+
+def _by_client(rows: Iterable[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Rows by the names of their clients; each begins with the title and the version."""
+    names = {client.title: name for name, client in CLIENTS.items()}
+    titled = [(row[0].rpartition(" ")[0], row) for row in rows]
+    return {names[title]: row for title, row in titled if title in names}
 
 
 def refusal_table(results: Sequence[ScenarioResult]) -> Table:

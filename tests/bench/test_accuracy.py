@@ -1,7 +1,3 @@
-from collections import Counter
-
-import pytest
-
 from bench import accuracy
 from bench.recorded import pair_of
 from tests.bench.recorded import pair
@@ -23,16 +19,6 @@ def test_a_project_can_be_left_out_as_a_whole() -> None:
     folds = accuracy.split(PAIRS, 8, by_project=True)
     assert len(set(folds)) == 3
     assert folds[0::3] == [folds[0]] * 8
-
-
-def test_the_weights_of_a_vocabulary_are_found_again() -> None:
-    seen = [
-        (Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5))
-        for n in range(200)
-    ]
-    assert accuracy.fit(seen, lambda _: 1.2, 0.1) == pytest.approx(
-        {"a": 2.0, "b": 3.0}, rel=0.01
-    )
 
 
 def test_every_row_is_predicted_by_the_other_folds() -> None:

@@ -1,10 +1,14 @@
 """A client that is a few lines of shell stands in for a real one."""
 
 import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
+
+from bench.clients import session, terminal
 from bench.clients.client import Client, Place, ToolCall, Turn
 from bench.clients.scenarios import ClientScenario
 from bench.clients.session import Programs, run
@@ -105,3 +109,34 @@ def test_a_scenario_that_the_client_lacks_is_not_run(tmp_path: Path) -> None:
     found = run(FakeClient(), scenario, Programs(tmp_path / "missing"))
     assert found.skipped == "it forgets nothing"
     assert found.failures == []
+
+
+AT_A_TERMINAL = """
+import json, os, sys, urllib.request
+print("-" * 200, os.isatty(0), os.ttyname(0), flush=True)
+open("/dev/tty").close()
+for line in sys.stdin:
+    if line.strip() == "/quit":
+        break
+    body = {"model": "gpt-5", "input": line, "tools": [
+        {"type": "function", "name": "look", "parameters": {}, "strict": False}]}
+    request = urllib.request.Request(
+        os.environ["ADDRESS"] + "/openai/v1/responses", json.dumps(body).encode(),
+        {"content-type": "application/json", "authorization": "Bearer any-key"})
+    print(urllib.request.urlopen(request).status, flush=True)
+"""
+
+
+def test_all_turns_are_typed_into_one_run_at_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (session, terminal):
+        monkeypatch.setattr(module, "QUIET_S", 0.3)
+    script = tmp_path / "typed.py"
+    script.write_text(AT_A_TERMINAL, encoding="utf-8")
+    turns = (Turn("Hello.", first=True), Turn("And now?"))
+    scenario = ClientScenario("at a terminal", turns, at_terminal=True)
+    shown = programs(tmp_path, f'exec "{sys.executable}" "{script}"')
+    found = run(FakeClient(), scenario, shown, tmp_path / "kept")
+    assert found.requests == 2
+    assert found.problem == ""

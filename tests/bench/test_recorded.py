@@ -46,7 +46,10 @@ PAIR: RecordedRow = {
 def test_a_pair_reads_as_words() -> None:
     pair = pair_of(PAIR)
     reasoning, call = pair.answer
-    assert reasoning == ReasoningPart(id="answer0", opaque_size=900)
+    assert isinstance(reasoning, ReasoningPart)
+    assert reasoning.opaque_size == 900
+    assert reasoning.provider is not None
+    assert (reasoning.provider.wire, reasoning.provider.model) == ("responses", "gpt-5")
     assert call == ToolCallPart(
         id="answer1", call_id="c1", name="weather", arguments='{"city":"Oslo"}'
     )
@@ -80,6 +83,12 @@ def test_an_answer_goes_back_as_it_came_or_as_the_application_edited_it() -> Non
     assert pair.returned == (TextPart(id="echo0", text="shortened"),)
     assert not pair.is_clean
     assert pair_of(PAIR).returned == pair_of(PAIR).answer
+
+
+def test_a_call_may_come_back_without_the_thought_before_it() -> None:
+    pair = pair_of({**PAIR, "reasoning_sent_back": "yes", "b_echo": [CALLED]})
+    assert [type(part) for part in pair.answer] == [ReasoningPart, ToolCallPart]
+    assert [type(part) for part in pair.returned] == [ToolCallPart]
 
 
 def test_reasoning_that_was_not_sent_back_is_no_part_of_what_goes_back() -> None:

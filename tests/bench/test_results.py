@@ -2,6 +2,7 @@ import pytest
 
 from bench import accuracy_first_call, compaction
 from bench.clients import table as clients
+from bench.clients.clients import CLIENTS
 from bench.plugins.table import summary as plug_ins
 from bench.results import Table, ratio, with_table
 from scripts.house.pages import ROOT
@@ -25,6 +26,23 @@ def test_a_table_replaces_the_one_of_its_title_and_nothing_else() -> None:
         with_table(written, Table("Staves", ("stave",), ()))
 
 
+def test_a_client_stands_beside_its_row_of_the_page() -> None:
+    columns = ("client", "calls")
+    published = Table("T", columns, (("Codex 0.1", "3"), ("Claude Code 2.0", "5")))
+    page = f"Text.\n\n{published.markdown()}\n\nMore | text.\n"
+    made = Table("T", columns, (("Codex 0.2", "4"), ("pi 1.6", "7")))
+    assert clients.beside_page(made, page).rows == (
+        ("Codex 0.1 (page)", "3"),
+        ("Codex 0.2", "4"),
+        ("pi 1.6", "7"),
+    )
+    assert clients.with_page(made, page).rows == (
+        ("Claude Code 2.0", "5"),
+        ("Codex 0.2", "4"),
+        ("pi 1.6", "7"),
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "base", "said"),
     [(1, 1, "1.00 ×"), (5, 2, "2.5 ×"), (41, 2, "20 ×"), (5_000, 1, "5,000 ×")],
@@ -37,9 +55,16 @@ def test_a_ratio_has_the_digits_that_mean_something(
 
 def test_the_page_has_a_place_for_each_table_of_a_bench() -> None:
     page = (ROOT / "bench" / "RESULTS.md").read_text("utf-8")
-    made = [plug_ins({}, {}), clients.accuracy_table([]), clients.proxy_table([])]
+    made = [plug_ins({}, {})]
     for kind in compaction.KINDS.values():
         made += compaction._tables({}, kind)
     made += [Table(title, ("", ""), ()) for title in accuracy_first_call.TITLES.values()]
     for table in made:
         assert table.markdown() in with_table(page, table)
+    page = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    for table in (clients.accuracy_table([]), clients.proxy_table([])):
+        assert table.markdown() in with_table(page, table)
+        rows = clients.with_page(table, page).rows
+        assert [row[0].rpartition(" ")[0] for row in rows] == [
+            client.title for client in CLIENTS.values()
+        ]

@@ -25,7 +25,7 @@ CHANGES: Final = {
     for folds, events_of in {
         "meter": (
             "SessionStarted SystemChanged ToolsChanged ParamsChanged PolicyChanged LimitLearnt OverheadLearnt "
-            "InputCounted PiecesCounted"
+            "InputCounted PiecesCounted SizeStated"
         ),
         "": "Renamed ToolServerNoticed RequestRepaired ChildStarted RuleFlipped Forked Imported UnknownEvent",
         "meter loop": "ModelChanged SettingsChanged ReasoningRefused",

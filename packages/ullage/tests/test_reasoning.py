@@ -17,6 +17,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.reasoning import (
+    NO_EVIDENCE,
     Maker,
     ReasoningPolicy,
     SentBack,
@@ -29,6 +30,7 @@ from ullage.reasoning import (
     is_foreign,
     is_native,
     need_for,
+    of_other_form,
     reasoning_rules,
     rule_for,
 )
@@ -147,7 +149,13 @@ def test_a_call_follows_the_rule_that_was_measured() -> None:
         ("generateContent", "google", "gemini-2.5-flash", True, True, False),
         ("generateContent", "vertex", "gemini-2.5-flash", True, True, False),
         ("responses", "xai", "grok-4.3", False, True, True),
+        ("responses", "xai", "grok-3-mini", False, True, True),
+        ("responses", "xai", "grok-4-0709", False, True, True),
         ("chat", "xai", "grok-3-mini", False, False, False),
+        ("generateContent", "google", "gemini-3.5-flash", False, True, True),
+        ("chat", "deepseek", "deepseek-v4-flash", False, True, False),
+        ("chat", "doubleword", "Qwen/Qwen3.5-397B-A17B-FP8", False, True, False),
+        ("messages", "anthropic", "claude-sonnet-5", False, True, True),
         ("chat", "openrouter", "x-ai/grok-4.1-fast", False, False, False),
         ("chat", "openrouter", "moonshotai/kimi-k2.5", False, False, False),
         ("chat", "avian", "moonshotai/kimi-k2.5", True, True, False),
@@ -163,19 +171,20 @@ def test_a_call_follows_the_rule_that_was_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent_back", "model", "provider", "counted"),
+    ("sent_back", "asked", "counted"),
     [
-        ("yes", "gpt-5", "openai", True),
-        ("server", "gpt-5", "openai", True),
-        ("unknown", "gpt-5", "openai", True),
-        ("no", "gpt-5", "openai", False),
-        ("no", "grok-4-fast", "xai", True),
+        ("yes", Maker("responses", "openai", "gpt-5"), True),
+        ("server", Maker("responses", "openai", "gpt-5"), True),
+        ("unknown", Maker("responses", "openai", "gpt-5"), True),
+        ("no", Maker("responses", "openai", "gpt-5"), False),
+        ("no", Maker("chat", "xai", "grok-4-fast"), True),
+        ("no", Maker("responses", "xai", "grok-4.3"), False),
     ],
 )
-def test_what_is_not_sent_back_is_not_counted_but_for_xai(
-    sent_back: SentBack, model: str, provider: str, counted: bool
+def test_what_is_not_sent_back_is_not_counted_but_for_xai_s_chat(
+    sent_back: SentBack, asked: Maker, counted: bool
 ) -> None:
-    rule = rule_for("responses", provider, model)
+    rule = rule_for(*asked)
     assert is_counted(rule, begins_turn=False, sent_back=sent_back) is counted
 
 
@@ -187,12 +196,26 @@ def test_a_user_message_beside_results_begins_a_turn_for_gpt_not_claude() -> Non
     assert begins_turn(claude, user_turn=True, tool_turn=False)
 
 
-def test_every_rule_but_the_last_says_from_how_much_it_was_read() -> None:
+def test_every_rule_but_the_last_says_from_how_many_pairs_it_was_read() -> None:
     rules = reasoning_rules()
-    assert all(rule.n > 0 and rule.seen for rule in rules[:-1])
-    assert rules[-1].n == 0
+    for rule in rules[:-1]:
+        both = (rule.loop_pairs, rule.turns_pairs)
+        assert sum(pairs.n for pairs in both) > 0, rule.name
+        assert all(2 * pairs.against <= pairs.n for pairs in both), rule.name
+        assert rule.seen, rule.name
+    assert (rules[-1].loop_pairs, rules[-1].turns_pairs) == (NO_EVIDENCE, NO_EVIDENCE)
     names = [rule.name for rule in rules]
     assert len(names) == len(set(names))
+
+
+def test_reasoning_in_another_form_than_the_provider_needs_has_a_guess_of_its_own() -> (
+    None
+):
+    rule = rule_for("responses", "xai", "grok-4.3")
+    other = of_other_form(rule)
+    assert (rule.needs, rule.loop, rule.turns) == ("encrypted", True, True)
+    assert (other.loop, other.turns, other.loop_pairs) == (False, False, NO_EVIDENCE)
+    assert other.name != rule.name
 
 
 def made_by(message: Message, wire: str, provider: str, model: str) -> Message:
@@ -422,5 +445,6 @@ def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
 def test_of_a_simulated_model_a_rule_is_a_guess_whatever_its_name() -> None:
     named = rule_for("messages", "anthropic", "claude-sonnet-4-5")
     simulated = rule_for("messages", "anthropic", "claude-simulated")
-    assert simulated == replace(named, n=0)
-    assert named.n > 0
+    guess = replace(named, loop_pairs=NO_EVIDENCE, turns_pairs=NO_EVIDENCE)
+    assert simulated == guess
+    assert named != guess

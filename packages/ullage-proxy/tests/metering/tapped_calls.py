@@ -37,7 +37,10 @@ class NamedLanes(Lanes):
         self.restored: list[tuple[str, str, str, tuple[str, ...]]] = []
         self.answers: dict[str, Message | None] = {}
 
-    def place(self, request: SeenRequest) -> Placed:
+    def is_provisional(self, request: SeenRequest) -> bool:
+        return False
+
+    def place(self, request: SeenRequest, *, opens: bool = False) -> Placed:
         self.seen.append(request)
         name = request.headers.get("x-ullage-session", "s-1")
         lane = request.headers.get("x-lane", "main")

@@ -113,7 +113,9 @@ MODELS: tuple[Model, ...] = (
     # https://platform.claude.com/docs/en/build-with-claude/thinking#thinking-block-preservation-by-model for the rest.
     _claude("claude-opus-4-7", cache_from=2_048),
     _claude("claude-opus-4-8", "system-messages", cache_from=1_024),
-    _claude("claude-sonnet-5", "thinks", cache_from=1_024),
+    # It looks at the place of a system message, which others refuse wherever it stands:
+    # https://github.com/letta-ai/letta-code/issues/3989, https://github.com/UKGovernmentBEIS/inspect_ai/pull/4221.
+    _claude("claude-sonnet-5", "system-messages", "thinks", cache_from=1_024),
     _claude("claude-opus-5", "system-messages", "thinks", cache_from=512),
     _claude(
         "claude-fable-5", "system-messages", "thinks", "always-thinks", cache_from=512

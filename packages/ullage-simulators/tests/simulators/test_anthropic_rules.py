@@ -220,7 +220,7 @@ CASES: dict[str, Maker] = {
         ask({"role": "tool", "content": "x"})),
     "role_system": of(
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
-        "as an input message role.", ask(user("hello"), SYSTEM, model="claude-sonnet-5"),
+        "as an input message role.", ask(user("hello"), SYSTEM, model="claude-sonnet-4-6"),
         ask(user("hello"), SYSTEM, model="claude-opus-4-8")),
     "system_misplaced": of(
         "messages.0: a `system` message must follow a user message, and precede an assistant message or be the last",

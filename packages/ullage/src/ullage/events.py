@@ -59,25 +59,32 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
-    """What the first reported input of one session held beyond the estimate of its log. Numbers and names, no content.
+    """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
-    ``tokens`` are reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log
-    lacks of every request; where it lacks nothing, ``content`` is the fingerprint of system prompt and tools.
-    ``session`` and ``directory`` are digests, ``id`` names the call, ``at`` is when it was made.
+    The call is a session's first one, or follows a compaction that ``puts_back``, as ``situation`` says. ``tokens`` are
+    reported - estimated, ``doubt`` is the half-width of that estimate. ``unlogged`` names what the log lacks of every
+    request, and ``logged`` has the estimate of what it holds, by kind of block and for ``tools``. Where it lacks
+    nothing, ``content`` is the fingerprint of system prompt and tools. ``session`` and ``directory`` are digests,
+    ``id`` names the call, ``at`` is when it was made.
     """
 
     id: str = ""
     session: str = ""
     program: str = ""
     """With its version, as in ``SessionStarted``."""
+    is_subagent: bool = False
     provider: str = ""
     model: str = ""
     unlogged: str = ""
+    logged: dict[str, int] = {}
     content: str = ""
     directory: str = ""
     tokens: int = 0
     doubt: int = 0
     at: float = 0
+    situation: Literal["first call", "after a compaction", "the call after that"] = (
+        "first call"
+    )
 
 
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -89,6 +96,10 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 # -- the session and what its requests are made of --
+
+
+RequestPart = Literal["system", "tools"]
+"""What of every request a log may lack: the system prompt, or the declarations of the tools that are sent."""
 
 
 class SessionStarted(
@@ -103,6 +114,10 @@ class SessionStarted(
     """Which program wrote the session, with its version where known."""
     partial: bool = False
     """True where the log begins in the middle: earlier history was sent and is not in it."""
+    unlogged: tuple[RequestPart, ...] = ()
+    """What every request holds and the log does not, until a ``SystemChanged`` or ``ToolsChanged`` brings it whole."""
+    is_subagent: bool = False
+    """True where the session is a subagent's own: its program sends it another prompt and other tools."""
 
 
 class Renamed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="renamed"):
@@ -125,16 +140,21 @@ class SystemChanged(
     """The system prompt that is in force from here on.
 
     With ``note``, the message of this id tells the model what has changed, and requests keep the prompt that they had.
+    With ``is_part``, requests hold more than these blocks, which the log lacks.
     """
 
     system: tuple[SystemBlock, ...]
     note: str = ""
+    is_part: bool = False
 
 
 class ToolsChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tools_changed"
 ):
+    """The tools that requests declare from here on. With ``is_part`` they declare more, which the log lacks."""
+
     tools: tuple[Tool, ...]
+    is_part: bool = False
 
 
 class ToolServerNoticed(
@@ -577,7 +597,7 @@ class Calibrated(
 class OverheadLearnt(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
 ):
-    """What earlier sessions' first calls held beyond their logs; the estimate of this session's first call uses it."""
+    """What calls of earlier sessions held beyond their logs; the estimates of this session's alike calls use it."""
 
     calls: tuple[FirstCall, ...]
 
@@ -594,6 +614,29 @@ class InputCounted(
     model: str = ""
     fingerprint: Fingerprint | None = None
     estimate: Amount | None = None
+
+
+class SizeStated(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="size_stated"
+):
+    """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens`` of ``window``.
+
+    Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
+    its messages alone. Of a model other than ``model`` it says nothing.
+    """
+
+    by: str
+    """The program, as people know it, or the provider."""
+    is_provider: bool = False
+    """The provider counted, because it refused the request for its size."""
+    counts: Literal["request", "messages"] = "request"
+    tokens: int | None = None
+    known: int | None = None
+    """Of ``tokens``, what is of content that the log shows, by the same count. The rest is of a summary that it hides."""
+    beside: Amount | None = None
+    """What a request holds beside ``tokens``, as it was measured of the program."""
+    window: int | None = None
+    model: str = ""
 
 
 class PiecesCounted(
@@ -713,6 +756,8 @@ class CompactionCommitted(
     added: tuple[Message, ...] = ()
     is_automatic: bool = False
     """Another program did it because its window was full, as its log says."""
+    puts_back: bool = False
+    """That program then adds files, plans and reminders of which its log has no lines; ``added`` is what is known."""
 
 
 class CompactionRolledBack(
@@ -820,6 +865,7 @@ Event = (
     | Calibrated
     | OverheadLearnt
     | InputCounted
+    | SizeStated
     | PiecesCounted
     | RuleFlipped
     | ReasoningRefused

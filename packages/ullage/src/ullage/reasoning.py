@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
 from ullage.models.binding import reads_thinking
@@ -144,13 +145,27 @@ def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
     return not reads_thinking(bare_model(data.model), bare_model(asked.model))
 
 
+class Evidence(NamedTuple):
+    """From how many pairs of calls a rule was read, and how many of them contradict it."""
+
+    n: int = 0
+    against: int = 0
+
+
+NO_EVIDENCE: Final = Evidence()
+
+
 class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether a provider counts reasoning that is sent back: inside a tool loop, and after a user message.
 
     ``model``, ``wire`` and ``provider`` are regular expressions; ``stream`` is ``None`` where it makes no difference.
-    ``even_unsent``: it is counted though nothing was sent back. ``beside``: a user message next to tool results begins
-    a turn. ``n`` is from how many pairs of recorded calls with reported or derived reasoning the row was read; ``seen``
-    is the median share that was in the next input.
+    ``needs`` is what the reasoning must come with to be counted: a tool call of the same answer, which bears its
+    signature, or its encrypted content. ``even_unsent``: it is counted though nothing was sent back. ``beside``: a user
+    message next to tool results begins a turn.
+
+    ``loop_pairs`` and ``turns_pairs`` are the recorded pairs of calls that each was read from, with reported or derived
+    reasoning that was sent back in the form that counts. ``seen`` is the median share that was in the next input, of
+    other forms too (with their n).
     """
 
     loop: bool
@@ -160,8 +175,10 @@ class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     provider: str = ""
     stream: bool | None = None
     even_unsent: bool = False
+    needs: Literal["", "call", "encrypted"] = ""
     beside: bool = True
-    n: int = 0
+    loop_pairs: Evidence = NO_EVIDENCE
+    turns_pairs: Evidence = NO_EVIDENCE
     seen: str = ""
     note: str = ""
 
@@ -187,7 +204,7 @@ def rule_for(
 ) -> ReasoningRule:
     """The first of the rules that fits.
 
-    Of a simulated model a rule is no more than a guess (``n`` is 0), whichever name it bears.
+    Of a simulated model a rule is no more than a guess (from no pairs), whichever name it bears.
     """
     wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     found = next(
@@ -198,7 +215,21 @@ def rule_for(
         and re.search(rule.provider, provider)
         and rule.stream in {None, stream}
     )
-    return msgspec.structs.replace(found, n=0) if re.search(SIMULATED, model) else found
+    return without_evidence(found) if re.search(SIMULATED, model) else found
+
+
+def without_evidence(rule: ReasoningRule) -> ReasoningRule:
+    """The rule as a guess."""
+    return replace(rule, loop_pairs=NO_EVIDENCE, turns_pairs=NO_EVIDENCE)
+
+
+def of_other_form(rule: ReasoningRule) -> ReasoningRule:
+    """The rule for reasoning that is sent back in another form than ``needs`` says: not counted, which is a guess.
+
+    It has a name of its own, so that reports of one form say nothing of the other.
+    """
+    other = replace(rule, loop=False, turns=False, model=f"{rule.model} as text")
+    return without_evidence(other)
 
 
 def begins_turn(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool) -> bool:

@@ -31,6 +31,9 @@ ClientSettings = Mapping[str, ClientSetting]
 
 NO_SETTINGS: ClientSettings = {}
 
+TOLD_WINDOW = "told window of "
+"""Before a model's name: the window that the program told the status line of the session, kept with its settings."""
+
 
 class Circumstances(Record):
     """What a program's limits may depend on. Tokens; ``None`` is unknown."""
@@ -80,6 +83,16 @@ class LogPlaces(Record):
     patterns: tuple[str, ...] = ()
 
 
+class PutBackTokens(Record):
+    """What a program adds after a compaction, beyond what its log shows: tokens, and how much fewer or more."""
+
+    tokens: int
+    below: int
+    above: int
+    later: int
+    """Tokens more that the call after that may bring."""
+
+
 class ProgramFacts(Record):
     """One program: its names, and what is known of its limits. A function gives ``None`` for unknown."""
 
@@ -97,6 +110,17 @@ class ProgramFacts(Record):
     logs: LogPlaces
     checks_every_request: bool = False
     """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
+    put_back: PutBackTokens | None = None
+
+
+def no_window(known: Circumstances) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
+def no_threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """Unknown."""
+    return None
 
 
 def number_of(setting: ClientSetting | None) -> float | None:

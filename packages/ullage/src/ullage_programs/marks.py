@@ -108,7 +108,19 @@ def mark_headers() -> frozenset[str]:
 _SDK: Final = re.compile(r"^([A-Za-z][\w-]*)/(Python|JS|Go|Java|Ruby) (\d[\w.+-]*)")
 """``OpenAI/Python 2.54.0``, as the SDKs that Stainless makes call themselves."""
 
-_PRODUCT: Final = re.compile(r"^([A-Za-z][\w.-]{0,40})/v?(\d[\w.+-]*)")
+_PRODUCT: Final = re.compile(r"^([A-Za-z][\w./-]{0,60}?)(?:/v?(\d[\w.+-]*))?(?:\s|$)")
+"""``litellm/1.81.10``, ``ai-sdk/openai-compatible/3.0.37 …`` (Cline 3.0.65), ``node-fetch`` (Continue 1.5.47)."""
+
+_PROMPTS: Final = (
+    ("Act as an expert software developer.\nAlways use best practices", "aider"),
+    ("Act as an expert code analyst.", "aider"),
+    ("Act as an expert architect engineer", "aider"),
+)
+"""How system prompts begin, and whose they are, where the user agent is that of an SDK (aider-chat 0.86.2,
+``aider/coders/*_prompts.py``)."""
+
+UNNAMED: Final = "unnamed"
+"""A program that says nothing of itself."""
 
 LONGEST: Final = 200
 """Characters of a mark; what is longer is no id."""
@@ -127,7 +139,7 @@ def marks_of(
     client = _client(agent, headers, prompt)
     if client is None:
         return Marks(
-            program=_program(agent),
+            program=_program(agent, prompt),
             session=header(headers, NAMED_SESSION),
         )
     session = ""
@@ -203,13 +215,22 @@ def _tells_agents(
     return version_of(program.partition(" ")[2]) >= client.agents_since
 
 
-def _program(agent: str) -> str:
-    """The name and version of a program that has no row."""
+def _program(
+    agent: str,
+    prompt: SeenPrompt,
+) -> str:
+    """The name and version of a program that has no row: its own, or that of the SDK that it calls with."""
+    for beginning, name in _PROMPTS:
+        if prompt.system.startswith(beginning):
+            return name
     sdk = _SDK.match(agent)
     if sdk:
         return f"{sdk.group(1)}-{sdk.group(2)} {sdk.group(3)}".lower()
     product = _PRODUCT.match(agent)
-    return f"{product.group(1)} {product.group(2)}" if product else ""
+    if product is None:
+        return UNNAMED
+    name, version = product.groups()
+    return f"{name.replace('/', '-')} {version or ''}".strip()
 
 
 def _purpose(

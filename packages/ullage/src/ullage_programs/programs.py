@@ -22,6 +22,9 @@ FOLDERS: Final = (
     "copilot_cli",
     "qwen_code",
     "opencode",
+    "cline",
+    "continue_cli",
+    "mini_swe_agent",
 )
 
 PROGRAMS: Final[dict[str, ProgramFacts]] = {

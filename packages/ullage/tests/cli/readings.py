@@ -148,7 +148,7 @@ def steps(
             high=actual + 30,
             actual=actual,
             marks=("compaction",) * (place in compacted) + ("prune",) * (place in pruned),
-            first=place == 1,
+            situation="first call" if place == 1 else "tool step",
         )
         for place, actual in enumerate(tokens, 1)
     )

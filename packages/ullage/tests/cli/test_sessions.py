@@ -92,7 +92,10 @@ def test_the_list_says_what_was_found(logs: Path, capsys: CaptureFixture[str]) -
     assert f"pi:{logs.parent}/*/*.jsonl(4)" in "".join(
         text.split()
     )  # however the line is broken
-    others = "Also looked for ullage, opencode, claude-code, codex, gemini-cli, copilot-cli, qwen-code: none found."
+    others = (
+        "Also looked for ullage, opencode, claude-code, codex, gemini-cli, copilot-cli, qwen-code, cline, "
+        "continue-cli, mini-swe-agent: none found."
+    )
     assert others in " ".join(text.split())
     assert all(len(line) <= 120 for line in lines)
 
@@ -179,6 +182,7 @@ async def test_a_metered_one_is_listed(home: Path, capsys: CaptureFixture[str]) 
     await metered(home)
     (session,) = listed(capsys)["sessions"]
     assert session["format"] == "ullage"
+    assert session["used"]["tokens"] > 0  # its call reported nothing
     assert main(["sessions"]) == 0
     assert "claude-code (proxy)" in capsys.readouterr().out
 

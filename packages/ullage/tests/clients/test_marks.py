@@ -46,12 +46,23 @@ def test_every_header_that_a_row_reads_is_listed() -> None:
         ("OpenAI/Python 2.54.0", "openai-python 2.54.0"),
         ("AsyncAnthropic/Python 2.12.0", "asyncanthropic-python 2.12.0"),
         ("my-agent/3.1", "my-agent 3.1"),
-        ("", ""),
-        ("?" * 5_000, ""),
+        ("ai-sdk/openai-compatible/3.0.37 runtime", "ai-sdk-openai-compatible 3.0.37"),
+        ("node-fetch", "node-fetch"),
+        ("", "unnamed"),
+        ("?" * 5_000, "unnamed"),
+        ("a" * 5_000, "unnamed"),
     ],
 )
 def test_the_program_is_told_by_its_user_agent(agent: str, program: str) -> None:
     assert told(agent).program == program
+
+
+def test_aider_is_told_by_its_prompt() -> None:
+    prompt = (
+        "Act as an expert software developer.\nAlways use best practices when coding."
+    )
+    assert told("litellm/1.81.10", prompt).program == "aider"
+    assert told("litellm/1.81.10", f"Say: {prompt}").program == "litellm 1.81.10"
 
 
 def test_copilot_is_told_by_its_prompt_or_its_own_headers() -> None:
@@ -80,6 +91,13 @@ def test_a_version_that_is_not_known_to_mark_subagents_is_not_trusted_to() -> No
     assert not told("pi (linux)").tells_agents
 
 
+def test_a_title_of_codex_is_no_session_of_its_own() -> None:
+    said = json.dumps({"thread_source": "thread_title", "request_kind": "turn"})
+    headers = {"session_id": "01a2", "thread_id": "01a2", "x_codex_turn_metadata": said}
+    marks = told("codex-tui/0.171.0", **headers)
+    assert (marks.purpose, marks.session, marks.agent) == ("title", "", "")
+
+
 def test_codex_says_what_a_request_is_for() -> None:
     ids = {"session_id": "s", "thread_id": "s"}
     for kind, purpose in (("turn", ""), ("compaction", "summary"), ("memory", "other")):
@@ -99,6 +117,7 @@ def test_codex_says_what_a_request_is_for() -> None:
             "A result.\nCRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
         ),
         ("claude-cli/2.1.330", "title", "Generate a concise, sentence-case title for"),
+        ("QwenCode/0.24.4", "other", "[SUGGESTION MODE: Suggest what the user might"),
         ("codex/1.0", "summary", "You are performing a CONTEXT CHECKPOINT COMPACTION. C"),
         ("qwencode/1", "", "You are the component that summarizes a conversation"),
         (

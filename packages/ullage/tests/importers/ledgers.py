@@ -3,9 +3,11 @@
 A ledger begins with what its session is, then has a line for each event.
 """
 
+import os
 import sys
 from dataclasses import fields
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -24,11 +26,21 @@ LOGS = {
 NAMES = (*LOGS, "opencode")
 
 
+def _dated(name: str, place: Path) -> Path:
+    """The log, as old as it is everywhere: some logs say nothing of when a call was made."""
+    log = LOGS.get(name)
+    if log is None:
+        return make_database(place / "opencode.db")
+    copied = place / log.parent.name / log.name
+    copytree(log.parent, copied.parent)
+    os.utime(copied, (1_700_000_000, 1_700_000_000))
+    return copied
+
+
 def ledger_of(name: str) -> str:
     """What is read out of this log now."""
     with TemporaryDirectory() as place:
-        path = LOGS.get(name) or make_database(Path(place) / "opencode.db")
-        session = read(path)
+        session = read(_dated(name, Path(place)))
     fold(session.events, session.format)
     about = {
         field.name: getattr(session, field.name)

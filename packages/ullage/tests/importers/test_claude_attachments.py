@@ -112,6 +112,23 @@ def test_deferred_tools_come_and_go() -> None:
     ]
 
 
+def test_what_a_logged_request_sent_wins_over_what_it_was_made_from() -> None:
+    """2.1.332 writes the declarations of a request once more, twice as long as they were sent."""
+    rows = EventWriter("s")
+    attachments = Attachments(rows)
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    sent = {"name": "Read", "description": "Reads.", "input_schema": schema}
+    made_from = {"name": "Read", "description": "Reads a file.", "schema": schema}
+    snapshot = {"type": "prompt_snapshot", "systemPrompt": ["Be."], "tools": [made_from]}
+    attachments.read({"attachment": snapshot}, "m")
+    assert rows.tools[0].description == "Reads a file."
+    assert b"path" in bytes(rows.tools[0].schema)
+    shape = {"system": [{"type": "text", "text": "Be."}], "tools": [sent]}
+    attachments.read_shape(shape)
+    attachments.read({"attachment": snapshot}, "m")
+    assert rows.tools[0].description == "Reads."
+
+
 def test_a_whole_list_after_a_compaction_takes_the_place_of_the_earlier_one() -> None:
     rows = EventWriter("s")
     attachments = Attachments(rows)

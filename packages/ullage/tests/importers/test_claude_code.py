@@ -5,8 +5,15 @@ import msgspec
 import pytest
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, LimitLearnt
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    LimitLearnt,
+    MessageAdded,
+    SizeStated,
+)
 from ullage.importers import read
+from ullage.meter.meter import Meter
 from ullage_programs.claude_code.log import ClaudeCodeReader, subagent_logs
 
 
@@ -216,3 +223,99 @@ def test_what_the_server_cleared_is_part_of_the_usage(tmp_path: Path) -> None:
     assert first.usage is not None
     (cleared,) = first.usage.cleared
     assert (cleared.tokens, cleared.content, cleared.count) == (5000, "tool_results", 4)
+
+
+def continued(*after: dict[str, object]) -> list[Event]:
+    """The session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
+    boundary: dict[str, object] = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "uuid": "z1",
+        "parentUuid": None,
+        "logicalParentUuid": "a5",
+        "compactMetadata": {
+            "trigger": "manual",
+            "preTokens": 90_000,
+            "postTokens": 9_000,
+        },
+    }
+    summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
+    reader = ClaudeCodeReader()
+    events = reader.feed(lines("session"))
+    source = [json.dumps(line).encode() for line in (boundary, summary, *after)]
+    return [*events, *reader.feed(source), *reader.settle()]
+
+
+def said(uuid: str, parent: str, text: str) -> dict[str, object]:
+    message = {"role": "user", "content": text}
+    return {"type": "user", "uuid": uuid, "parentUuid": parent, "message": message}
+
+
+def test_after_a_compaction_the_programs_count_of_its_messages_is_the_size() -> None:
+    meter = Meter()
+    for event in continued():
+        meter.apply(event)
+    reading = meter.reading()
+    first = meter.steps[0].actual
+    assert first is not None
+    assert 9_000 < reading.used.tokens < 9_000 + first
+    assert reading.used.high - reading.used.low > 8_000
+    assert reading.basis.label == "as Claude Code says"
+
+
+def test_what_comes_after_a_compaction_is_not_in_its_count() -> None:
+    kinds = [type(event) for event in continued(said("z3", "z2", "go on"))]
+    assert kinds[-3:] == [CompactionCommitted, SizeStated, MessageAdded]
+
+
+@pytest.mark.parametrize(
+    ("kind", "models", "windows"),
+    [
+        ("cost-state", {"claude-opus-4-6[1m]": {}}, [("claude-opus-4-6", 1_000_000)]),
+        ("cost-state", {"claude-opus-4-6": {}}, []),
+        (
+            "result",
+            {
+                "claude-sonnet-5": {"contextWindow": 1_000_000},
+                "x": {"contextWindow": "a"},
+            },
+            [("claude-sonnet-5", 1_000_000)],
+        ),
+        (
+            "result",
+            {"a[1m]": {"contextWindow": 1_000_000}, "a": {"contextWindow": 200_000}},
+            [("a", 200_000), ("a", 1_000_000)],
+        ),
+    ],
+)
+def test_totals_name_the_windows_of_their_models(
+    kind: str, models: dict[str, object], windows: list[tuple[str, int]]
+) -> None:
+    reader = ClaudeCodeReader()
+    reader.feed(lines("session"))
+    line = {"type": kind, "sessionId": "s", "modelUsage": models}
+    events = reader.feed([json.dumps(line).encode()])
+    learnt = [event for event in events if isinstance(event, LimitLearnt)]
+    assert [(event.model, event.window) for event in learnt] == windows
+
+
+def test_a_refusal_in_the_log_says_the_size_and_the_window() -> None:
+    error = "API Error: 400 prompt is too long: 215692 tokens > 200000 maximum"
+    refusal = {
+        "type": "assistant",
+        "uuid": "z1",
+        "parentUuid": "a5",
+        "isApiErrorMessage": True,
+        "message": {
+            "id": "m9",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": error}],
+        },
+    }
+    reader, meter = ClaudeCodeReader(), Meter()
+    source = [*lines("session"), json.dumps(refusal).encode()]
+    for event in [*reader.feed(source), *reader.settle()]:
+        meter.apply(event)
+    reading = meter.reading()
+    assert reading.used.tokens == pytest.approx(215_692, abs=20)
+    assert (reading.window.tokens, reading.window.source) == (200_000, "error")

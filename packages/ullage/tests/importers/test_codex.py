@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from tests.importers.folding import FIXTURES, Folded
 from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
@@ -52,3 +54,118 @@ def test_a_log_that_names_no_program_is_one_of_its_format() -> None:
     line = {"type": "response_item", "payload": prompt}
     reader.feed([json.dumps(line).encode()])
     assert reader.imported(reader.settle()).program == "codex"
+
+
+def rollout(instructions: str, *payloads: tuple[str, dict[str, object]]) -> Meter:
+    """A session with these lines after its first call of 9,000 tokens."""
+    meta: dict[str, object] = {"id": "s", "cli_version": "0.142.5"}
+    if instructions:
+        meta["base_instructions"] = {"text": instructions}
+    start: list[tuple[str, dict[str, object]]] = [
+        ("session_meta", meta),
+        ("turn_context", {"model": "gpt-5.5"}),
+        ("response_item", message("user", "go")),
+        ("response_item", message("assistant", "done")),
+        ("event_msg", bill(9_000, 10)),
+    ]
+    reader, meter = CodexReader(), Meter()
+    source = [
+        json.dumps(
+            {"timestamp": "2026-07-01T00:00:00Z", "type": kind, "payload": payload}
+        )
+        for kind, payload in [*start, *payloads]
+    ]
+    for event in [*reader.feed(line.encode() for line in source), *reader.settle()]:
+        meter.apply(event)
+    return meter
+
+
+def message(role: str, text: str) -> dict[str, object]:
+    return {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text}],
+    }
+
+
+def bill(used: int, output: int, total: int | None = None) -> dict[str, object]:
+    last = {
+        "input_tokens": used,
+        "output_tokens": output,
+        "total_tokens": used + output if total is None else total,
+    }
+    info = {"last_token_usage": last, "total_token_usage": {"total_tokens": 10**6 + used}}
+    return {"type": "token_count", "info": info}
+
+
+def test_after_a_compaction_the_sealed_summary_is_what_codex_counts_beyond_the_log() -> (
+    None
+):
+    kept = message("user", "go")
+    instructions = "Be brief. " * 100
+    known = 250 + -(-len(json.dumps(kept, separators=(",", ":"))) // 4)
+    compacted = {"message": "", "replacement_history": [kept]}
+    lines = (("compacted", compacted), ("event_msg", bill(0, 0, known + 4_000)))
+    reading = rollout(instructions, *lines).reading()
+    assert abs(reading.used.tokens - 13_000) < 30
+    assert reading.basis.label == "as Codex says"
+    billed = rollout(instructions, *lines, *NEXT).steps[-1]
+    assert billed.marks == ("compaction",)
+    assert billed.is_inside
+    again = rollout(instructions, *lines, ("response_item", message("user", "x " * 900)))
+    grown = again.reading().used.tokens
+    lines = (*lines, ("response_item", message("user", "x " * 900)), lines[1])
+    assert rollout(instructions, *lines).reading().used.tokens == grown
+
+
+NEXT = (
+    ("response_item", message("assistant", "on it")),
+    ("event_msg", bill(13_050, 5)),
+)
+
+
+def test_without_instructions_in_the_log_codexs_number_is_used_with_its_tools() -> None:
+    compacted = {"message": "", "replacement_history": [message("user", "go")]}
+    lines = (("compacted", compacted), ("event_msg", bill(0, 0, 9_000)))
+    used = rollout("", *lines).reading().used
+    assert (used.low, used.tokens, used.high) == pytest.approx(
+        (11_200, 12_200, 13_200), abs=20
+    )
+
+
+SEARCHED: dict[str, object] = {"type": "web_search_call", "status": "completed"}
+ABORTED = ("event_msg", {"type": "turn_aborted", "reason": "interrupted"})
+
+
+def searching(*after: tuple[str, dict[str, object]]) -> Meter:
+    """A turn that searches twice, whose bill of 22,000 tokens holds what was found, and then these lines."""
+    return rollout(
+        "Be brief.",
+        ("response_item", message("user", "look it up")),
+        ("response_item", SEARCHED),
+        ("response_item", SEARCHED),
+        ("response_item", message("assistant", "found")),
+        ("event_msg", bill(22_000, 20)),
+        *after,
+    )
+
+
+def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -> None:
+    meter = searching()
+    step = meter.steps[-1]
+    assert step.estimated == pytest.approx(9_000 + 2 * 6_450, abs=100)
+    assert step.is_inside
+    assert step.high - step.low > 2 * 2 * 1_300
+    assert meter.reading().used.tokens == pytest.approx(22_020, abs=20)
+
+
+def test_an_aborted_turn_may_take_what_was_found_with_it() -> None:
+    used = searching(ABORTED).reading().used
+    assert used.tokens == pytest.approx(22_000 - 2 * 6_450, rel=0.1)
+    assert used.high > 22_000
+
+
+def test_a_compaction_takes_what_was_found_with_it_once() -> None:
+    history: dict[str, object] = {"replacement_history": [message("user", "go")]}
+    compacted = searching(("compacted", history)).reading().used
+    assert searching(("compacted", history), ABORTED).reading().used == compacted

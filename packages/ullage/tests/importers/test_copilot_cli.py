@@ -1,9 +1,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, Event
 from ullage.importers import ImportedSession, find_sessions, read
+from ullage.meter.meter import Meter
 from ullage_programs.copilot_cli.log import CopilotCliReader
 
 LOG = FIXTURES / "copilot_cli" / "events.jsonl"
@@ -119,3 +122,88 @@ def test_a_session_is_found_and_named_after_its_directory(tmp_path: Path) -> Non
     found = find_sessions({}, tmp_path).newest
     assert found is not None
     assert (found.format, found.id) == ("copilot-cli", "one-two-three")
+
+
+def left(metrics: dict[str, object], *, began: int = 1) -> bytes:
+    data = {
+        "sessionStartTime": began,
+        "currentModel": "gpt-5.2",
+        "currentTokens": 12_000,
+        "modelMetrics": metrics,
+    }
+    return json.dumps({"type": "session.shutdown", "data": data}).encode()
+
+
+def totals(used: int, output: int) -> dict[str, object]:
+    return {"usage": {"inputTokens": used, "outputTokens": output}}
+
+
+def without_usages(*lines: bytes) -> list[Event]:
+    """A session of a version that logs no usage of its calls, and then these lines."""
+    events = [
+        {
+            "type": "session.start",
+            "data": {"sessionId": "s", "copilotVersion": "1.0.64"},
+        },
+        {"type": "user.message", "data": {"messageId": "u", "content": "hello"}},
+        {
+            "type": "assistant.message",
+            "data": {"messageId": "a", "content": "hello", "outputTokens": 40},
+        },
+    ]
+    reader = CopilotCliReader()
+    source = [json.dumps(event).encode() for event in events]
+    return [*reader.feed([*source, *lines]), *reader.settle()]
+
+
+def test_without_a_bill_the_window_holds_what_copilot_says_when_it_ends() -> None:
+    meter = Meter()
+    for event in without_usages(left({"gpt-5.2": totals(11_500, 40)})):
+        meter.apply(event)
+    reading = meter.reading()
+    assert reading.model == "gpt-5.2"
+    assert (reading.used.low, reading.used.tokens, reading.used.high) == pytest.approx(
+        (10_800, 12_000, 13_200), abs=20
+    )
+    assert reading.basis.label == "as Copilot CLI says"
+    assert "Not in the log" in [row.name for row in reading.rows]
+
+
+def test_the_tokens_of_each_model_are_spend_without_those_that_calls_reported() -> None:
+    spent = Folded(
+        without_usages(
+            left({"gpt-5.2": totals(11_500, 40), "gpt-5-mini": totals(300, 9)})
+        )
+    ).calls
+    sums = [(call.purpose, call.model, call.usage) for call in spent]
+    assert [(purpose, model) for purpose, model, _ in sums] == [
+        ("main", ""),
+        ("other", "gpt-5.2"),
+        ("other", "gpt-5-mini"),
+    ]
+    counts = [(usage.input, usage.output) for _, _, usage in sums if usage is not None]
+    assert counts == [(None, 40), (11_500, 0), (300, 9)]
+
+
+def test_totals_that_go_on_are_compared_with_the_last_and_new_ones_are_not() -> None:
+    first, more = {"m": totals(1_000, 40)}, {"m": totals(1_500, 40)}
+    for began, inputs in ((1, [1_000, 500]), (2, [1_000, 1_500])):
+        spent = Folded(without_usages(left(first), left(more, began=began))).calls
+        counted = [call.usage.input for call in spent if call.usage is not None]
+        assert counted[1:] == inputs
+
+
+def test_the_totals_hold_the_calls_that_the_log_has() -> None:
+    lines = LOG.read_bytes().splitlines()
+    reader = CopilotCliReader()
+    before = Folded([*reader.feed(lines), *reader.settle()]).calls
+    metrics: dict[str, object] = {}
+    for model in {call.model for call in before}:
+        usages = [each.usage for each in before if each.model == model and each.usage]
+        metrics[model] = totals(
+            sum(usage.input or 0 for usage in usages),
+            sum(usage.output or 0 for usage in usages),
+        )
+    reader = CopilotCliReader()
+    after = Folded([*reader.feed([*lines, left(metrics)]), *reader.settle()]).calls
+    assert len(after) == len(before)

@@ -53,6 +53,10 @@ def test_a_file_that_is_no_log_says_what_was_tried(tmp_path: Path) -> None:
         "pi",
         "gemini-cli",
         "copilot-cli",
+        "opencode",
+        "cline",
+        "continue-cli",
+        "mini-swe-agent",
         "plain",
     ]
     assert all(miss.missed for miss in caught.value.tried)
@@ -71,7 +75,7 @@ def test_an_empty_file_says_so(tmp_path: Path, content: bytes) -> None:
 def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    with pytest.raises(NotASession, match="plain: no object with messages"):
+    with pytest.raises(NotASession, match="plain: no object whose messages"):
         read(path)
 
 
@@ -86,6 +90,40 @@ def test_a_compressed_log_says_how_to_unpack_it(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.gz"
     path.write_bytes(gzip.compress(LOGS[0].read_bytes()))
     with pytest.raises(UnreadableInput, match=r"gunzip session\.jsonl\.gz"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("begin", "says"),
+    [
+        (
+            "\n# aider chat started at 2026-11-29 02:40:26\n\n#### Hello\n",
+            "Aider's chat history.*`ullage proxy`",
+        ),
+        (
+            "TO LLM 2026-11-29T02:40:33\n-------\nSYSTEM Act\n",
+            "Aider's LLM history.*`ullage proxy`",
+        ),
+        (
+            '{"payload":{"delta":[]},"recovery_journal_record_version":1,"sequence":1}\n',
+            "Mistral Vibe's.*newest turn",
+        ),
+        (
+            '{\n  "session_id": "1a0b",\n  "parent_session_id": null,\n  "git_commit": null\n}',
+            "Mistral Vibe's.*newest turn",
+        ),
+        (
+            '[{"ts":1769064455442,"type":"say","say":"text","text":"Hello"}]',
+            "what Cline shows.*api_conversation_history.json",
+        ),
+    ],
+)
+def test_a_log_that_holds_too_little_says_so_and_what_to_read_instead(
+    begin: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(begin)
+    with pytest.raises(UnreadableInput, match=says):
         read(path)
 
 

@@ -1,5 +1,7 @@
+import pytest
+
 from tests.importers.folding import Folded
-from ullage.events import LimitLearnt, ModelChanged, SessionStarted
+from ullage.events import CallEnded, LimitLearnt, ModelChanged, SessionStarted
 from ullage.importers.rows import EventWriter
 from ullage.messages import (
     Message,
@@ -141,3 +143,34 @@ def test_calls_that_left_the_view_need_no_results() -> None:
     rows.rewind("p")
     asking(rows, "2")
     assert rows.missing_results == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "counted", "limits"),
+    [
+        (
+            'API Error: 400 {"message":"prompt is too long: 215692 tokens > 200000 maximum"}',
+            215_692,
+            [(200_000, None)],
+        ),
+        (
+            "prompt token count of 135101 exceeds the limit of 128000",
+            135_101,
+            [(None, 128_000)],
+        ),
+        ("Your input exceeds the context window of this model.", None, []),
+        ("rate limit exceeded: 30000 tokens per minute", None, []),
+        ("sent message larger than max (9 vs. 5)", None, []),
+    ],
+)
+def test_a_failed_call_says_the_size_and_the_limit_that_its_error_names(
+    error: str, counted: int | None, limits: list[tuple[int | None, int | None]]
+) -> None:
+    rows = EventWriter()
+    rows.use_model("m", "messages", "anthropic")
+    rows.call("", None, None, outcome="failed", error=error)
+    events = rows.take()
+    ended = [event for event in events if isinstance(event, CallEnded)]
+    assert [event.counted for event in ended] == [counted]
+    learnt = [event for event in events if isinstance(event, LimitLearnt)]
+    assert [(event.window, event.input_cap) for event in learnt] == limits

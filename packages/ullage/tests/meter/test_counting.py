@@ -25,6 +25,7 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.meter.counting import COUNTED, all_tools_key, block_key, pieces_of, tools_key
+from ullage.meter.policy import LEAST_COUNT_DOUBT
 
 STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
 FIRST: tuple[Event, ...] = (
@@ -54,8 +55,7 @@ def test_a_reading_rests_on_the_count_of_the_request(history: tuple[Event, ...])
     before = folded(*history).reading()
     reading = folded(*history, InputCounted(tokens=before.used.tokens + 40)).reading()
     assert reading.used.tokens == before.used.tokens + 40
-    assert reading.used.low < reading.used.tokens < reading.used.high
-    assert reading.used.high - reading.used.low < before.used.high - before.used.low
+    assert reading.used.high - reading.used.low == 2 * LEAST_COUNT_DOUBT
     assert reading.basis.label == COUNTED
     basis = reading.basis
     terms = basis.last_output + basis.new + basis.changed + basis.removed

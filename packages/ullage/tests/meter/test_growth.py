@@ -16,7 +16,14 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.meter.cost import Added, AnswerTokens, Counted, MediaCost, message_cost
+from ullage.meter.cost import (
+    Added,
+    AnswerTokens,
+    Counted,
+    MediaCost,
+    Widths,
+    message_cost,
+)
 from ullage.meter.growth import (
     Estimate,
     GrowthSituation,
@@ -116,8 +123,10 @@ def test_parallel_results_are_wrapped_as_a_batch() -> None:
         added_by(result("b", "2", "x"), claude, WORDS)
     )
     three = two.plus(added_by(result("c", "3", "x"), claude, WORDS))
-    assert two.wrapping(claude) == claude.framing.pair
-    assert three.wrapping(claude) == claude.framing.pair + claude.framing.further
+    pair, further = claude.framing.pair, claude.framing.further
+    # One word of the tool's name stands in each of several results.
+    assert two.wrapping(claude) == pair + 2
+    assert three.wrapping(claude) == pair + further + 3
 
 
 def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> None:
@@ -359,13 +368,13 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
 def test_where_a_rule_is_a_guess_the_interval_holds_both_ways() -> None:
     unknown = Maker("chat", "a host", "a model")
     last = {"output": 600, "reasoning": 500, "answer": THOUGHT}
-    leaving = replace(user(unknown), leaves=300.0)
+    leaving = replace(user(unknown), earlier=Widths(0.0, 300.0))
     settled = Learnt(settled=(f"{leaving.rule.name} turn",))
     guessed, sure, in_loop = (
         half_widths(after(unknown, situation=situation, learnt=learnt, **last).doubt)  # type: ignore[arg-type]
         for situation, learnt in (
             (leaving, Learnt()),
-            (leaving, settled),
+            (user(unknown), settled),
             (tools(unknown), Learnt()),
         )
     )

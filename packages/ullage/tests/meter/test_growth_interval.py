@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
-from ullage.meter.cost import media_doubt
+from ullage.meter.cost import Widths, media_doubt
 from ullage.meter.growth import Doubt, expected, half_widths
 from ullage.meter.policy import NARROWEST
 from ullage.tokens.calibration import Scales
 
-SMALL = Doubt(framing_n=100, rule_n=100, size=300.0)
+SMALL = Doubt(framing_n=100, size=300.0)
 
 
 def width(doubt: Doubt) -> float:
@@ -26,6 +26,7 @@ def test_a_short_row_of_a_measured_family_is_within_a_few_tokens() -> None:
         replace(SMALL, content=1000.0),
         replace(SMALL, answer=500.0),
         replace(SMALL, hidden=2000.0),
+        replace(SMALL, unproven=Widths(20.0, 0.0)),
         replace(SMALL, results=3),
         replace(SMALL, framing_n=2),
         replace(SMALL, known=False),

@@ -130,6 +130,23 @@ def test_a_call_without_tools_beside_a_conversation_with_tools_is_another_call()
     assert not talk.say("Go on.").is_new
 
 
+def test_a_first_call_without_tools_is_beside_the_conversation_whatever_it_says() -> None:
+    lanes = Lanes()
+    title = Talk(lanes, "claude-code", headers=CLAUDE, tools=())
+    asked = title.say("<session>List the files.</session> Write the title.")
+    first = Talk(lanes, "claude-code", headers=CLAUDE).say("List the files.")
+    assert (asked.purpose, asked.lane, asked.mark) == ("other", "5b1c", "")
+    assert (first.purpose, first.lane, first.is_new) == ("main", "5b1c", True)
+
+
+def test_a_conversation_without_tools_goes_on_behind_its_first_answer() -> None:
+    talk = Talk(Lanes(), "claude-code", headers=CLAUDE, tools=())
+    talk.say("Hello.")
+    second = talk.say("Thank you.")
+    assert (second.purpose, second.lane, second.is_new) == ("main", "5b1c", True)
+    assert Talk(Lanes(), headers={"x-ullage-session": "mine"}, tools=()).say("Hi").mark
+
+
 def test_a_request_for_one_token_is_no_conversation() -> None:
     lanes = Lanes()
     quota = Talk(lanes, "claude-code", headers=CLAUDE, tools=(), extra={"max_tokens": 1})
@@ -235,6 +252,22 @@ def test_a_history_whose_oldest_messages_are_left_out_stays_in_its_lane() -> Non
     del talk.history[:4]
     after = talk.say("And the last?")
     assert (after.lane, after.is_new) == (first.lane, False)
+
+
+def test_the_same_examples_in_front_of_another_task_are_another_conversation() -> None:
+    """Aider puts a talk of its own in front of each first message."""
+    lanes = Lanes()
+    examples = [Said("user", "Change get_factorial() to use math.factorial.")]
+    for text in ("To make this change we need an import.", "Now move it to a file."):
+        examples.append(Said("user", f"{text} Please."))
+        examples.append(Said("answer", text))
+    sessions = set()
+    for task in ("List the files of this project.", "Count the words of it."):
+        talk = Talk(lanes, wire="chat", connection=task)
+        talk.history = list(examples)
+        sessions.add(talk.say(task, "There are seven of them.").session)
+        assert not talk.say("And how many directories are there?").is_new
+    assert len(sessions) == 2
 
 
 def test_results_that_are_cleared_in_place_change_no_lane() -> None:

@@ -82,7 +82,7 @@ def test_a_model_is_found_under_the_ids_people_use_for_it() -> None:
         ("azure", "grok-4-1-fast-non-reasoning"),
         ("azure", "my-deployment"),
         ("bedrock", ARN + "application-inference-profile/mi1dadi0g15f"),
-        ("nobody-knows", "gpt-5"),
+        ("nobody-knows", "gpt-oss-20b"),
     ],
 )
 def test_what_is_in_no_table_is_unknown_and_not_guessed(
@@ -121,3 +121,24 @@ def test_a_price_tier_starts_above_its_bound() -> None:
     prices = Prices((Rate(0, 1, 2, None, None), Rate(200_000, 3, 4, None, None)))
     assert prices.at(0).input == prices.at(200_000).input == 1
     assert prices.at(200_001).input == 3
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "window"),
+    [
+        ("opencode", "gpt-5.3-codex", 400_000),
+        ("opencode", "claude-sonnet-4-5", 200_000),
+        ("opencode", "kimi-k2.5", 262_144),
+        ("openai-compatible", "gpt-5", 400_000),
+        ("my-proxy", "claude-sonnet-4-5", 200_000),
+        ("my-proxy", "gpt-oss-120b", None),
+        ("my-proxy", "kimi-k2.5", None),
+        ("github-copilot", "gpt-5", None),
+        ("vllm", "gpt-5", None),
+    ],
+)
+def test_a_gateway_and_an_unknown_name_have_the_vendors_limits_where_nobody_else_runs_the_model(
+    provider: str, model: str, window: int | None
+) -> None:
+    limits = lookup(provider, model)
+    assert (None if limits is None else limits.window) == window

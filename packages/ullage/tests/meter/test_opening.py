@@ -65,7 +65,7 @@ def test_openai_text_is_its_tokens_and_three_and_four_a_message() -> None:
         "Hello there!", "o200k"
     )
     assert estimate(held).tokens == text + 3 + 4 + 4
-    assert (estimate(held).low, estimate(held).high) == (text + 11, text + 11)
+    assert (estimate(held).low, estimate(held).high) == (text + 9, text + 13)
 
 
 def test_instructions_are_a_message_on_responses_and_none_for_claude() -> None:
@@ -334,6 +334,15 @@ def test_a_model_nobody_measured_has_the_widest() -> None:
         assert width(OpeningContent("unknown", 1000, tools=tools), is_exact=False) > max(
             widths
         )
+
+
+def test_a_search_that_is_declared_may_be_used_in_the_first_call() -> None:
+    content = OpeningContent("openai", 5_000, tools=4_000, hosted=300)
+    low, high = opening_interval(content, is_exact=True)
+    assert opening_interval(content._replace(unread=9_200), is_exact=True) == (
+        low,
+        high + 9_200,
+    )
 
 
 def test_a_hosted_tool_may_read_nothing_or_be_called_again() -> None:

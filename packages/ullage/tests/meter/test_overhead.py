@@ -51,6 +51,7 @@ def begun(
         program=program,
         cwd=cwd,
         partial=partial,
+        unlogged=("system", "tools"),
     )
     return [started, *known, MessageAdded(message=said(f"{name}-u", words), at=at)]
 
@@ -282,7 +283,6 @@ def test_an_agents_unchanged_content_costs_what_its_last_session_showed() -> Non
     assert first is not None
     reading = folded(begun("now", at=9_000, known=known), [first]).reading()
     assert reading.used.tokens == reported
-    assert reading.used.high - reading.used.low < bare.used.high - bare.used.low
     by_name = {row.name: row.tokens for row in reading.rows}
     assert UNLOGGED not in by_name
     assert by_name["Messages"] > 0

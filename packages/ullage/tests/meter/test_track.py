@@ -2,7 +2,9 @@ from ullage.meter.reading import Accuracy
 from ullage.meter.track import Step, Track
 
 
-def step(number: int, estimated: int, actual: int | None, *, first: bool = False) -> Step:
+def step(
+    number: int, estimated: int, actual: int | None, *, situation: str = "tool step"
+) -> Step:
     return Step(
         number=number,
         call=f"call-{number}",
@@ -10,7 +12,7 @@ def step(number: int, estimated: int, actual: int | None, *, first: bool = False
         low=estimated - 10,
         high=estimated + 10,
         actual=actual,
-        first=first,
+        situation=situation,
     )
 
 
@@ -30,7 +32,7 @@ def test_the_error_is_in_tokens_and_in_percent_of_the_actual() -> None:
 
 def test_a_first_estimate_is_shown_but_does_not_enter_the_median() -> None:
     track = Track()
-    track.add(step(1, 50, 100, first=True))
+    track.add(step(1, 50, 100, situation="first call"))
     assert track.accuracy.error == -50
     assert track.accuracy.calls == 0
     assert track.accuracy.median_error_percent is None

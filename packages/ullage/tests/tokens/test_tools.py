@@ -124,6 +124,16 @@ def test_a_namespace_costs_its_description_and_the_tools_that_it_declares() -> N
     assert tool_tokens(more, template, family, BPE) == sum(shares) + 4
 
 
+def test_a_search_beside_a_programs_own_tools_costs_its_definition() -> None:
+    search = tool("web_search", kind="web_search", schema=msgspec.Raw(b"{}"))
+    counted = (template_for(*RESPONSES), family_for(*RESPONSES), BPE)
+    alone = tools_cost((search,), *counted)
+    beside = tools_cost((tool(), search), *counted)
+    assert alone.hosted > 9_000
+    assert 100 < beside.hosted == beside.each[1] < 500
+    assert (alone.unread, beside.unread) == (0, alone.hosted - beside.hosted)
+
+
 @pytest.mark.parametrize("schema", [b"{}", b"[]", b"1", b'{"tools": 1}', b'{"tools":{}}'])
 def test_a_namespace_without_a_list_of_tools_costs_nothing(schema: bytes) -> None:
     family, template = family_for(*RESPONSES), template_for(*RESPONSES)

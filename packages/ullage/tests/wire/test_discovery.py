@@ -160,6 +160,29 @@ async def test_lm_studio_says_what_a_model_is_loaded_with(
             assert await limits(endpoint, model, client=client) == read
 
 
+@pytest.mark.parametrize(
+    ("said_of_it", "read"),
+    [
+        (
+            {"state": "loaded", "loaded_context_length": 8_192},
+            DiscoveredModel("m", 8_192),
+        ),
+        ({"state": "loaded"}, DiscoveredModel("m")),
+        ({"state": "not-loaded"}, DiscoveredModel("m", is_loaded=False)),
+    ],
+)
+async def test_lm_studio_before_its_version_0_4_has_another_address(
+    said_of_it: dict[str, Any], read: DiscoveredModel
+) -> None:
+    listed = {"data": [{"id": "m", "max_context_length": 131_072, **said_of_it}]}
+    async with (
+        serving(said({"data": [{"id": "m"}]}), said(UNKNOWN_PATH)) as server,
+        Client() as client,
+    ):
+        server.at = {"/api/v1/models": said(UNKNOWN_PATH), "/api/v0/models": said(listed)}
+        assert await limits(server.endpoint(), "m", client=client) == read
+
+
 async def test_silence_is_unsaid() -> None:
     async with serving(said({"data": []}), said({}, 404)) as server, Client() as client:
         assert await limits(server.endpoint(), "m", client=client) == DiscoveredModel("m")

@@ -6,7 +6,7 @@ so each step here may be repeated: events of a call that the ledger has are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,7 +38,8 @@ from ullage.metering.tapped import TappedAnswer, UnreadableTap, read_answer, rea
 from ullage.models.providers import canonical, is_listed
 from ullage.store.store import Store
 from ullage_programs.facts import NO_SETTINGS, ClientSettings
-from ullage_proxy.relay.frames import TapFrame, encoded
+from ullage_proxy.metering.provisional import ProvisionalCall, ProvisionalCalls
+from ullage_proxy.relay.frames import TapFrame, at_of, encoded
 
 
 class MeteredCall(NamedTuple):
@@ -100,6 +101,7 @@ class CallMeter:
         self._notices = Notices(say)
         self._open: dict[str, _CallUnderWay] = {}
         self._waiting: dict[str, _Ended] = {}
+        self._provisional = ProvisionalCalls()
         self._shelf = LaneShelf(
             store,
             self._lanes,
@@ -117,17 +119,44 @@ class CallMeter:
         """Meter one frame; gives the frames for the relay. Raises nothing for what a client or a server may send."""
         replies: list[bytes] = []
         if frame.kind == "request":
-            await self._request(frame)
+            replies = await self._placed(frame)
         elif frame.kind == "answer":
-            replies = await self._answer(frame)
+            if not self._provisional.keep_answer(frame):
+                replies = await self._answer(frame)
         elif frame.kind == "lost":
             self._notices.say_once(
                 "Some calls were not metered: more came than could be metered in time."
             )
-        return replies + await self.settle()
+        return replies + await self._store()
 
     async def settle(self) -> list[bytes]:
-        """Store what is pending; gives ``stored`` for the calls that are in the store now."""
+        """Store what is pending, after a while in which nothing came; gives ``stored`` for the calls that are in the
+        store now."""
+        return await self._meter_kept(self._provisional.all()) + await self._store()
+
+    async def _placed(self, frame: TapFrame) -> list[bytes]:
+        """Meter a request, after those that it tells the place of; or keep it until another does."""
+        try:
+            seen = _seen(frame)
+        except UnreadableTap as why:
+            self._note_unread(why)
+            return []
+        replies = await self._meter_kept(self._provisional.told_by(seen, at_of(frame)))
+        if self._lanes.is_provisional(seen):
+            self._provisional.keep(frame, seen)
+        else:
+            await self._request(frame, seen)
+        return replies
+
+    async def _meter_kept(self, kept: Iterable[ProvisionalCall]) -> list[bytes]:
+        replies: list[bytes] = []
+        for each in kept:
+            await self._request(each.frame, each.seen, opens=each.opens)
+            if each.answer is not None:
+                replies += await self._answer(each.answer)
+        return replies
+
+    async def _store(self) -> list[bytes]:
         await self._shelf.write()
         done: list[bytes] = []
         for call, ended_call in list(self._waiting.items()):
@@ -140,7 +169,7 @@ class CallMeter:
     @property
     def is_behind(self) -> bool:
         """Whether something waits for the store."""
-        return self._shelf.is_behind
+        return self._shelf.is_behind or self._provisional.is_waiting
 
     async def restore(self, now: float) -> None:
         """Take up the lanes of the store that changed last. Called once, before the first frame."""
@@ -155,34 +184,28 @@ class CallMeter:
 
     # -- a request --
 
-    async def _request(self, frame: TapFrame) -> None:
-        call = frame.text("call")
+    async def _request(
+        self, frame: TapFrame, seen: SeenRequest, *, opens: bool = False
+    ) -> None:
         try:
-            self._open[call] = await self._opened(frame, call)
-        except (UnreadableTap, InvalidRequest) as why:
-            self._notices.say_once(
-                f"A request was not metered: {why}. It was sent on unchanged."
-            )
+            self._open[seen.call] = await self._opened(frame, seen, opens=opens)
+        except InvalidRequest as why:
+            self._note_unread(why)
 
-    async def _opened(self, frame: TapFrame, call: str) -> _CallUnderWay:
-        """The call as begun in its lane. Raises ``UnreadableTap`` and ``InvalidRequest``."""
-        route = route_of(frame.text("method") or "POST", frame.text("path"))
-        headers = headers_of(frame)
-        body = read_request(frame.payload, headers)
-        name = frame.text("session")
-        if name:
-            headers["x-ullage-session"] = name
-        seen = SeenRequest(
-            call=call,
-            path=frame.text("path"),
-            headers=headers,
-            body=body,
-            connection=frame.text("connection"),
-            upstream=frame.text("upstream"),
+    def _note_unread(self, why: Exception) -> None:
+        self._notices.say_once(
+            f"A request was not metered: {why}. It was sent on unchanged."
         )
-        placed = self._lanes.place(seen)
+
+    async def _opened(
+        self, frame: TapFrame, seen: SeenRequest, *, opens: bool
+    ) -> _CallUnderWay:
+        """The call as begun in its lane. Raises ``InvalidRequest``."""
+        route = route_of(frame.text("method") or "POST", frame.text("path"))
+        body, call = seen.body, seen.call
+        placed = self._lanes.place(seen, opens=opens)
         if await self._shelf.takes_up(placed.session):
-            placed = self._lanes.place(seen)
+            placed = self._lanes.place(seen, opens=opens)
         provider = provider_of(seen.upstream, route)
         at = at_of(frame)
         started = SessionStarted(
@@ -312,6 +335,23 @@ class CallMeter:
         self._show(shown)
 
 
+def _seen(frame: TapFrame) -> SeenRequest:
+    """A request as the lanes see it. Raises ``UnreadableTap``."""
+    headers = headers_of(frame)
+    body = read_request(frame.payload, headers)
+    name = frame.text("session")
+    if name:
+        headers["x-ullage-session"] = name
+    return SeenRequest(
+        call=frame.text("call"),
+        path=frame.text("path"),
+        headers=headers,
+        body=body,
+        connection=frame.text("connection"),
+        upstream=frame.text("upstream"),
+    )
+
+
 def headers_of(frame: TapFrame) -> dict[str, str]:
     """The headers of a frame that are text."""
     found: dict[str, str] = {}
@@ -321,13 +361,6 @@ def headers_of(frame: TapFrame) -> dict[str, str]:
             if isinstance(value, str):
                 found[str(name).lower()] = value
     return found
-
-
-def at_of(frame: TapFrame) -> float:
-    """When it happened, in seconds since 1970; 0 where the frame does not say."""
-    at = frame.header.get("at")
-    is_time = isinstance(at, int | float) and 0 <= at < 1e11
-    return float(at) if is_time else 0.0  # type: ignore[arg-type]
 
 
 def provider_of(upstream: str, route: ApiRoute) -> str:

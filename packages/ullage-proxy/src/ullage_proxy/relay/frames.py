@@ -59,6 +59,13 @@ class TapFrame(NamedTuple):
         return found if isinstance(found, str) else ""
 
 
+def at_of(frame: TapFrame) -> float:
+    """When it happened, in seconds since 1970; 0 where the frame does not say."""
+    at = frame.header.get("at")
+    is_time = isinstance(at, int | float) and 0 <= at < 1e11
+    return float(at) if is_time else 0.0  # type: ignore[arg-type]
+
+
 def encoded(header: dict[str, object], payload: bytes = b"") -> bytes:
     """The frame as bytes. Raises ``BadFrame`` for one that ``FrameReader`` would refuse."""
     text = json.dumps(header, separators=(",", ":")).encode()

@@ -17,7 +17,7 @@ from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.logged import logged
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
-from ullage.cli.overhead import remember_first_call, usable_overhead
+from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
@@ -45,7 +45,7 @@ def context(options: argparse.Namespace) -> int:
     meter = new_meter(options, learnt, overhead, found)
     with logged(options.log, os.environ):
         session = metered(imported, meter, options.at)
-    remember_first_call(meter.first_call)
+    remember_overhead(meter.overhead)
     screen = Screen()
     if options.advice:
         with progress("Looking for what could be left out"):

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
-from ullage.cli.overhead import remember_first_call, usable_overhead
+from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import (
     Notice,
@@ -86,7 +86,7 @@ def _watched(
         GrowingLog(place.path, place.session),
         meter_of,
         is_notable=window_notice,
-        on_first_call=remember_first_call,
+        on_overhead=remember_overhead,
     )
 
 

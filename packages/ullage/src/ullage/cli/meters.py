@@ -13,6 +13,10 @@ from ullage.importers import ImportedSession
 from ullage.meter.meter import Meter
 from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
+from ullage_programs.facts import TOLD_WINDOW, ClientSetting
+from ullage_programs.fields import count, mapping, text
+from ullage_programs.files import read_object
+from ullage_programs.line.places import session_file
 from ullage_programs.programs import facts_of
 from ullage_programs.settings import FoundSettings, settings_of
 
@@ -45,5 +49,12 @@ def stored_calibration() -> Calibration:
 
 
 def client_settings(imported: ImportedSession) -> FoundSettings:
-    """The settings of the program that wrote a log, as they are now."""
-    return settings_of(facts_of(imported.program), Path(imported.path), imported.cwd)
+    """The settings of the program that wrote a log, as they are now, and what it told its status line."""
+    found = settings_of(facts_of(imported.program), Path(imported.path), imported.cwd)
+    told = read_object(session_file(imported.path, ".window.json"))
+    window = count(told, "window")
+    if not window:
+        return found
+    name = TOLD_WINDOW + text(mapping(told, "model"), "id").removesuffix("[1m]")
+    setting = ClientSetting(window, "as it told its status line")
+    return found._replace(values={**found.values, name: setting})

@@ -1,8 +1,9 @@
-"""What earlier sessions' first calls held beyond their logs, for the commands that read logs."""
+"""What calls of earlier sessions held beyond their logs, for the commands that read logs."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from ullage.errors import UllageError
 from ullage.events import FirstCall
@@ -10,7 +11,7 @@ from ullage.store.overhead import OverheadStore
 
 
 def usable_overhead() -> tuple[FirstCall, ...]:
-    """The stored first calls.
+    """The stored calls.
 
     A directory that can't be read is named on standard error: no reading needs it.
     """
@@ -21,11 +22,10 @@ def usable_overhead() -> tuple[FirstCall, ...]:
         return ()
 
 
-def remember_first_call(call: FirstCall | None) -> None:
-    """Store what a session's first call shows for later sessions. That it can't be written is no error."""
-    if call is None:
-        return
+def remember_overhead(calls: Iterable[FirstCall]) -> None:
+    """Store what a session's calls show for later sessions. That it can't be written is no error."""
     try:
-        OverheadStore().add(call)
+        for call in calls:
+            OverheadStore().add(call)
     except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)

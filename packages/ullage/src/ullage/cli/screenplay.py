@@ -51,6 +51,7 @@ from ullage.events import (
     RowDamaged,
     RuleFlipped,
     SettingsChanged,
+    SizeStated,
     ToolEnded,
     ToolOutcome,
     ToolServerNoticed,
@@ -306,6 +307,10 @@ def window_notice(event: Event) -> Notice | None:
             return _notice(
                 "dim",
                 f"window: {number(event.window)} tokens, {WINDOW_SOURCES[event.source]}",
+            )
+        case SizeStated() if event.tokens:
+            return _notice(
+                "dim", f"{printable(event.by)} says: {number(event.tokens)} tokens"
             )
         case _:
             return None

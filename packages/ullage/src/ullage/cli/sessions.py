@@ -78,10 +78,12 @@ def sessions(options: argparse.Namespace) -> int:
 def line_of(place: FoundSession) -> RunningSession:
     """Look at one session. Never raises: what can't be read is said in ``problem``.
 
-    ``reading`` is ``None`` without a call that reported its input in the part that was read.
+    ``reading`` is ``None`` without a call that reported its input in the part that was read, except behind the proxy,
+    which reads whole requests.
     """
     line = RunningList(new_meter=_quick_meter).line(place)
-    if line.reading is None or line.reading.basis.last_input is not None:
+    reading = line.reading
+    if reading is None or reading.basis.last_input is not None or line.is_proxied:
         return line
     return msgspec.structs.replace(line, reading=None)
 

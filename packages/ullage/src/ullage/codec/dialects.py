@@ -153,6 +153,34 @@ OPENCODE = Dialect(
     thinking="detect",
 )
 
+# On the command line the input holds the cache, whoever serves the model; VS Code counts reads and writes in one number
+# beside it (36 of 36 and 47 of 47 calls of two tasks: their sum of writes and reads in ``ui_messages.json``).
+CLINE = Dialect(
+    name="cline",
+    source="https://github.com/cline/cline/blob/main/apps/vscode/src/shared/messages/metrics.ts",
+    input=("inputTokens", "tokens.prompt"),
+    output=("outputTokens", "tokens.completion"),
+    cache_read=("cacheReadTokens",),
+    cache_write=("cacheWriteTokens",),
+    more_input=("tokens.cached",),
+    cache="inside",
+    thinking="inside",
+    n=83,
+)
+
+# Of Anthropic's answers, whose input is without the cache; those of the others are OpenAI's own.
+CONTINUE = Dialect(
+    name="continue-cli",
+    source="https://github.com/continuedev/continue/blob/main/packages/openai-adapters/src/apis/Anthropic.ts",
+    input=("prompt_tokens",),
+    output=("completion_tokens",),
+    cache_read=("prompt_tokens_details.cache_read_tokens",),
+    cache_write=("prompt_tokens_details.cache_write_tokens",),
+    cache="outside",
+    thinking="inside",
+    n=3,
+)
+
 _OTHERS: Final = (
     BEDROCK,
     XAI_GRPC,
@@ -164,6 +192,8 @@ _OTHERS: Final = (
     QWEN_CODE,
     COPILOT_CLI,
     OPENCODE,
+    CLINE,
+    CONTINUE,
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = {

@@ -107,6 +107,19 @@ class Verdict(NamedTuple):
     wording: Wording
     measures: Measures
 
+    @property
+    def is_of_tokens(self) -> bool:
+        """Whether the request had too many tokens, as against bytes or images."""
+        return not self.wording.in_bytes and not self.wording.in_images
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limit of tokens that was named, as ``LimitLearnt`` has it; empty where none was."""
+        if not self.is_of_tokens or not self.measures.limit:
+            return {}
+        kind = "input_cap" if self.wording.input_alone else "window"
+        return {kind: self.measures.limit}
+
 
 def recognise(status: int | None, text: str) -> Verdict | None:
     """What an error's text says about its request's length; ``None`` when that is not what it is about.

@@ -128,9 +128,7 @@ def calls_of_log(
     is_subagent = False
     if reader is not None:
         origin = reader.origin
-        is_agents = place.path.name.startswith("agent-")
-        is_agents_own = reader.format == "claude-code" and is_agents
-        is_subagent = reader.is_subagent or is_agents_own
+        is_subagent = reader.rows.is_subagent
     return CallsOfLog(
         program=imported.program or imported.format,
         session=imported.session or place.session,

@@ -28,6 +28,7 @@ from ullage.importers.ullage import (
     read_own_database,
 )
 from ullage_programs.programs import FOLDERS
+from ullage_programs.refused import refused
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -47,8 +48,9 @@ FIRST = LogFormat(
 LAST = LogFormat(
     "plain",
     is_plain,
-    "no object with messages, input or contents, and no message with a role and content",
+    "no object whose messages, input or contents hold a message, and no message with a role and content",
     PlainReader,
+    takes_lists=True,
 )
 
 
@@ -99,6 +101,9 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
             raise UnreadableInput(
                 f"{where} is compressed. Unpack it first, for example with: {command} {where.name}"
             )
+    known = refused(head)
+    if known is not None:
+        raise UnreadableInput(f"{where} is {known.what}. {known.instead}")
     imported = _read_text(where, head)
     if not imported.session.endswith(session):
         raise UnreadableInput(
@@ -117,7 +122,26 @@ def reader_for(path: str | Path) -> Reader:
     chosen, tried = _recognise(sample)
     if chosen is None:
         raise NotASession(str(where), tried)
-    return chosen.reader(where.stem)
+    return _reader_of(chosen, where)
+
+
+NAMED_ALIKE = frozenset({"events.jsonl", "api_conversation_history.json"})
+"""Logs of these names lie in a directory each, which has the session's id."""
+
+
+def name_of(path: Path) -> str:
+    """The name of the session in a file, as its place tells it."""
+    if path.name in NAMED_ALIKE:
+        return path.parent.name
+    return path.name.partition(".")[0] or path.stem
+
+
+def _reader_of(chosen: LogFormat, where: Path) -> Reader:
+    reader = chosen.reader(name_of(where))
+    if reader.is_undated:
+        with open_regular(where) as file:
+            reader.rows.at = os.fstat(file.fileno()).st_mtime
+    return reader
 
 
 def _read_directory(where: Path, session: str) -> ImportedSession:
@@ -139,7 +163,7 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
     chosen, tried = _recognise(_sample(where))
     if chosen is None:
         return _read_document(where, head, tried)
-    reader = chosen.reader(where.stem)
+    reader = _reader_of(chosen, where)
     with open_regular(where) as file, reading(where):
         events = reader.feed(lines_of(file))
     return _read_to_end(reader, where, events)
@@ -179,7 +203,7 @@ def _read_document(
     chosen, tried = _recognise([document])
     if chosen is None:
         raise NotASession(str(where), tried)
-    reader = chosen.reader(where.stem)
+    reader = _reader_of(chosen, where)
     reader.lines = 1
     try:
         reader.accept(document)
@@ -207,7 +231,7 @@ def _recognise(sample: list[object]) -> tuple[LogFormat | None, tuple[FormatMiss
     missed: list[FormatMiss] = []
     objects = [entry for entry in sample if isinstance(entry, dict)]
     for format_ in formats():
-        entries = sample if format_ is LAST else objects
+        entries = sample if format_.takes_lists else objects
         if any(format_.fits(entry) for entry in entries):
             return format_, tuple(missed)
         missed.append(FormatMiss(format_.name, format_.lacks))

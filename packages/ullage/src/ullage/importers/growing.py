@@ -152,7 +152,7 @@ class GrowingLog:
     # -- which way to read --
 
     def _grown(self) -> Growth:
-        if self.path.is_dir():
+        if self.path.is_dir() or self.path.suffix == ".json":  # rewritten as a whole
             return self._read_whole()
         if self._session and self._is_own_database():
             return self._read_rows()

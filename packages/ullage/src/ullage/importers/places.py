@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ullage.errors import InputError
 from ullage.importers.database import DatabaseFormat
-from ullage.importers.detect import databases, read, reader_for
+from ullage.importers.detect import databases, name_of, read, reader_for
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage_programs.facts import ProgramFacts
 from ullage_programs.programs import PROGRAMS
@@ -22,10 +22,6 @@ DIRECTORY_LINES = 20
 
 TAIL_BYTES = 65_536
 """How much of a log ``glance`` reads: its head has the first prompt, its tail a title that was set later."""
-
-
-NAMED_ALIKE = frozenset({"events.jsonl"})
-"""Logs of this name lie in a directory each, which has the session's id."""
 
 
 UUID_LENGTH = 36
@@ -48,10 +44,7 @@ class FoundSession(NamedTuple):
     @property
     def id(self) -> str:
         """What tells it from others: its own id in a database, else the name of its file or directory."""
-        if self.session:
-            return self.session
-        path = self.path
-        return path.parent.name if path.name in NAMED_ALIKE else path.stem
+        return self.session or name_of(self.path)
 
 
 class Looked(NamedTuple):

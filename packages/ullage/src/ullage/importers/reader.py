@@ -14,7 +14,7 @@ from ullage.codec.reminders import words_of_person
 from ullage.codec.usage import read_usage
 from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
 from ullage.errors import UnreadableInput
-from ullage.events import CallEnded, Event, MessageAdded
+from ullage.events import CallEnded, Event, MessageAdded, RequestPart
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.regular import NEWEST_LINES
@@ -106,11 +106,15 @@ class Reader(ABC):
     """The form of messages in the log, where no call says which model is asked and how."""
     dialect: ClassVar[str] = ""
     """How usage is logged; empty: in a dialect of the program's name."""
+    unlogged: ClassVar[tuple[RequestPart, ...]] = ("system", "tools")
+    """What of every request a log of this format lacks, where no line of it brings that."""
+    is_undated: ClassVar[bool] = False
+    """Whether nothing says when a call was made: all are then taken to be as old as the file."""
     names_calls: ClassVar[bool] = False
     """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
     def __init__(self, name: str = "") -> None:
-        self.rows = EventWriter(name, program=self.format)
+        self.rows = EventWriter(name, program=self.format, unlogged=self.unlogged)
         self.provider = ""
         """Who serves the model, where no call says so."""
         self.skips = SkippedLines()
@@ -122,8 +126,6 @@ class Reader(ABC):
         """Names of the subagents that were read."""
         self.origin = ""
         """The session that this one was copied from, where its log begins with that one's calls."""
-        self.is_subagent = False
-        """Whether the whole log is a subagent's."""
         self.titles: dict[str, str] = {}
         """Titles by who gave them; see ``title``."""
 
@@ -269,3 +271,5 @@ class LogFormat(NamedTuple):
     """Other logs of the same session, told by their place alone."""
     is_tried_first: bool = False
     """Whether another program's format fits its logs too."""
+    takes_lists: bool = False
+    """Whether a log may be one list."""

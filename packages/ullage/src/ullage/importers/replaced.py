@@ -11,6 +11,7 @@ import msgspec
 
 from ullage.importers.rows import EventWriter
 from ullage.messages import (
+    COMPACTION,
     Message,
     Part,
     ProviderItem,
@@ -31,8 +32,12 @@ def replace_history(
     before: int | None = None,
     summary_tokens: int | None = None,
     is_automatic: bool = False,
+    has_summary: bool = False,
 ) -> None:
-    """Compacts to this history; its message of origin ``summary``, if there is one, replaces what is left out."""
+    """Compacts to this history; its message of origin ``summary``, if there is one, replaces what is left out.
+
+    With ``has_summary`` requests hold one even where the history does not: an item of unknown content stands for it.
+    """
     known: dict[str, str] = {}
     for name in rows.view:
         message = rows.messages[name]
@@ -48,6 +53,10 @@ def replace_history(
             summary = message
         elif message.parts:
             new.append(message)
+    if summary is None and has_summary:
+        label = rows.reserve("user")
+        sealed = ProviderItem(id=f"{label}/0", kind=COMPACTION)
+        summary = Message(id=label, role="user", parts=(sealed,), origin="summary")
     rows.compact(
         summary,
         keep=kept,

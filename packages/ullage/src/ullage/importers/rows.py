@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from ullage.codec.overflow import recognise
 from ullage.envelope import COPY_STEPS, LOG_STEPS
-from ullage.errors import UnreadableInput
+from ullage.errors import Overflow, UnreadableInput
 from ullage.events import (
+    Amount,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -30,8 +32,10 @@ from ullage.events import (
     ParamsChanged,
     Pruned,
     Purpose,
+    RequestPart,
     Rewound,
     SessionStarted,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -67,14 +71,25 @@ class _Epoch:
 class EventWriter:
     """Writes the events of one session and keeps its view: the ids of the messages the next request sends."""
 
-    def __init__(self, session: str = "", program: str = "") -> None:
+    def __init__(
+        self,
+        session: str = "",
+        program: str = "",
+        unlogged: tuple[RequestPart, ...] = (),
+    ) -> None:
         self.session = session
         self.program = program
+        self.unlogged = unlogged
+        """What every request holds and the log does not, as far as is known when the first event is written."""
+        self.is_subagent = False
+        """Whether the whole log is a subagent's."""
         self.cwd = ""
         self.partial = False
         """Whether the log begins in the middle of its conversation."""
         self.keeps_content = True
         """Whether messages keep their parts. Without them only the calls of a log are known, in little memory."""
+        self.has_results = True
+        """Whether the log has a tool's result as one; in some it is text of the user."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -158,18 +173,20 @@ class EventWriter:
                 self._out[0], model=model, wire=wire, provider=provider
             )
 
-    def use_system(self, blocks: Iterable[SystemBlock]) -> None:
+    def use_system(self, blocks: Iterable[SystemBlock], *, is_part: bool = False) -> None:
+        """The system prompt, or ``is_part`` of it: requests hold more than the log."""
         system = tuple(blocks)
         if system != self._system:
             self.spend(len(system) * COPY_STEPS)
             self._system = system
-            self._put(SystemChanged, system=system)
+            self._put(SystemChanged, system=system, is_part=is_part)
 
-    def use_tools(self, tools: Iterable[Tool]) -> None:
+    def use_tools(self, tools: Iterable[Tool], *, is_part: bool = False) -> None:
+        """The tools that are declared, or ``is_part`` of them: requests hold more than the log."""
         declared = tuple(tools)
         if declared != self._tools:
             self._tools = declared
-            self._put(ToolsChanged, tools=declared)
+            self._put(ToolsChanged, tools=declared, is_part=is_part)
 
     def use_params(self, params: dict[str, object]) -> None:
         if params:
@@ -185,6 +202,27 @@ class EventWriter:
         window = self._window.get(model)
         if window is not None:
             self._put(LimitLearnt, model=model, source="log", window=window)
+
+    def say_size(
+        self,
+        by: str,
+        tokens: int | None,
+        *,
+        counts: Literal["request", "messages"] = "request",
+        known: int | None = None,
+        beside: Amount | None = None,
+        window: int | None = None,
+    ) -> None:
+        """The program says of itself how full the window is now; ``SizeStated`` says what the numbers mean."""
+        self._put(
+            SizeStated,
+            by=by,
+            tokens=tokens,
+            counts=counts,
+            known=known,
+            beside=beside,
+            window=window,
+        )
 
     # -- messages --
 
@@ -227,13 +265,18 @@ class EventWriter:
         started: float = 0,
         stream: bool = True,
     ) -> None:
-        """One model call that ended now, with its answer if that went into the view."""
+        """One model call that ended now, with its answer if that went into the view.
+
+        An ``error`` that refuses the request for its size is read for the size and the limit that it names.
+        """
         if purpose == "main" and message is not None:
             self._stand_in_for_results()
         call = self._unique_call(call)
         now, self.at = self.at, started or self.at
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
         self.at = now
+        refusal = recognise(None, error) if outcome == "failed" else None
+        is_overflow = refusal is not None and refusal.is_of_tokens
         self._put(
             CallEnded,
             call=call,
@@ -242,9 +285,13 @@ class EventWriter:
             stop=stop,
             usage=usage,
             error=error,
+            error_kind=Overflow.__name__ if is_overflow else "",
+            counted=refusal.measures.count if is_overflow and refusal else None,
             model=model,
             provider=canonical(provider),
         )
+        if refusal is not None and refusal.limits:
+            self._put(LimitLearnt, model=self.model, source="error", **refusal.limits)
         if message is not None:
             self.add(msgspec.structs.replace(message, call=call))
 
@@ -260,21 +307,25 @@ class EventWriter:
         after: int | None = None,
         summary_tokens: int | None = None,
         is_automatic: bool = False,
+        added: tuple[Message, ...] = (),
+        puts_back: bool = False,
     ) -> None:
-        """All messages of the view but ``keep`` are replaced by ``summary``.
+        """All messages of the view but ``keep`` are replaced by ``summary``, and ``added`` follow.
 
         ``before`` is what the program counted; with ``is_automatic`` it compacted because that was too much.
+        ``puts_back`` as in ``CompactionCommitted``.
         """
         self.spend(len(self.view))
         name = f"c{len(self._epochs) + 1}-{self.written + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
-        self._epochs.append(
-            _Epoch(name, self.view, {*kept, *([summary.id] if summary else [])})
-        )
-        if summary is not None:
-            self._remember(summary)
-        self._show_only(([summary.id] if summary else []) + kept)
+        new = [] if summary is None else [summary]
+        for message in (*new, *added):
+            self._remember(message)
+        names = [message.id for message in new] + kept
+        names += [message.id for message in added]
+        self._epochs.append(_Epoch(name, self.view, set(names)))
+        self._show_only(names)
         self._put(CompactionStarted, compaction=name, trigger=trigger)
         self._put(
             CompactionCommitted,
@@ -285,6 +336,8 @@ class EventWriter:
             before=before,
             after=after,
             is_automatic=is_automatic,
+            added=added,
+            puts_back=puts_back,
         )
 
     def rewind(self, to: str) -> bool:
@@ -327,7 +380,7 @@ class EventWriter:
         answer, asked = self._asked
         self._asked = ("", ())
         missing = [call for call in asked if call not in self._results]
-        if not missing or answer not in self.view:
+        if not missing or answer not in self.view or not self.has_results:
             return
         self.missing_results += len(missing)
         name = self.unique(f"{answer}.missing")
@@ -386,6 +439,8 @@ class EventWriter:
                 cwd=self.cwd,
                 program=self.program,
                 partial=self.partial,
+                unlogged=self.unlogged,
+                is_subagent=self.is_subagent,
             )
         self._write(kind, **fields)
 

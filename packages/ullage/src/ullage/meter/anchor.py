@@ -35,6 +35,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     messages: float
     rests: Counted = NOTHING_COUNTED
     """The answers of the turn by whose counted text the reasoning in it was had."""
+    turn: float = 0.0
+    """Of ``reasoning``, what is of the turn."""
     stream: bool = False
     label: str = ""
     spread: float = 0.0
@@ -43,6 +45,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
     level: float | None = None
     """What the ledger alone expects in the place of ``input``, where that was accepted although it was surprising."""
+    stated_by: str = ""
+    """Who says that ``input``, where no call reported it."""
 
     @property
     def unexplained(self) -> float:
@@ -122,11 +126,13 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     unproven: int = 0
     """Of ``high``, tokens for which one report alone speaks."""
     overhead: float = 0.0
-    """Of these tokens, what earlier sessions' first calls held beyond their logs."""
+    """Of these tokens, what earlier calls in the same situation held beyond their logs."""
     label: str = ""
     notes: tuple[str, ...] = ()
     reported_output: int | None = None
     """``Basis.reported_output``."""
+    situation: str = "first call"
+    """A ``Situation``."""
 
     @property
     def proven_high(self) -> int:
@@ -141,6 +147,17 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
             low=max(0, min(self.low, low)),
             high=max(self.high, high),
             unproven=round(unproven),
+        )
+
+    def cut_to(self, most: int) -> Forecast:
+        """What is read of this request where the provider cuts off what is more."""
+        beyond = self.tokens - most
+        if beyond <= 0:
+            return msgspec.structs.replace(self, high=min(self.high, most))
+        low = min(self.low, most)
+        removed = self.removed + beyond
+        return msgspec.structs.replace(
+            self, tokens=most, low=low, high=most, removed=removed
         )
 
     def after_clearing(
@@ -217,7 +234,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """The same with the last answer's."""
     messages: float
     rests: Counted = NOTHING_COUNTED
-    """``Anchor.rests`` of this request."""
+    turn: float = 0.0
+    """``Anchor.rests`` and ``Anchor.turn`` of this request."""
     forecast: Forecast
     estimate: Forecast | None = None
     """The estimate without the count that ``forecast`` rests on; ``None`` for a call that was not counted."""

@@ -54,6 +54,13 @@ class Widths(NamedTuple):
     below: float
     above: float
 
+    def plus(self, other: Widths) -> Widths:
+        """Both together."""
+        return Widths(self.below + other.below, self.above + other.above)
+
+
+NO_DOUBT: Final = Widths(0.0, 0.0)
+
 
 def media_doubt(part: ImagePart | FilePart, tokens: float, *, in_result: bool) -> Widths:
     """How much less or more an image or a file may cost than its formula says.
@@ -95,6 +102,8 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
     """The provider's own items, such as calls and results of its tools. The next request holds what they brought."""
     text_kinds: KindTokens = ()
     """Of the text and the arguments, tokens of each kind."""
+    charged: float = 0.0
+    """Of the shown reasoning, what is charged as text when it is sent back (``Family.charges_thoughts``)."""
 
     def visible(self, family: Family) -> float:
         """Tokens of the answer without its reasoning, as output."""
@@ -102,7 +111,8 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
         tokens = wrapping.once + (self.text + self.names + self.arguments)
         if self.text:
             tokens += wrapping.text
-        tokens += wrapping.call * self.calls
+        if self.calls:
+            tokens += wrapping.calling + wrapping.call * self.calls
         if self.calls > 1:
             tokens += wrapping.several
         return tokens + wrapping.parameter * self.parameters
@@ -246,7 +256,7 @@ class _Sums:
         self.family = family
         self.counter = counter
         self.media_cost = media
-        self.text = self.names = self.arguments = self.reasoning = 0.0
+        self.text = self.names = self.arguments = self.reasoning = self.charged = 0.0
         self.calls = self.parameters = self.thoughts = self.opaque_size = self.items = 0
         self.users = self.results = 0
         self.media = self.under = self.over = 0.0
@@ -327,7 +337,11 @@ def message_cost(
             sums.thoughts += 1
             sums.opaque_size += part.opaque_size
             if is_answer:
-                sums.reasoning += text_tokens(part.text, family, counter)
+                shown = text_tokens(part.text, family, counter)
+                sums.reasoning += shown
+                # A log's thoughts, which nothing of the wire is with, are shown to a person and not sent.
+                if family.charges_thoughts and part.provider is not None:
+                    sums.charged += shown
             sums.users = 1
             continue
         if isinstance(part, ToolResultPart):
@@ -390,9 +404,13 @@ def message_cost(
         sums.opaque_size,
         sums.items,
         sums.text_kinds,
+        sums.charged,
     )
     added = Added(
-        text=answer.visible(family), media=sums.media, under=sums.under, over=sums.over
+        text=answer.visible(family) + answer.charged,
+        media=sums.media,
+        under=sums.under,
+        over=sums.over,
     )
     return MessageCost(
         added.tokens(family),
@@ -433,8 +451,9 @@ def _reasoning_carried(message: Message) -> _ReasoningCarried:
 
 def _is_known(part: ProviderItem, message: Message) -> bool:
     """Whether the item's text is all that it costs: of a compaction's items, those that are not encrypted."""
-    data = b"" if part.provider is None else bytes(part.provider.data)
-    return message.origin == "summary" and b'"encrypted_content"' not in data
+    if message.origin != "summary" or part.provider is None:
+        return False
+    return b'"encrypted_content"' not in bytes(part.provider.data)
 
 
 def _text_of(part: TextPart | FilePart | ProviderItem | UnknownPart) -> str:

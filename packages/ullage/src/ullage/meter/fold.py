@@ -34,9 +34,11 @@ from ullage.events import (
     PolicyChanged,
     Pruned,
     ReasoningRefused,
+    RequestPart,
     Rewound,
     SessionStarted,
     SettingsChanged,
+    SizeStated,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -80,10 +82,20 @@ from ullage.meter.plausible import (
     is_possible,
     judge,
 )
-from ullage.meter.policy import LEAST_CHANGE_DOUBT, LITTLE_FIRST
+from ullage.meter.policy import (
+    FIRST_CALLS_KEPT,
+    LEAST_CHANGE_DOUBT,
+    LEAST_PINNED_GROWTH,
+    LITTLE_FIRST,
+    MOST_KEPT_OVERHEAD,
+    MOST_OVERHEAD,
+    PINS,
+)
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
+from ullage.meter.stated import anchor_of, hidden_tokens, outranks
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -101,6 +113,9 @@ from ullage.usage import Usage
 from ullage_programs.limits import NOTHING_SEEN
 
 NO_USAGE = "the last call reported no usage"
+
+PROVIDER: Final = "the provider"
+"""Who says the size of a request that it refuses."""
 
 WEAK = ("", NO_USAGE, UNUSABLE, IN_DOUBT)
 """Labels of an anchor that speak of the last call, and not of the anchor's own."""
@@ -165,6 +180,8 @@ class Fold(State):
 
     def _started(self, event: SessionStarted) -> None:
         self.partial = event.partial
+        self.lacking = set(event.unlogged)
+        self.is_subagent = event.is_subagent
         self.program = event.program
         self.directory = digest(event.cwd) if event.cwd else ""
         self.started_at = event.at
@@ -199,10 +216,14 @@ class Fold(State):
         self._recount()
         if self.anchor is not None:
             rest_on_new_model(self, before)
-            self.output = None
-            self.output_left = True
-            self.removed = 0.0
-            self.since = SinceAnchor()
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """The anchor holds all that is in view, and no answer waits to be sent back."""
+        self.output = None
+        self.output_left = True
+        self.removed = 0.0
+        self.since = SinceAnchor()
 
     def _take_limits(self) -> None:
         """The limits that the catalogue has for the model."""
@@ -277,6 +298,38 @@ class Fold(State):
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
 
+    def _size_stated(self, event: SizeStated) -> None:
+        """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
+        if event.model and event.model != self.model:
+            return
+        if event.window is not None:
+            learnt = LimitLearnt(model=event.model, source="log", window=event.window)
+            self._limit(learnt)
+        if not outranks(self, event):
+            return
+        hidden = hidden_tokens(event)
+        if hidden:
+            self._size_summary(hidden)
+        anchor = anchor_of(self, event)
+        if anchor is None:
+            return
+        if self.anchor is None:
+            self._note_unlogged(anchor)
+        self.anchor = anchor
+        self.counted = None
+        self.history_doubt = 0.0
+        self.begun = self.begun._replace(puts_back=False)  # it is in what was said
+        self._begin_anew()
+
+    def _size_summary(self, hidden: int) -> None:
+        """The summary of the last compaction holds so many tokens beside its text."""
+        record = next(reversed(self.undo_records.values()), None)
+        entry = None if record is None else self.view.entries.get(record.summary)
+        if entry is not None:
+            tokens = entry.cost.tokens + hidden / self.learnt.ratio
+            cost = self.forecaster.with_text_tokens(entry.cost, tokens)
+            self.view.recost(entry.id, cost)
+
     def _pieces_counted(self, event: PiecesCounted) -> None:
         self.pieces = event.pieces
         self.shares = None
@@ -292,14 +345,23 @@ class Fold(State):
             self.amended = event.system
             return
         self.system = event.system
+        self._lack("system", is_lacking=event.is_part)
         self.notes = ()
         self.amended = ()
         self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
+        self._lack("tools", is_lacking=event.is_part)
         self.bound.declare(event.tools)
         self._count_fixed()
+
+    def _lack(self, part: RequestPart, *, is_lacking: bool) -> None:
+        """Whether requests hold more of this than the log."""
+        if is_lacking:
+            self.lacking.add(part)
+        else:
+            self.lacking.discard(part)
 
     def _params(self, event: ParamsChanged) -> None:
         if read_answer_format(event.params) != read_answer_format(self.params):
@@ -574,6 +636,9 @@ class Fold(State):
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
+        puts_back = event.puts_back and not self.partial and self.unlogged is not None
+        self.begun = Opening(is_compaction=True, puts_back=puts_back)
+        self.put_back = 0.0
         self.undo_records[event.compaction] = UndoRecord(
             self.anchor_call,
             order,
@@ -582,6 +647,7 @@ class Fold(State):
             summary,
             behind=event.behind,
             added=tuple(message.id for message in event.added),
+            unshown=self._take_out_unshown() if puts_back else 0.0,
         )
         self.seen = self.seen.after_compaction(
             event.before or 0, is_automatic=event.is_automatic
@@ -589,6 +655,21 @@ class Fold(State):
         self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
+
+    def _take_out_unshown(self) -> float:
+        """Of what the log does not show of the last request, only what every request holds stays. Gives what left."""
+        anchor = self.anchor
+        if anchor is None or self.unlogged is None:
+            return 0.0
+        stays = min(self.unlogged, MOST_KEPT_OVERHEAD)
+        self.history_doubt = math.hypot(self.history_doubt, self.unlogged - stays)
+        self.unlogged = stays
+        for entry in self.view:
+            if self.is_anchored(entry):
+                stays += entry.cost.tokens * self.scale_of(entry)
+        before = self.removed
+        self.removed = max(0.0, anchor.input - anchor.reasoning - anchor.fixed - stays)
+        return self.removed - before
 
     def _in_front_of_summary(self, behind: str) -> list[str]:
         """Ids up to the message that a summary stands behind; without one, the system messages at the beginning."""
@@ -609,6 +690,8 @@ class Fold(State):
             if name == event.compaction:
                 break
         self._recarry()
+        self.begun = self.begun._replace(puts_back=False)
+        self.put_back = 0.0
         self.marks.append("uncompact")
 
     def _undo(self, record: UndoRecord) -> None:
@@ -621,6 +704,8 @@ class Fold(State):
             if now is not None and now.facts.origin == after.facts.origin:
                 self._exchange(before.message, before.facts.origin)
         same_anchor = self.anchor is not None and self.anchor.call == record.anchor
+        if same_anchor:
+            self.removed -= record.unshown
         for entry in record.left:
             if same_anchor and self.is_anchored(entry):
                 self.removed -= entry.cost.tokens * self.scale_of(entry)
@@ -691,6 +776,7 @@ class Fold(State):
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             rests=self.reasoning.turn_rests,
+            turn=self.reasoning.turn,
             forecast=forecast,
             user_turn=self.user_turn,
             before=self.basis,
@@ -711,12 +797,17 @@ class Fold(State):
         cleared = self._cleared_of(usage, pending)
         context = self._judged(event, pending, cleared)
         is_failed = event.outcome == "failed"
+        if event.outcome == "cancelled":
+            self.begun = self.begun._replace(is_interrupted=True)
         self._spend_main(event, pending, context)
         if usage is not None:
             usage = self._usable(usage, context)
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
             self._note_step(event, pending, context, cleared)
+        if is_failed and event.counted:
+            refused = SizeStated(by=PROVIDER, is_provider=True, tokens=event.counted)
+            self._size_stated(refused)
         if usage is None or context is None:
             if is_failed and pending is not None:
                 self.marks[:0] = pending.marks
@@ -724,7 +815,17 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
+        if pending is not None and pending.before is not None:
+            said = pending.estimate or pending.forecast
+            self.calibration = self.calibration.widened(
+                self.provider,
+                self.model,
+                said.situation,
+                below=context < said.low,
+                above=context > said.high,
+            )
         self.seen = self.seen.after_call(context, usage.output or 0)
+        self._note_pinned(pending, context)
         self._take_client_limits()
         level: float | None = None
         if self.reports.surprise is not None:
@@ -734,6 +835,20 @@ class Fold(State):
         self._set_anchor(
             event.call, usage, context, pending, cleared=cleared, level=level
         )
+
+    def _note_pinned(self, pending: Pending | None, context: int) -> None:
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        before = None if pending is None else pending.before
+        self.pins = (
+            self.pins + 1
+            if before is not None
+            and pending is not None
+            and context == before.anchor.input
+            and not before.anchor.spread
+            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
+            else 0
+        )
+        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None
@@ -756,7 +871,9 @@ class Fold(State):
             pending,
             policy=self.policy,
             actual=context,
-            is_surprise=self.reports.surprise is not None,
+            is_surprise=self.reports.surprise is not None
+            or self.begun.is_filled
+            or self.pins > 0,
         )
         if self.learnt.flipped == rules:
             return pending
@@ -885,15 +1002,22 @@ class Fold(State):
                 reasoning=pending.reasoning,
                 messages=pending.messages,
                 rests=pending.rests,
+                turn=min(pending.turn, pending.reasoning),
                 stream=pending.stream,
             )
-        if self.anchor is None or (pending is not None and "compaction" in pending.marks):
+        is_compacted = pending is not None and "compaction" in pending.marks
+        if self.begun.is_filled and pending is not None:
+            self._note_put_back(anchor, pending)
+        elif self.anchor is None or self.anchor.stated_by or is_compacted:
             self._note_unlogged(anchor)
         if self.anchor is None and pending is not None:
             self._note_first_call(anchor, pending)
-        if pending is not None:
+        if pending is not None and not self.begun.is_filled:
             self._measure(pending, context)
         self.anchor = anchor
+        self.begun = self.begun._replace(
+            reports=self.begun.reports + 1, is_interrupted=False
+        )
         self.counted = self.shares = None
         self.output = None
         self.output_left = False
@@ -927,6 +1051,23 @@ class Fold(State):
         )
         if self.believes(call):
             self.first_call = call
+
+    def _note_put_back(self, anchor: Anchor, pending: Pending) -> None:
+        """What this call after a compaction held beyond its log."""
+        forecast = pending.forecast
+        tokens = anchor.input - round(forecast.tokens - forecast.overhead)
+        self.put_back += tokens
+        if anchor.level is not None or abs(tokens) > MOST_OVERHEAD:
+            return
+        at = pending.at or self.started_at
+        call = replace(
+            self.session_facts(),
+            id=first_call_id(self.session, anchor.call, at, anchor.input),
+            situation=AFTER_COMPACTION[self.begun.reports],
+            tokens=tokens,
+            at=at,
+        )
+        self.after_compactions = (*self.after_compactions, call)[-FIRST_CALLS_KEPT:]
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""
@@ -999,7 +1140,7 @@ class Fold(State):
                 at=event.at or pending.at,
                 actual=actual,
                 marks=pending.marks,
-                first=pending.before is None,
+                situation=forecast.situation,
                 refused=refused,
             )
         )
@@ -1012,6 +1153,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     OverheadLearnt: Fold._overhead_learnt,
     InputCounted: Fold._input_counted,
     PiecesCounted: Fold._pieces_counted,
+    SizeStated: Fold._size_stated,
     LimitLearnt: Fold._limit,
     SystemChanged: Fold._system,
     ToolsChanged: Fold._tools,

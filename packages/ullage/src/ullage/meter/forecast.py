@@ -17,6 +17,7 @@ from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
 from ullage.meter.clearing import rule_of_request
 from ullage.meter.cost import (
     NO_DECLARATIONS,
+    NO_DOUBT,
     NOTHING_COUNTED,
     Added,
     AnswerTokens,
@@ -24,16 +25,26 @@ from ullage.meter.cost import (
     MessageCost,
     message_cost,
 )
-from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
+from ullage.meter.growth import (
+    GrowthSituation,
+    LastCall,
+    doubted,
+    expected,
+    half_widths,
+    is_open,
+    is_proven,
+)
 from ullage.meter.measured import measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
 from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, REMOVAL_DOUBT
+from ullage.meter.situations import Opening, situation_of, widths_of
 from ullage.meter.view import Entry
-from ullage.reasoning import ReasoningPolicy, SentBack
+from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
 from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.hidden_prompts import NONE, HiddenPrompt, hidden_prompt, rows_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -67,6 +78,13 @@ NOW_LEFT_OUT: Final = (
 """The notes of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
+SAMPLE: Final = (
+    "Read a file before you change it, and run its tests afterwards. "
+    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
+)
+"""Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
+the other."""
+
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
 
 
@@ -77,6 +95,8 @@ class Fixed(NamedTuple):
     tools: ToolsCost = NO_TOOLS
     answer: float = 0.0
     overhead: float = 0.0
+    hidden: HiddenPrompt = NONE
+    """Of ``overhead``, what the host adds."""
 
     @property
     def tokens(self) -> float:
@@ -112,6 +132,7 @@ class Forecaster:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
+        self.hidden_prompts = rows_for(wire, provider, model)
         if isinstance(estimator, FittedEstimator):
             self.counter = estimator.counter
             self.family = estimator.find_family(wire, provider, model)
@@ -218,7 +239,10 @@ class Forecaster:
         answer = answer_tokens(
             answer_format, template, family, counter, system=text, tools=any(cost.each)
         )
-        overhead = template.base + (template.system if text else 0.0)
+        hidden = hidden_prompt(
+            self.hidden_prompts, params, has_system=bool(text), has_tools=bool(tools)
+        )
+        overhead = template.base + (template.system if text else 0.0) + hidden.tokens
         if template.thinking and is_thinking(params):
             overhead += template.thinking
         blocks: list[float] = []
@@ -229,7 +253,7 @@ class Forecaster:
             if tokens is None or not 0 <= tokens <= MOST_TOKENS:
                 tokens = self.text(block.text)
             blocks.append(tokens + framing)
-        return Fixed(tuple(blocks), cost, answer, overhead)
+        return Fixed(tuple(blocks), cost, answer, overhead, hidden)
 
     # -- reasoning --
 
@@ -238,9 +262,26 @@ class Forecaster:
 
         Where a provider counts what was not sent back, an answer that shows none may have it as well.
         """
+        return self._is_read(cost) and not self._is_of_other_form(cost)
+
+    def _is_read(self, cost: MessageCost) -> bool:
         return (cost.carries or self.rules[0].even_unsent) and not reasoning.is_foreign(
             cost.maker, self
         )
+
+    def _is_of_other_form(self, cost: MessageCost) -> bool:
+        """Whether reasoning comes without what the provider needs to count it."""
+        needs, answer = self.rules[0].needs, cost.answer
+        if answer is None or not needs:
+            return False
+        return not (answer.calls if needs == "call" else answer.opaque_size)
+
+    def _rule(self, anchor: Anchor, output: Entry | None) -> ReasoningRule:
+        """The rule that decides about the reasoning of the last answer."""
+        rule = self.rules[anchor.stream]
+        if output is not None and self._is_of_other_form(output.cost):
+            return reasoning.of_other_form(rule)
+        return rule
 
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
@@ -290,7 +331,7 @@ class Forecaster:
         if output is not None and output.id in policy.unbound:
             return "no"
         if output is not None and not (
-            output.cost.carries and self.takes_reasoning(output.cost)
+            output.cost.carries and self._is_read(output.cost)
         ):
             return "no" if usage.reasoning or output.cost.carries else "none"
         if policy.include_in_context and policy.strip != "all":
@@ -323,11 +364,13 @@ class Forecaster:
         ``overhead`` is what earlier sessions showed beyond such a log.
         """
         exact = max(0.0, fixed.tokens + messages + earlier)
+        hidden = fixed.hidden
         content = OpeningContent(
             stratum=self.template.stratum,
-            tokens=exact,
+            tokens=exact - hidden.tokens,
             tools=fixed.tools.tokens - fixed.tools.hosted,
             hosted=fixed.tools.hosted,
+            unread=fixed.tools.unread,
             answer=fixed.answer,
             media=media,
             history=history,
@@ -336,8 +379,8 @@ class Forecaster:
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,
-            low=max(0, min(low, tokens)),
-            high=max(high, tokens),
+            low=max(0, min(round(low + hidden.tokens - hidden.below), tokens)),
+            high=max(round(high + hidden.tokens + hidden.above), tokens),
             last_input=None,
             last_output=0.0,
             new=exact,
@@ -362,6 +405,8 @@ class Forecaster:
         earlier: float,
         policy: ReasoningPolicy,
         learnt: Learnt,
+        opening: Opening,
+        program: str,
     ) -> Forecast:
         """A request after one whose input was reported.
 
@@ -387,13 +432,22 @@ class Forecaster:
         below, above = half_widths(
             with_changes(usual, hidden=usual.hidden + abs(moved), size=exact)
         )
+        situation = situation_of(
+            basis, opening, begins_turn=usual.begins_turn, reasoning=usual.hidden
+        )
+        width = widths_of(program, situation)
+        own = learnt.widths.get(situation, (1.0, 1.0))
+        below *= width.below * own[0]
+        above = own[1] * hypot(width.above * above, width.more)
         tokens = round(exact)
         low, high = (
             round(exact - hypot(below, further)),
             round(exact + hypot(above, further)),
         )
         label = ""
-        if anchor.label:
+        if anchor.stated_by:
+            label = anchor.label
+        elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
@@ -411,15 +465,16 @@ class Forecaster:
             tokens=tokens,
             low=max(0, min(low, tokens)),
             high=max(high, tokens),
-            last_input=anchor.input,
+            last_input=None if anchor.stated_by else anchor.input,
             last_output=estimate.answer_kept,
-            new=estimate.added,
+            new=estimate.added + (anchor.input if anchor.stated_by else 0),
             changed=changed,
             removed=gone,
             reasoning=earlier + estimate.reasoning_kept,
             label=label,
             notes=notes,
             reported_output=reported_output,
+            situation=situation,
         )
 
     def learn(
@@ -457,7 +512,7 @@ class Forecaster:
             not shown.degraded
             and cost is not None
             and cost.answer is not None
-            and self.takes_reasoning(cost)
+            and self._is_read(cost)
         ):
             last = growth.hidden_reasoning(
                 _last_call(anchor.usage, cost.answer), self.family
@@ -465,6 +520,10 @@ class Forecaster:
         left = max(0.0, anchor.reasoning - earlier) if begins else 0.0
         is_kept = shown.reasoning_kept > 0
         in_loop = last if is_kept else -last
+        rule = self._rule(anchor, basis.output)
+        of_turn = 0.0
+        if begins and rule is self.rules[anchor.stream]:
+            of_turn = -left or anchor.turn
         widths = expected(shown.doubt)
         is_disturbed = bool(
             basis.removed
@@ -478,7 +537,7 @@ class Forecaster:
             or actual - moved < anchor.input
         )
         observation = Observation(
-            content=since.added.text + bare.counted.text,
+            content=bare.doubt.content,
             text_kinds=summed(since.added.text_kinds, bare.counted.text_kinds),
             residual=actual - bare.exact - moved,
             corrected=actual - shown.exact - moved,
@@ -488,10 +547,10 @@ class Forecaster:
             is_user=begins,
             results=since.added.results,
             calls=bare.counted.calls,
-            hidden=last if is_kept else -last - left,
+            hidden=in_loop + of_turn,
             otherwise=-left if begins else in_loop,
-            rule=self.rules[anchor.stream].name,
-            is_guess=self.rules[anchor.stream].n == 0,
+            rule=rule.name,
+            is_guess=not is_proven(rule, begins=begins),
             kind=since.kind,
             sound=not is_disturbed,
             is_known=self.family.is_known,
@@ -514,25 +573,31 @@ class Forecaster:
             rule, user_turn=user_turn, tool_turn=since.results > 0
         )
         leaves = begins and earlier < anchor.reasoning
+        in_doubt = NO_DOUBT
+        if begins and not basis.removed and is_open(rule, learnt, begins=True):
+            in_doubt = doubted(anchor.turn, kept=not leaves)
         situation = GrowthSituation(
-            rule=rule,
+            rule=self._rule(anchor, output),
             begins_turn=begins,
             kind=since.kind,
             counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,
-            leaves=anchor.reasoning - earlier if leaves and not basis.removed else 0.0,
+            earlier=in_doubt,
         )
         usage, edited = anchor.usage, anchor.edited
+        added: Added = since.added
         sent: SentBack = "none"
         if basis.output_left:
             usage, edited = Usage(output=0), 0.0
         else:
             sent = self._sent_back(output, policy, usage, begins_turn=begins)
+        if answer is not None and sent == "yes":
+            added = added.plus(Added(text=answer.charged))
         last = _last_call(
             usage, answer or NOTHING_SHOWN, edited, input=anchor.input, sent_back=sent
         )
         return growth.next_input(
-            last, since.added, situation, self.family if answer else self.unseen, learnt
+            last, added, situation, self.family if answer else self.unseen, learnt
         )
 
 
@@ -552,7 +617,7 @@ def with_overhead(
     tokens = round(exact)
     label = NOTHING_REPORTED
     if not missing:  # else a row says it
-        label += f"; system prompt and tools as in {overhead.source}"
+        label += f"; system prompt and tools {overhead.source}"
     return with_changes(
         bare,
         tokens=tokens,
@@ -562,6 +627,21 @@ def with_overhead(
         overhead=exact - bare.new,
         label=label,
         notes=(),
+    )
+
+
+def with_put_back(bare: Forecast, overhead: LearntOverhead) -> Forecast:
+    """The forecast of a call after a compaction with what the program puts back beyond its log."""
+    exact = max(0.0, bare.tokens + overhead.tokens)
+    below = hypot(bare.tokens - bare.low, overhead.below)
+    above = hypot(bare.high - bare.tokens, overhead.above)
+    return with_changes(
+        bare,
+        tokens=round(exact),
+        low=max(0, round(exact - below)),
+        high=round(exact + above),
+        new=bare.new + overhead.tokens,
+        overhead=exact - bare.tokens,
     )
 
 
@@ -594,5 +674,5 @@ def _last_call(
         answer=answer,
         sent_back=sent_back,
         placeholder=usage.placeholder,
-        edited=edited != 0,
+        edited=edited,
     )

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.meter.cost import (
+    NO_DOUBT,
     NOTHING_COUNTED,
     Added,
     AnswerTokens,
@@ -24,9 +25,11 @@ from ullage.meter.cost import (
     thought_tokens,
 )
 from ullage.meter.policy import (
+    CONTRADICTED,
     COUNTING,
     EXACT_COUNTING,
     HALF_SESSION_AT,
+    HIDDEN,
     LEAST_CONTENT,
     NARROWEST,
     PLACEHOLDER_SHARE,
@@ -35,6 +38,7 @@ from ullage.meter.policy import (
     SESSION_WRAPPING,
     STRANGE_COUNTING,
     UNLOGGED,
+    UNPROVEN,
 )
 from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
@@ -55,8 +59,8 @@ class LastCall(msgspec.Struct, frozen=True, kw_only=True):
     answer: AnswerTokens = AnswerTokens()
     sent_back: SentBack = "yes"
     placeholder: bool = False
-    edited: bool = False
-    """Whether the answer is sent back in another form than it came in."""
+    edited: float = 0.0
+    """Tokens by which the answer as it is sent back exceeds the one that came."""
 
 
 class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +74,8 @@ class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
     """The answers that a change of earlier reasoning rests on, where the caller takes it into account itself."""
     exact_text: bool = False
     """Whether text was counted with the provider's own tokenizer."""
-    leaves: float = 0.0
-    """Reasoning of earlier answers that the rule leaves out from this turn on."""
+    earlier: Widths = NO_DOUBT
+    """Reasoning of earlier answers that may leave, or come back, with this turn, as their rule is not proven."""
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +96,6 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     counted_reasoning: float = 0.0
     """Reasoning that was counted by its text, for lack of a usable output."""
     results: int = 0
-    rule_n: int = 0
-    """Pairs of calls the reasoning rule was read from."""
     framing_n: int = 0
     known: bool = True
     placeholder: bool = False
@@ -108,9 +110,8 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """This conversation's errors against the expected ones."""
     correction: float = 0.0
     """How far the learnt correction of the model may be off for this call."""
-    guess_below: float = 0.0
-    guess_above: float = 0.0
-    """Reasoning that is counted, or left out, by a rule that was not read from any call of the model's kind."""
+    unproven: Widths = NO_DOUBT
+    """Reasoning that is counted, or left out, by a rule that is not proven; and what an edit of an answer changed."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,6 +168,23 @@ def counted_for(last: LastCall, family: Family) -> Counted:
     return Counted.of(last.answer) if is_estimated else NOTHING_COUNTED
 
 
+def is_proven(rule: ReasoningRule, *, begins: bool) -> bool:
+    """Whether so few recorded pairs contradict a rule, at a turn's begin or in a loop, that it needs no doubt."""
+    pairs = rule.turns_pairs if begins else rule.loop_pairs
+    return (pairs.against + 0.5) / (pairs.n + 1) <= CONTRADICTED
+
+
+def is_open(rule: ReasoningRule, learnt: Learnt, *, begins: bool) -> bool:
+    """Whether neither recorded pairs nor this conversation have shown which way a rule is."""
+    return not (is_proven(rule, begins=begins) or learnt.is_settled(rule.name, begins))
+
+
+def doubted(hidden: float, *, kept: bool) -> Widths:
+    """The interval of reasoning whose rule is open: it holds both ways."""
+    tokens = UNPROVEN * hidden
+    return Widths(tokens, 0.0) if kept else Widths(0.0, tokens)
+
+
 def next_input(
     last: LastCall,
     added: Added,
@@ -199,13 +217,11 @@ def next_input(
     )
     correction = learnt.correction(row, kind=situation.kind, is_known=family.is_known)
     framing = family.framing_for(kept=kept)
-    guess_below = guess_above = 0.0
-    if rule.n == 0 and not learnt.is_settled(rule.name, begins):
-        sent = 0.0 if last.sent_back == "no" else hidden
-        if kept:
-            guess_below = sent
-        else:
-            guess_above = sent + situation.leaves
+    unproven = situation.earlier
+    if is_open(rule, learnt, begins=begins) and (kept or last.sent_back != "no"):
+        unproven = unproven.plus(doubted(hidden, kept=kept))
+    if last.answer.calls or last.answer.thoughts:
+        unproven = unproven.plus(Widths(max(0.0, last.edited), max(0.0, -last.edited)))
     grown = added.tokens(family, kept=kept) + framing.step + correction.tokens
     # What was learnt from false or unusual reports can be less than nothing; text that is in the request can't.
     grown = max(grown, ceil(LEAST_CONTENT * added.text))
@@ -220,19 +236,17 @@ def next_input(
         hidden=hidden,
         counted_reasoning=answer.hidden if answer.placeholder else 0.0,
         results=added.results,
-        rule_n=rule.n,
         known=family.is_known,
         framing_n=framing.n,
         placeholder=answer.placeholder,
         has_items=last.answer.items > 0,
-        edited=last.edited,
+        edited=last.edited != 0,
         begins_turn=begins,
         size=exact,
         scale_below=learnt.below,
         scale_above=learnt.above,
         correction=correction.doubt,
-        guess_below=guess_below,
-        guess_above=guess_above,
+        unproven=unproven,
     )
     return Estimate(
         exact=exact,
@@ -319,18 +333,13 @@ def expected(doubt: Doubt) -> Expected:
         base += 12.0
     if doubt.edited:
         base = hypot(base, 12.0)
-    rule = 0.1
-    if doubt.rule_n >= 30:
-        rule = 0.01
-    elif doubt.rule_n >= 10:
-        rule = 0.02
     answering = 0.4 if doubt.placeholder else 0.25
     counting = COUNTING if doubt.known else STRANGE_COUNTING
     if doubt.exact_text:
         counting = EXACT_COUNTING
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
     base += SESSION_WRAPPING * session
-    common = hypot(base, answering * doubt.answer, rule * doubt.hidden)
+    common = hypot(base, answering * doubt.answer, HIDDEN * doubt.hidden)
     text = counting * doubt.content
     if not doubt.known:
         text += doubt.spread
@@ -350,8 +359,8 @@ def half_widths(doubt: Doubt) -> Widths:
             0.0, doubt.size - SMALL
         )
     return Widths(
-        hypot(below, doubt.media_under, items, doubt.correction, doubt.guess_below),
-        hypot(above, doubt.media_over, items, doubt.correction, doubt.guess_above),
+        hypot(below, doubt.media_under, items, doubt.correction, doubt.unproven.below),
+        hypot(above, doubt.media_over, items, doubt.correction, doubt.unproven.above),
     )
 
 

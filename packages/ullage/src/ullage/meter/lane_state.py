@@ -92,7 +92,16 @@ class RequestSigns:
         """One token is asked for: it is about limits or keys, and no conversation (Claude Code 2.1.330: ``quota``)."""
         self.session = ""
         """The id here of the session that the request names."""
+        self.may_be_beside = self._may_be_beside()
         self.opening = _opening(pieces)
+
+    def _may_be_beside(self) -> bool:
+        """Whether it is a first message without tools, of a program that has a row among the clients."""
+        marks = self.marks
+        is_first = not any(piece.speaker == "assistant" for piece in self.pieces)
+        is_plain = not (self.has_tools or self.chained or marks.agent or marks.purpose)
+        is_named = bool(marks.client and marks.session)
+        return is_named and is_plain and is_first and not self.is_probe
 
     def continue_from(
         self,
@@ -162,6 +171,8 @@ class Lane:
     tasks: list[str] = field(default_factory=list)
     recent: set[str] = field(default_factory=set)
     """The pieces of the last request, and of its answer."""
+    newest: set[str] = field(default_factory=set)
+    """Of these the last one of the request, and those of the answer."""
 
     @property
     def is_child(self) -> bool:
@@ -257,6 +268,7 @@ class Lane:
         self.summary_sign = ""
         self.calls = frozenset()
         self.recent = set(request.digests[-RECENT_AT_MOST:])
+        self.newest = set(request.digests[-1:])
 
     def take_answer(
         self,
@@ -282,7 +294,8 @@ class Lane:
         self.sign = sign_of("\n".join(said))
         self.tasks.extend(tasks_in(pieces))
         del self.tasks[:-SIGNS_AT_MOST]
-        self.recent.update(piece.digest for piece in pieces)
+        self.newest.update(piece.digest for piece in pieces)
+        self.recent |= self.newest
 
     def take_summary(self, call: str) -> None:
         """Take note of a call for a summary of this lane."""
@@ -308,7 +321,8 @@ class Lane:
             signs += 2
         if any(piece.id in self.calls for piece in request.pieces):
             signs += 4
-        if is_tail_kept(request.pieces, request.digests, self.recent):
+        has_end = bool(self.newest.intersection(request.digests))
+        if has_end and is_tail_kept(request.pieces, request.digests, self.recent):
             signs += 2
         if self.summary_call:
             signs += 1

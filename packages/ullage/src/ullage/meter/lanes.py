@@ -13,6 +13,8 @@ their purpose.
 
 The session and the subagent are what the client's own marks say (``ullage_programs.marks``). Without marks a request
 belongs to the lane that it continues: its pieces (``ullage.codec.body_pieces``) begin with those of an earlier request.
+A program that works with tools often asks for a title first: its first call without tools is beside the conversation,
+unless the caller knows that it ``opens`` one, since no call with tools came that does not continue it.
 What continues none is, in this order, a subagent, if its first message is the argument of a tool call; a conversation
 after a compaction, if it begins with what the model wrote last or has kept the end of the history; or a new one.
 
@@ -128,9 +130,24 @@ class Lanes:
         self._places: dict[str, list[str]] = {}
         """The lanes that have a mark with this digest."""
 
-    def place(self, request: SeenRequest) -> Placed:
-        """The lane of a request, which is then part of it. Never raises for any body."""
+    def is_provisional(self, request: SeenRequest) -> bool:
+        """Whether only later calls can tell if the request opens its session or is beside it."""
+        if request.body.get("tools"):
+            return False
         seen = RequestSigns(request)
+        if not seen.may_be_beside:
+            return False
+        name = self._names.get(seen.marks.session, seen.marks.session)
+        main = self._lanes.get(name)
+        return main is None or not main.marks
+
+    def place(self, request: SeenRequest, *, opens: bool = False) -> Placed:
+        """The lane of a request, which is then part of it. Never raises for any body.
+
+        ``opens``: a first call without tools is the conversation's own.
+        """
+        seen = RequestSigns(request)
+        seen.may_be_beside = seen.may_be_beside and not opens
         self._name_session(seen)
         found = self._find(seen)
         lane, purpose = found.lane, found.purpose
@@ -342,7 +359,7 @@ class Lanes:
         """What a request is that continues nothing in the session that it names."""
         main = self._main(seen.session)
         if not main.marks:
-            return _own(main)
+            return _FoundLane(main, "other") if seen.may_be_beside else _own(main)
         if main.has_tools and not seen.has_tools:
             return _FoundLane(main, "other")
         if seen.marks.purpose == "child":

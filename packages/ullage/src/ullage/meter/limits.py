@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.models.facts import facts
-from ullage.models.providers import provider_named, vendors_of
+from ullage.models.providers import is_listed, provider_named, vendors_of
 
 
 class Rate(NamedTuple):
@@ -90,8 +90,9 @@ _BEDROCK = re.compile(
 def lookup(provider: str, model: str) -> ModelLimits | None:
     """What is known of ``model`` as ``provider`` serves it; ``None`` when it is in no table.
 
-    ``provider`` is who answers (``anthropic``, ``bedrock``, ``openrouter`` …); empty means the model's own vendor. A
-    self-hosted server's window is never in a table. Ids may be dated, prefixed by vendor or region, or Bedrock ARNs.
+    ``provider`` is who answers (``anthropic``, ``bedrock``, ``openrouter`` …); empty means the model's own vendor, as
+    does a gateway, and the name of nobody known for a model that its vendor alone runs. A self-hosted server's window
+    is never in a table. Ids may be dated, prefixed by vendor or region, or Bedrock ARNs.
     """
     return _lookup(provider.lower().strip(), model.lower().strip())
 
@@ -151,9 +152,12 @@ def _candidates(provider: str, model: str) -> Iterator[tuple[str, str]]:
         yield _AWS, rest
     if named and (not who or row.hosting == "gateway"):
         yield named, rest.partition(":")[0]
-    if row.resells or (not who and not named):
+    passes_on = row.hosting == "gateway" or not is_listed(provider)
+    if row.resells or (passes_on and not named):
         for vendor in vendors_of(rest):
-            if row.resells in ("", vendor.name):
+            is_only = bool(vendor.alone and re.search(vendor.alone, rest))
+            is_own = not who or row.hosting == "gateway" or is_only
+            if row.resells == vendor.name or (not row.resells and is_own):
                 yield vendor.catalogue or vendor.name, rest
 
 

@@ -72,6 +72,12 @@ UNKNOWN_WINDOW = "The window of"
 """How the note on an unknown window begins, for a display with text of its own."""
 
 
+PINNED = (
+    "The last {calls:,} calls reported {tokens:,} tokens each, although messages were added: the provider cuts off what "
+    "is more, and the model does not see it. There is no room left."
+)
+
+
 class Meter:
     """What is in the window of one session, from its events or from the requests and usages of an agent's loop.
 
@@ -79,9 +85,9 @@ class Meter:
     endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
     is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
     1 (0.8 if it is not set) or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier;
-    ``meter.calibration`` is what has been learnt by now. ``overhead`` are first calls of earlier sessions,
-    ``meter.first_call`` is this one's. ``client_settings`` are those of the program whose log is read, which may set
-    its window and threshold.
+    ``meter.calibration`` is what has been learnt by now. ``overhead`` is what earlier sessions' calls held beyond their
+    logs, ``meter.overhead`` what this one's did. ``client_settings`` are those of the program whose log is read, which
+    may set its window and threshold.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
     ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``
@@ -397,6 +403,8 @@ class Meter:
             window.tokens,
         )
         notes = [*forecast.notes, *notes_of(fold.reports)]
+        if fold.limits.cut is not None:
+            notes.append(PINNED.format(calls=fold.pins + 1, tokens=fold.limits.cut))
         if fold.cleared.total and fold.anchor is not None:
             notes.extend(notes_of_clearing(fold.anchor.usage.cleared))
         if window.tokens is None:
@@ -453,6 +461,14 @@ class Meter:
     def first_call(self) -> FirstCall | None:
         """What this session's first call held beyond its log, for meters of later sessions or a store."""
         return self._fold.first_call
+
+    @property
+    def overhead(self) -> tuple[FirstCall, ...]:
+        """What this session's calls held beyond its log: the first one, and the newest of each kind of the others."""
+        fold = self._fold
+        newest = {call.situation: call for call in fold.after_compactions}
+        first = () if fold.first_call is None else (fold.first_call,)
+        return (*first, *newest.values())
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -8,14 +8,13 @@ last report. The figures are of OpenCode, pi, Codex and Claude Code against the 
 from __future__ import annotations
 
 from math import hypot
-from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from ullage.meter.anchor import Anchor, Forecast
 from ullage.meter.clearing import NOTHING_CLEARED, PARAMETER
-from ullage.meter.forecast import Forecaster
+from ullage.meter.forecast import SAMPLE, Forecaster
 from ullage.meter.overhead import OTHER_MODEL, learnt_overhead
 from ullage.meter.policy import (
     CARRIED_DOUBT,
@@ -25,13 +24,6 @@ from ullage.meter.policy import (
 )
 from ullage.meter.state import ModelReport, State
 from ullage.usage import Usage
-
-SAMPLE: Final = (
-    "Read a file before you change it, and run its tests afterwards. "
-    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
-)
-"""Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
-the other."""
 
 
 class OtherModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +72,7 @@ def _key(state: State) -> str:
     return f"{state.wire}/{state.provider}/{state.model}"
 
 
-def _anchor(state: State, tokens: float) -> Anchor:
+def anchor_of_view(state: State, tokens: float) -> Anchor:
     """An anchor of everything in view."""
     return Anchor(
         call="",
@@ -97,7 +89,8 @@ def _with_doubt(anchor: Anchor, doubt: float) -> Anchor:
     return replace(anchor, spread=doubt / max(1, anchor.input))
 
 
-def _ledger(state: State) -> float:
+def ledger_tokens(state: State) -> float:
+    """The estimate of everything that the log shows of the next request."""
     reasoning = state.earlier_reasoning(with_last=True)
     return state.view.tokens + state.fixed.tokens + reasoning
 
@@ -112,7 +105,7 @@ def _of_own_report(state: State, report: ModelReport) -> Anchor:
     missed = reported.unexplained - unlogged
     if state.view.tokens < reported.messages:
         missed *= state.view.tokens / reported.messages
-    anchor = _anchor(state, _ledger(state) + unlogged + missed)
+    anchor = anchor_of_view(state, ledger_tokens(state) + unlogged + missed)
     since = abs(anchor.messages - reported.messages)
     anchor = _with_doubt(
         anchor, hypot(SWITCH_LEAST_DOUBT * anchor.input, SINCE_DOUBT * since)
@@ -142,13 +135,13 @@ def _of_other_report(state: State, before: OtherModel, text_ratio: float) -> Anc
     logged = (tokens - unlogged) * ratio
     unlogged *= text_ratio
     reasoning = state.earlier_reasoning(with_last=True)
-    anchor = _anchor(state, logged + unlogged + reasoning)
+    anchor = anchor_of_view(state, logged + unlogged + reasoning)
     doubt = CARRIED_DOUBT * anchor.input
     level: float | None = None
     if unlogged:
         doubt = hypot(doubt, OTHER_MODEL.share * unlogged, OTHER_MODEL.more)
     if not state.partly_unlogged:
-        level = _ledger(state)
+        level = ledger_tokens(state)
     cleared = state.cleared if PARAMETER in state.params else NOTHING_CLEARED
     return replace(
         _with_doubt(anchor, doubt),
@@ -171,7 +164,7 @@ def _with_earlier_sessions(state: State, carried: Anchor) -> Anchor:
     overhead = learnt_overhead(alike, state.session_facts())
     if overhead is None:
         return carried
-    anchor = _anchor(state, _ledger(state) + overhead.tokens)
+    anchor = anchor_of_view(state, ledger_tokens(state) + overhead.tokens)
     doubt = hypot(overhead.below, SINCE_DOUBT * anchor.messages)
     return replace(
         _with_doubt(anchor, doubt),

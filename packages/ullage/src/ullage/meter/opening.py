@@ -12,7 +12,13 @@ from collections.abc import Mapping
 from math import hypot
 from typing import Final, NamedTuple
 
-from ullage.meter.policy import HOSTED_ABOVE, HOSTED_BELOW, HOSTED_LEAST, MEDIA_DOUBT
+from ullage.meter.policy import (
+    HOSTED_ABOVE,
+    HOSTED_BELOW,
+    HOSTED_LEAST,
+    MEDIA_DOUBT,
+    NARROWEST,
+)
 
 
 def is_thinking(params: Mapping[str, object]) -> bool:
@@ -44,6 +50,8 @@ class OpeningContent(NamedTuple):
     answer: float = 0.0
     media: float = 0.0
     history: bool = False
+    unread: float = 0.0
+    """Not of ``tokens``: ``ToolsCost.unread``."""
 
     @property
     def text(self) -> float:
@@ -69,9 +77,14 @@ class OpeningWidths(NamedTuple):
     answer: HalfWidth
 
 
+CLAUDE: Final = OpeningWidths(
+    HalfWidth(2.5, 0.005), HalfWidth(4, 0.01), HalfWidth(6, 0.08)
+)
+
 EXACT: Final = {
     "openai": OpeningWidths(HalfWidth(0, 0), HalfWidth(0.6, 0.01), HalfWidth(2, 0.01)),
-    "claude": OpeningWidths(HalfWidth(3, 0.09), HalfWidth(2, 0.014), HalfWidth(3, 0.04)),
+    "claude": CLAUDE,
+    "newer claude": CLAUDE._replace(tools=HalfWidth(330, 0.02)),
     "gemini": OpeningWidths(HalfWidth(2, 0.09), HalfWidth(2, 0.14), HalfWidth(2, 0.2)),
     "open": OpeningWidths(HalfWidth(2, 0.15), HalfWidth(4, 0.06), HalfWidth(4, 0.3)),
     "other": OpeningWidths(HalfWidth(3, 0.06), HalfWidth(4, 0.12), HalfWidth(4, 0.3)),
@@ -80,7 +93,8 @@ EXACT: Final = {
 
 ESTIMATED: Final = {
     "openai": OpeningWidths(HalfWidth(2.4, 0.05), HalfWidth(1, 0.08), HalfWidth(4, 0.1)),
-    "claude": OpeningWidths(HalfWidth(3.4, 0.12), HalfWidth(2, 0.035), HalfWidth(4, 0.1)),
+    "claude": CLAUDE,
+    "newer claude": CLAUDE._replace(tools=HalfWidth(330, 0.02)),
     "gemini": OpeningWidths(HalfWidth(3, 0.1), HalfWidth(2, 0.2), HalfWidth(3, 0.2)),
     "open": OpeningWidths(HalfWidth(3, 0.16), HalfWidth(5, 0.08), HalfWidth(5, 0.3)),
     "other": OpeningWidths(HalfWidth(3, 0.08), HalfWidth(5, 0.12), HalfWidth(5, 0.3)),
@@ -114,6 +128,7 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     """The bounds of a first call's input, in whole tokens. ``is_exact``: a real tokenizer counted."""
     widths = opening_widths(content.stratum, is_exact=is_exact)
     half = hypot(
+        NARROWEST if content.tokens else 0.0,
         widths.text.of(content.text),
         widths.tools.of(content.tools),
         widths.answer.of(content.answer),
@@ -122,5 +137,5 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     )
     tokens = max(0.0, content.tokens)
     low = max(0, round(tokens - half - HOSTED_BELOW * content.hosted))
-    high = round(tokens + half + hosted_doubt(content.hosted))
+    high = round(tokens + half + hosted_doubt(content.hosted) + content.unread)
     return min(low, round(tokens)), max(high, round(tokens))

@@ -46,6 +46,17 @@ STRANGE_COUNTING = 0.12
 EXACT_COUNTING = 0.015
 """The same in the provider's own vocabulary."""
 
+CONTRADICTED = 0.05
+"""A rule of reasoning is proven where a recorded pair of calls contradicts it at most so often: (contradicting + 1/2) /
+(pairs + 1), which is 0.05 of nine pairs without a contradiction and of 29 with one (Jeffreys' prior)."""
+
+UNPROVEN = 1.15
+"""How many times the reported reasoning the interval reaches where its rule is not proven: counted reasoning was up to
+1.25 times that (n=10, in which Qwen and DeepSeek frame it)."""
+
+HIDDEN = 0.01
+"""Share of the reported reasoning by which that in the next input may differ."""
+
 NARROWEST = 2.0
 
 # --- A first call. Judged by bench.evaluate: coverage of whole requests.
@@ -79,6 +90,26 @@ CLEARING_DOUBT = 0.3
 """Share of the results that leave with the next request which their estimate may be off. A choice: nothing measured it,
 and the next report shows the truth."""
 
+# --- What a program says of the size of its session, without a bill. Judged by tests/meter/test_stated.py.
+
+LEAST_STATED_DOUBT = 300.0
+"""Tokens that it may be off at least: a program rounds, and counts no framing."""
+
+SUMMARY_DOUBT = 0.015
+"""Share of the whole, where it tells the size of a summary and a bill that of the rest: Codex 0.140 to 0.142.5 were at
+most 1.2 % off (n=14 compactions of 2 projects)."""
+
+ROUGH_COUNT_DOUBT = 0.5
+"""Share of messages that a program counts by their characters: a token has 2.5 to 5."""
+
+# --- Inputs that stand still. Judged by tests/meter/test_stated.py.
+
+LEAST_PINNED_GROWTH = 100.0
+PINS = 2
+"""Estimated tokens by which the messages of a request exceed those of the one before with the same reported input, and
+how often in a row, until the provider is taken to cut requests: three inputs that are equal by chance to the token are
+one case in millions (anomalyco/opencode/issues/45168: 11 times 196,608)."""
+
 # --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
 
 COUNT_DOUBT = 0.005
@@ -104,6 +135,23 @@ FIRST_CALLS_COVERED = 5
 FIRST_CALLS_ESTIMATED = 3
 """Of these, those whose median is the estimate: two sessions after a change of the program's settings it has followed,
 and one false report does not move it. From so many on, the furthest one is left out of the interval."""
+
+MOST_KEPT_OVERHEAD = 50_000.0
+"""Tokens beyond its log that a first request keeps over a compaction. System prompt, tools and instruction files were
+up to 45,200 in 20 of 21 public sessions; one with 76,800 lost the rest, which was in its first prompt."""
+AGREE_WITHIN = 0.03
+"""From as many on, first calls of one project that are no further apart than this share are taken to be proven."""
+
+FAR_APART = 1.3
+"""Two first calls of one project further apart than this factor are not averaged: of the two, the likelier one is taken.
+A mean made a call of 45,259 tokens 62,362 after one of 78,868."""
+
+UNMEASURED_FACTOR = 2.0
+"""How much wider the interval of what is typical becomes for a version or a model that was not measured: Claude Code halved
+what it sends between two versions that were, 2.1.49 and 2.1.77."""
+
+OTHER_UNITS = 0.02
+"""Models whose counts of the same text differ by a larger share are others: programs send them other prompts."""
 
 STRAY_FACTOR = 2.0
 """Where fewer first calls are known than a median needs, they are believed up to this factor from what the same

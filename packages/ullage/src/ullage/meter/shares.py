@@ -38,6 +38,7 @@ SYSTEM_ROWS: Final = {
     "agents": "Agents",
 }
 UNLOGGED: Final = "Not in the log"
+PUT_BACK: Final = "Put back after the compaction"
 DEFERRED: Final = "Deferred tools"
 ONCE: Final = "once for all"
 
@@ -64,8 +65,29 @@ def request_shares(state: State) -> list[Share]:
     """The rows of what every request carries; made again only when that changes."""
     if state.shares is None:
         state.shares = _shares(state)
+    return [*state.shares, *_unlogged_shares(state)]
+
+
+def _unlogged_shares(state: State) -> Iterable[Share]:
+    """The rows of what the log lacks."""
+    put_back = state.expected_put_back
+    if put_back is not None and not state.begun.reports:
+        yield Share(
+            name=PUT_BACK,
+            tokens=put_back.tokens,
+            doubt=max(put_back.below, put_back.above),
+            note=put_back.source,
+        )
+    elif state.put_back > 0:
+        yield Share(
+            name=PUT_BACK,
+            tokens=state.put_back,
+            doubt=state.put_back,
+            source="by_difference",
+            note="files, skills, plans and reminders that the log does not show",
+        )
     if not state.expected_unlogged:
-        return state.shares
+        return
     unlogged = Share(
         name=UNLOGGED,
         tokens=state.expected_unlogged,
@@ -79,9 +101,9 @@ def request_shares(state: State) -> list[Share]:
             unlogged,
             doubt=overhead.above,
             source="estimated",
-            note=f"as in {overhead.source}",
+            note=overhead.source,
         )
-    return [*state.shares, unlogged]
+    yield unlogged
 
 
 def _shares(state: State) -> list[Share]:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ullage.events import FirstCall
+from ullage.events import FirstCall, RequestPart
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter import fingerprint
 from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
@@ -25,15 +25,30 @@ from ullage.meter.clearing import (
 )
 from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.counting import CountedInput, CountMode
-from ullage.meter.forecast import Fixed, Forecaster
+from ullage.meter.forecast import SAMPLE, Fixed, Forecaster, with_put_back
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.overhead import LearntOverhead, learnt_overhead, name_of, teaches
+from ullage.meter.overhead import (
+    LearntOverhead,
+    learnt_overhead,
+    learnt_put_back,
+    name_of,
+    teaches,
+    typical_overhead,
+)
 from ullage.meter.plausible import ReportHistory
-from ullage.meter.policy import DENSEST, MOST_STEPS, MOST_UNPROVEN, MUCH
+from ullage.meter.policy import (
+    DENSEST,
+    MOST_STEPS,
+    MOST_UNPROVEN,
+    MUCH,
+    USUAL_OVERHEAD,
+)
 from ullage.meter.reading import Reading
 from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter.situations import AFTER_COMPACTION, SESSION, Opening
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
+from ullage.meter.typical import TypicalFirstCall
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Limits
 from ullage.models.binding import (
@@ -48,6 +63,7 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import NOTHING_SEEN, SeenSizes
+from ullage_programs.programs import facts_of
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
@@ -142,6 +158,8 @@ class State:
     since: SinceAnchor = field(default_factory=SinceAnchor)
     system: tuple[SystemBlock, ...] | None = None
     tools: tuple[Tool, ...] | None = None
+    lacking: set[RequestPart] = field(default_factory=set)
+    """What requests hold and the events do not, as the importer says."""
     params: dict[str, object] = field(default_factory=dict)
     fixed: Fixed = field(default_factory=Fixed)
     shares: list[Share] | None = field(default=None, metadata=DERIVED)
@@ -173,6 +191,7 @@ class State:
     """The estimate of the messages of the first request whose input was reported."""
     step_ratios: StepRatios = field(default_factory=StepRatios)
     program: str = ""
+    is_subagent: bool = False
     directory: str = ""
     """The digest of the session's working directory; empty where the log names none."""
     started_at: float = 0.0
@@ -180,12 +199,18 @@ class State:
     """What earlier sessions' first calls held beyond their logs."""
     first_call: FirstCall | None = None
     """What this session's first call held beyond its log, once it is reported and believed."""
+    after_compactions: tuple[FirstCall, ...] = ()
+    """What its calls after compactions held beyond it, the newest last."""
+    put_back: float = 0.0
+    """Tokens in view that the program added after the last compaction, and that its log does not show."""
     counted: CountedInput | None = None
     """The provider's count of the next request; ``None`` once a call has reported its input."""
     pieces: dict[str, int] = field(default_factory=dict)
     """What parts of every request were counted at, by ``meter.counting``'s keys."""
     reports: ReportHistory = field(default_factory=ReportHistory)
     """What the endpoint's reports were like."""
+    pins: int = 0
+    """How many reports in a row were the same as the one before, although messages had been added."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""
@@ -195,6 +220,7 @@ class State:
     undo_records: dict[str, UndoRecord] = field(default_factory=dict)
     """By the id of the compaction or prune, oldest first, what it took out of the view."""
     compactions: int = 0
+    begun: Opening = SESSION
     marks: list[str] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
     track: Track = field(default_factory=Track)
@@ -228,8 +254,8 @@ class State:
 
     @property
     def partly_unlogged(self) -> bool:
-        """Whether the log lacks the system prompt or the tools."""
-        return self.system is None or self.tools is None
+        """Whether the log lacks the system prompt itself or tools that are sent."""
+        return bool(self.lacking)
 
     @property
     def sent_tools(self) -> tuple[Tool, ...]:
@@ -320,13 +346,11 @@ class State:
     @property
     def missing(self) -> str:
         """What of every request is not in the log, in words; empty when all of it is."""
-        if self.system is None:
-            return (
-                "System prompt and tools are"
-                if self.tools is None
-                else "The system prompt is"
-            )
-        return "Tools are" if self.tools is None else ""
+        if len(self.lacking) > 1:
+            return "System prompt and tools are"
+        if "system" in self.lacking:
+            return "The system prompt is"
+        return "Tools are" if self.lacking else ""
 
     @property
     def user_turn(self) -> bool:
@@ -418,7 +442,10 @@ class State:
         """The whole next request without its count, which is what reported inputs are compared with to learn."""
         earlier, basis = self.earlier_reasoning(), self.basis
         if basis is None:
-            opening = self.opening(self.overhead)
+            overhead = self.overhead
+            opening = self.opening(overhead)
+            if overhead is None and self.lacking:
+                opening = replace(opening, high=round(opening.high + USUAL_OVERHEAD))
             if self.reports.label:
                 opening = replace(opening, label=f"estimated: {self.reports.label}")
             return opening
@@ -429,11 +456,17 @@ class State:
             earlier=earlier,
             policy=self.sent_policy,
             learnt=self.learnt,
+            opening=self.begun,
+            program=name_of(self.program) if self.partly_unlogged else "",
         )
+        if (put_back := self.expected_put_back) is not None:
+            forecast = with_put_back(forecast, put_back)
         beyond = basis.anchor.beyond_of(forecast.tokens)
         window = self.limits.denominators.window.tokens
         is_proven = window is None or -beyond <= MOST_UNPROVEN * window
-        return forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        forecast = forecast.with_other(beyond, 0.0 if is_proven else -beyond)
+        cut = self.limits.cut
+        return forecast if cut is None else forecast.cut_to(cut)
 
     def opening(self, overhead: LearntOverhead | None = None) -> Forecast:
         """The estimate of a first call, with this overhead."""
@@ -450,11 +483,42 @@ class State:
 
     @property
     def overhead(self) -> LearntOverhead | None:
-        """What earlier sessions say that the first call of this one adds to its log."""
-        if not self.earlier_calls or self.partial:
+        """What the first call of this session adds to its log: by earlier ones, else as is typical of its program."""
+        if self.partial or not (self.earlier_calls or self.lacking):
             return None
         earlier = [call for call in self.earlier_calls if self.believes(call)]
-        return learnt_overhead(earlier, self.session_facts())
+        return learnt_overhead(earlier, self.session_facts(), self.typical)
+
+    def typical(self, program: str) -> LearntOverhead | None:
+        """What a first call of this program adds to a log that lacks as much as this one."""
+        if not self.lacking:
+            return None
+        return typical_overhead(program, self.session_facts(), self.text_ratio_to)
+
+    def text_ratio_to(self, row: TypicalFirstCall) -> float:
+        """Tokens of this session's model for each one of the model that a row was measured with."""
+        if (row.provider, row.model) == (self.provider, self.model) or not self.model:
+            return 1.0
+        other = Forecaster(row.wire, row.provider, row.model, self.estimator)
+        return self.forecaster.text_ratio(other, SAMPLE)
+
+    @property
+    def expected_put_back(self) -> LearntOverhead | None:
+        """What the next call holds beyond its log because it follows a compaction; ``None`` where it does not."""
+        begun, facts = self.begun, facts_of(self.program)
+        if not begun.is_filled or facts is None or facts.put_back is None:
+            return None
+        tokens, below, above, later = facts.put_back
+        source = f"as usual in {facts.title}"
+        usual = LearntOverhead(tokens, below, above, source)
+        if begun.reports:
+            usual = LearntOverhead(0, 0, later, source)
+        return learnt_put_back(
+            self.after_compactions,
+            self.earlier_calls,
+            replace(self.session_facts(), situation=AFTER_COMPACTION[begun.reports]),
+            usual,
+        )
 
     @property
     def expected_unlogged(self) -> float:
@@ -472,13 +536,8 @@ class State:
 
     def session_facts(self) -> FirstCall:
         """This session as one that earlier ones are compared with: its first call without tokens."""
-        lacks = [
-            name
-            for name, held in (("system", self.system), ("tools", self.tools))
-            if held is None
-        ]
         content = ""
-        if not lacks:
+        if not self.lacking:
             content = fingerprint.digest(
                 fingerprint.of_system(self.system or ()),
                 fingerprint.of_tools(self.tools or ()),
@@ -488,11 +547,22 @@ class State:
             program=self.program,
             provider=self.provider,
             model=self.model,
-            unlogged="+".join(lacks),
+            is_subagent=self.is_subagent,
+            unlogged="+".join(sorted(self.lacking)),
+            logged=self._logged(),
             content=content,
             directory=self.directory,
             at=self.started_at,
         )
+
+    def _logged(self) -> dict[str, int]:
+        """The estimate of what the log holds of every request, by kind of block and for tools."""
+        logged: dict[str, float] = {}
+        for block, tokens in zip(self.system or (), self.fixed.system, strict=True):
+            logged[block.kind] = logged.get(block.kind, 0.0) + tokens
+        if self.fixed.tools.tokens:
+            logged["tools"] = self.fixed.tools.tokens
+        return {kind: round(tokens) for kind, tokens in logged.items()}
 
     def is_count_due(self, mode: CountMode, reading: Reading) -> bool:
         """Whether the next request is to be counted before it is sent.
@@ -545,7 +615,7 @@ class State:
         if self.unlogged is not None and not self.partly_unlogged:
             # The first messages were estimated when no ratio was known yet.
             unexplained -= (self.learnt.ratio - 1) * self.first_messages
-        every = self.anchor.fixed + unexplained
+        every = self.anchor.fixed + unexplained + self.put_back
         ratio = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
         return min(DENSEST if is_all_shown else 2.0, max(0.5, ratio))

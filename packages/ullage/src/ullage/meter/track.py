@@ -27,10 +27,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
     actual: int | None = None
     marks: tuple[str, ...] = ()
     """What happened since the call before: ``prune``, ``compaction``, ``model``, ``rewind``."""
-    first: bool = False
-    """Nothing was known but the request."""
+    situation: str = "tool step"
+    """What the call followed on (``meter.situations``)."""
     refused: int | None = None
     """The reported input that can't be true; ``actual`` is then ``None``."""
+
+    @property
+    def first(self) -> bool:
+        """Nothing was known but the request."""
+        return self.situation == "first call"
 
     @property
     def error(self) -> int | None:

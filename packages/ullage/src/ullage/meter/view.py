@@ -203,6 +203,17 @@ class View:
         self._count(entry, 1)
         return entry
 
+    def recost(self, message_id: str, cost: MessageCost) -> None:
+        """Another cost for a message in view, whose content is as it was."""
+        old = self.entries[message_id]
+        facts = old.facts._replace(cost=cost)
+        entry = Entry(message_id, old.order, facts, old.content)
+        self._count(old, -1)
+        self.entries[message_id] = entry
+        if message_id in self.recent:
+            self.recent[message_id] = entry
+        self._count(entry, 1)
+
     def remove(self, message_id: str) -> Entry | None:
         """Take a message out; ``None`` for one that is not in view."""
         entry = self.entries.pop(message_id, None)
@@ -280,7 +291,7 @@ class UndoRecord(NamedTuple):
 
     ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
     message that was put in the place of what ``left``, ``behind`` the one that it was put behind, ``added`` those at
-    the end. A prune only has ``changed``.
+    the end, ``unshown`` tokens of which no entry tells. A prune only has ``changed``.
     """
 
     anchor: str
@@ -291,6 +302,7 @@ class UndoRecord(NamedTuple):
     is_prune: bool = False
     behind: str = ""
     added: tuple[str, ...] = ()
+    unshown: float = 0.0
 
 
 def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from ullage.envelope import MOST_TOKENS
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
 from ullage.meter.policy import DEFAULT_RESERVE, DEFAULT_TRIGGER, RESERVE_SHARE
@@ -35,6 +36,12 @@ _RANK: dict[WindowSource, int] = {
     "catalogue": 1,
     "unknown": 0,
 }
+
+
+CUT_THERE: Final = "the provider cuts off what is more"
+NOT_REACHED: Final = "its threshold is above what the provider reads"
+
+MOST_SENT: Final = "the most that may be sent, as a refusal named it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +93,8 @@ class Limits:
     """What is known of that program's own limits."""
     refused: int | None = None
     """The window that this model's provider named when it refused a request for its size."""
+    cut: int | None = None
+    """The input above which this model's provider has cut requests without a word."""
 
     def __post_init__(self) -> None:
         if not 0 < self.trigger < float("inf"):
@@ -107,6 +116,10 @@ class Limits:
             input_cap=_believed(self.input_cap, event.input_cap, event.source),
             max_output=_believed(self.max_output, event.max_output, event.source),
         )
+
+    def with_cut(self, tokens: int | None) -> Limits:
+        """These limits where the provider cuts off what is beyond so many tokens; ``None``: it does not."""
+        return self if tokens == self.cut else replace(self, cut=tokens)
 
     def with_settings(self, settings: Mapping[str, object]) -> Limits:
         """These limits with settings by name; ``None`` takes one back to its default, other names are ignored.
@@ -140,6 +153,7 @@ class Limits:
         return replace(
             self,
             refused=None,
+            cut=None,
             window=_looked_up(self.window, window),
             input_cap=_looked_up(self.input_cap, input_cap),
             max_output=_looked_up(self.max_output, max_output),
@@ -155,7 +169,14 @@ class Limits:
 
     @property
     def window_in_force(self) -> Window:
-        """The window by the best source."""
+        """The window by the best source; what is cut off behind a smaller one, no source can give room for."""
+        named = self._named_window
+        if self.cut is None or self.cut >= (named.tokens or MOST_TOKENS):
+            return named
+        return Window(tokens=self.cut, source="observed", note=CUT_THERE)
+
+    @property
+    def _named_window(self) -> Window:
         best = self.window
         client = self.client.window
         if client is not None and client.tokens is not None:
@@ -167,6 +188,9 @@ class Limits:
             return Window(tokens=best.tokens, source=best.source, note=best.note)
         if self.default_window is not None:
             return Window(tokens=self.default_window, source="user")
+        cap = self.input_cap
+        if cap is not None and cap.source == "error":
+            return Window(tokens=cap.tokens, source="error", note=MOST_SENT)
         return Window(tokens=None, source="unknown")
 
     def _capped(self, given: Limit) -> Limit:
@@ -214,6 +238,10 @@ class Limits:
     def _threshold(self, window: Window, limit: int | None) -> CompactionThreshold:
         client = self.client.threshold
         if client is not None and not self._own_threshold_counts:
+            if self.cut is not None and self.cut < (client.tokens or 0):
+                return CompactionThreshold(
+                    tokens=None, source="observed", by=self.program, note=NOT_REACHED
+                )
             return CompactionThreshold(
                 tokens=client.tokens,
                 source=client.source,

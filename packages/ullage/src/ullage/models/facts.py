@@ -14,6 +14,6 @@ import msgspec
 T = TypeVar("T")
 
 
-def facts(name: str, rows: msgspec.json.Decoder[list[T]]) -> list[T]:
+def facts(name: str, rows: msgspec.json.Decoder[T]) -> T:
     """The rows of the table ``name.json``. Its decoder is made at import (docs/why/index.md#types-and-events)."""
     return rows.decode(Path(__file__).with_name(f"{name}.json").read_bytes())

@@ -58,6 +58,8 @@ class Provider:
     resells: str = ""
     """The vendor in the catalogue whose models are served under the vendor's own ids and with its limits."""
 
+    alone: str = ""
+    """The names of its models that nobody else runs, as ``models``: whoever offers one passes the request on."""
     openai_rules: bool = False
     """Whether Chat and Responses are OpenAI's own, with what only they refuse; other servers are lenient."""
     mistral_rules: bool = False

@@ -1,8 +1,8 @@
 """Counting tokens with a real tokenizer, where ``ullage[bpe]`` is installed.
 
-splintr-rs carries the vocabularies of OpenAI and of the open models (``weights.ENCODING``) in one compiled module, loaded
-at the first count: 4 ms, a vocabulary 10 to 60 ms. Vocabularies that are not published (Claude's) are weighed sums over
-classes of o200k tokens: a rare long token of o200k is more than one token of a smaller vocabulary.
+splintr-rs carries the vocabularies of OpenAI and of the open models (``weights.ENCODING``) in one compiled module,
+loaded at the first count: 4 ms, a vocabulary 10 to 60 ms. Vocabularies that are not published are weighed sums over
+classes of o200k tokens; Claude's are counted without it (``claude.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, Protocol
 
+from ullage.tokens import claude
 from ullage.tokens.policy import BPE_CHUNK
 from ullage.tokens.weights import BPE, ENCODING, Weights
 
@@ -99,6 +100,8 @@ class BpeCounter:
         """Tokens of ``text``: exact where ``ENCODING`` names the vocabulary, else a weighed sum."""
         if not text:
             return 0.0
+        if vocabulary in claude.VOCABULARIES:
+            return float(claude.vocabulary(vocabulary).count(text))
         tokenizer = encoding(ENCODING.get(vocabulary, "o200k_base"))
         encode = tokenizer.encode_ordinary
         weights = self._tables.get(vocabulary)

@@ -6,7 +6,7 @@ Frozen states and one pure update, bounded in size, so that a reading can be rep
 from __future__ import annotations
 
 from functools import cached_property
-from math import hypot, sqrt
+from math import exp, hypot, sqrt
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -42,6 +42,9 @@ from ullage.tokens.policy import (
     STEADY,
     TAILS,
     TEXT_ERRORS,
+    WIDTH_MISSES,
+    WIDTH_RANGE,
+    WIDTH_STEP,
     WRAPPING_ERRORS,
 )
 from ullage.tokens.regression import (
@@ -100,6 +103,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     suspicion: Suspicion = NOTHING_SUSPECTED
     binds: bool = False
     """Whether the model has refused reasoning behind a changed prefix."""
+    widths: dict[str, tuple[float, float]] = {}
+    """By situation, how many times the interval has to be as wide below and above as it is elsewhere."""
 
     def correction(
         self, row: regression.TermValues, *, kind: str = "", is_known: bool = True
@@ -300,6 +305,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         settled=learnt.settled,
         suspicion=learnt.suspicion,
         binds=learnt.binds,
+        widths=learnt.widths,
     )
     if _turn_is_reversed(state, seen, kept):
         state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))
@@ -334,6 +340,12 @@ def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -
     )
     ahead = right - regression.likelihood(state.fits, kept.row, seen.residual, noise)
     return ahead > (FLIP_GUESS_AHEAD if seen.is_guess else FLIP_AHEAD)
+
+
+def _width(factor: float, *, is_missed: bool) -> float:
+    """The width after one more report: in the long run, so many are missed as are meant to be."""
+    step = WIDTH_STEP * (is_missed - WIDTH_MISSES)
+    return _within(WIDTH_RANGE, factor * exp(step))
 
 
 def _is_settled(state: Learnt, seen: Observation) -> bool:
@@ -434,6 +446,16 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             models=self.models
             | {f"{provider}/{model}": learn(self.of(provider, model), seen)}
         )
+
+    def widened(
+        self, provider: str, model: str, situation: str, *, below: bool, above: bool
+    ) -> Calibration:
+        """The calibration after a report in a situation, which was missed ``below`` or ``above`` the interval."""
+        learnt = self.of(provider, model)
+        known = learnt.widths.get(situation, (1.0, 1.0))
+        widths = (_width(known[0], is_missed=below), _width(known[1], is_missed=above))
+        learnt = replace(learnt, widths=learnt.widths | {situation: widths})
+        return Calibration(models=self.models | {f"{provider}/{model}": learnt})
 
     def bound(self, provider: str, model: str) -> Calibration:
         """The calibration after a model has refused reasoning behind a changed prefix."""

@@ -37,13 +37,14 @@ class Framing:
 class Answering:
     """Tokens of the wrapping of an answer, as output and as input again.
 
-    ``text`` once for an answer with text, ``call`` per tool call, ``several`` once where there are two calls or more,
-    ``parameter`` per argument. With ``unpacked`` the arguments are counted as values, not as JSON, since the model
-    writes them so.
+    ``text`` once for an answer with text, ``calling`` once for one with tool calls and ``several`` for two or more,
+    ``call`` per tool call, ``parameter`` per argument. With ``unpacked`` the arguments are counted as values, not as
+    JSON, since the model writes them so.
     """
 
     once: float = 0.0
     text: float = 0.0
+    calling: float = 0.0
     call: float = 0.0
     several: float = 0.0
     parameter: float = 0.0

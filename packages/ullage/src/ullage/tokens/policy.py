@@ -71,6 +71,15 @@ MOST_ERROR = 8.0
 SCALE_RANGE = (0.15, 8.0)
 """How many times the expected interval the learnt one may be."""
 
+WIDTH_MISSES = 0.025
+"""Share of the reports that may be beyond one end of the interval."""
+
+WIDTH_STEP = 0.3
+"""How far a report beyond an end moves it, on the logarithm of the width."""
+
+WIDTH_RANGE = (0.4, 6.0)
+"""How many times as wide as elsewhere the interval may become in a situation."""
+
 DEVIATIONS = 1.5
 """Standard deviations of the terms that the interval holds beside its own width. The terms' part is known to be large
 before they are seen, so that fewer do than the 1.96 of one that stands alone."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from ullage.tokens import claude
 from ullage.tokens.policy import PIECES_REMEMBERED, PRETOKEN_CHUNK
 from ullage.tokens.weights import PRETOKEN, Weights
 
@@ -142,6 +143,8 @@ class PretokenCounter:
 
     def count(self, text: str, vocabulary: str) -> float:
         """Tokens of ``text``, estimated; any string is accepted, lone surrogates included."""
+        if vocabulary in claude.VOCABULARIES:
+            return float(claude.vocabulary(vocabulary).count(text))
         memo = self._memos.get(vocabulary)
         if memo is None:
             memo = self._memos[vocabulary] = _PieceWeights(

@@ -17,7 +17,7 @@ import msgspec
 from ullage.models.facts import facts
 from ullage.models.providers import SIMULATED, canonical
 
-Style = Literal["json", "typescript", "words", "declaration"]
+Style = Literal["json", "function", "typescript", "words", "declaration"]
 """The form in which declarations reach the model (``ullage.tokens.schemas``)."""
 
 
@@ -27,7 +27,7 @@ class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     style: Style
     once: float = 0.0
     ratio: float = 1.0
-    """Tokens per o200k token of the rendered declarations."""
+    """Tokens per token of the rendered declarations, counted as ``ullage.tokens.tools`` says."""
     each: float = 0.0
     """Per tool, beside its text."""
     field: float = 0.0

@@ -2,8 +2,7 @@
 
 ``o200k`` and ``cl100k`` were fitted to OpenAI's own tokenizers over 6,300 texts (code, prose, JSON, logs, listings,
 CSV, hex and base64), and their letters of other scripts over 383 texts: translations of one program's messages into
-30 languages. ``claude`` was fitted to what Anthropic charged: 847 differences between consecutive inputs and
-629 outputs of the recorded conversations with Claude 3 to 4.6 (ridge towards 1.2 x o200k, robust to outliers).
+30 languages.
 ``digits`` is o200k with every digit a token of its own, as Nova and Command write numbers, and in the place of the
 vocabularies in ``DIGITS`` where no tokenizer is installed.
 """
@@ -84,50 +83,16 @@ w4=1.14 w5=1.15 w6=1.15 w7=1.46 w8=1.43 w9=1.46
     unknown=1.3,
 )
 
-_CLAUDE: Final = _table(
-    """
-.M10=4.83 .M11=3.60 .M12=4.06 .M3=3.33 .M4=3.77 .M5=4.24 .M6=4.75 .M7=4.20 .M8=3.90 .M9=5.08 .U10=2.35 .U11=2.73
-.U12=2.94 .U13=3.09 .U14=4.08 .U2=1.86 .U3=1.85 .U4=2.23 .U5=2.27 .U6=2.21 .U7=2.30 .U8=2.57 .U9=2.75 .X1=1.57
-.X2=1.91 .X3=2.25 .X4=1.99 .X5=2.07 .X6=2.12 .X7=2.55 .X8=3.31 .q=3.03 .w1=2.18 .w10=2.84 .w11=2.59 .w12=3.20
-.w13=3.54 .w14=3.60 .w15=4.56 .w16=5.47 .w2=1.71 .w3=2.25 .w4=1.91 .w5=1.87 .w6=2.23 .w7=2.07 .w8=2.54 .w9=2.53
-M10=4.38 M11=5.11 M12=4.59 M3=2.63 M4=2.98 M5=3.46 M6=4.22 M7=4.69 M8=5.06 M9=5.04 U10=1.84 U11=1.72 U12=1.55
-U13=1.91 U14=2.03 U2=1.74 U3=1.69 U4=1.33 U5=1.49 U6=1.55 U7=1.32 U8=1.77 U9=1.30 X1=1.30 X2=1.46 X3=1.85
-X4=2.45 X5=2.56 X6=2.61 X7=2.66 X8=3.29 _M10=3.76 _M11=3.71 _M12=3.89 _M3=1.48 _M4=2.18 _M5=1.94 _M6=2.53
-_M7=2.44 _M8=3.19 _M9=3.34 _U10=1.67 _U11=1.77 _U12=1.71 _U13=1.54 _U14=1.67 _U2=1.25 _U3=1.34 _U4=1.29 _U5=1.47
-_U6=1.42 _U7=1.28 _U8=1.65 _U9=1.56 _X1=1.16 _X2=1.12 _X3=1.51 _X4=1.65 _X5=1.72 _X6=1.65 _X7=1.45 _X8=1.51
-_p1=1.18 _p1n=0.97 _p2=1.39 _p2n=1.37 _p3=1.36 _p3n=1.22 _p4=1.89 _p4n=2.13 _p5=2.40 _p5n=2.68 _p6=3.41
-_p6n=4.15 _q=1.65 _w1=1.18 _w10=1.25 _w11=1.44 _w12=1.51 _w13=1.38 _w14=1.56 _w15=1.94 _w16=3.17 _w2=1.03
-_w3=1.24 _w4=1.02 _w5=1.34 _w6=0.97 _w7=1.09 _w8=1.17 _w9=1.34 d1=1.51 d2=1.26 d3=0.96 nA=0.36 nB=0.67 nC=0.35
-nE=2.07 nH=1.22 nJ=1.17 nK=1.22 nL=1.00 nO=0.83 nP=1.17 nV=1.20 nI=0.83 nR=0.83 nT=0.83 nW=0.83 nX=3.45 nl1=0.92
-nl2=1.17 nl3=1.21 nlw=1.37 p1=1.04 p1n=1.60 p2=0.91 p2n=1.03 p3=1.29 p3n=1.15 p4=1.99 p4n=1.72 p5=2.12 p5n=2.04
-p6=4.00 p6n=4.37 pr=2.12 q=1.73 sp1=1.14 sp2=0.89 sp3=0.60 sp4=1.07 sp5=0.69 sp6=0.98 tab1=0.77 tab2=0.63
-tab3=0.64 tab4=0.52 w1=0.67 w10=2.32 w11=1.77 w12=3.94 w13=2.57 w14=2.80 w15=3.46 w16=5.78 w2=1.21 w3=1.09
-w4=1.16 w5=1.21 w6=1.36 w7=1.24 w8=1.57 w9=1.81
-""",
-    unknown=1.4,
-)
-
-_CLAUDE_BPE: Final = _table(
-    """
-WU0=1.11 WU1=1.12 WU2=1.49 WU3=1.43 WU4=1.36 Wl0=1.24 Wl1=1.13 Wl2=0.83 Wl3=0.97 Wl4=1.45 bytes=1.58 d1=1.39
-d2=1.22 d3=1.02 mix1=1.69 mix2=1.55 mix3=1.84 mix4=2.00 na=0.65 nl=0.92 nlrun=1.26 p1=0.92 p1_=1.17 p2=1.45
-p2_=1.56 sp1=1.11 sprun=0.34 wU0=0.91 wU1=1.33 wU2=1.55 wU3=1.70 wU4=1.75 wl0=0.77 wl1=0.83 wl2=0.97 wl3=1.04
-wl4=1.26
-""",
-    unknown=1.25,
-)
-
 _DIGITS: Final = {"d1": 1.0, "d2": 2.0, "d3": 3.0}
 
 PRETOKEN: Final[dict[str, Weights]] = (
     dict.fromkeys(ENCODING, _O200K)
     | dict.fromkeys(DIGITS, _O200K | _DIGITS)
-    | {"cl100k": _CL100K, "claude": _CLAUDE}
+    | {"cl100k": _CL100K}
 )
 """By vocabulary, over the classes of ``pretoken.classify``."""
 
 BPE: Final[dict[str, Weights]] = {
-    "claude": _CLAUDE_BPE,
     "digits": _DIGITS | {"?": 1.0},
 }
 """By vocabulary, over the classes of ``bpe.classify``. A vocabulary that is missing here is counted exactly."""

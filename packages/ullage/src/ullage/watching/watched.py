@@ -50,22 +50,22 @@ def _nothing(value: object) -> bool:
 class Watched:
     """One log and the meter that has applied what is certain of it.
 
-    ``is_notable`` chooses the events that ``Seen.happened`` lists, ``on_first_call`` is given what the session's first
-    call shows. With ``keeps_calls`` what each call spent is kept.
+    ``is_notable`` chooses the events that ``Seen.happened`` lists, ``on_overhead`` is given what the session's calls
+    show for later ones. With ``keeps_calls`` what each call spent is kept.
     """
 
     log: GrowingLog
     new_meter: Callable[[ImportedSession], Meter]
     is_notable: Callable[[Event], object] = _nothing
-    on_first_call: Callable[[FirstCall | None], object] = _nothing
+    on_overhead: Callable[[tuple[FirstCall, ...]], object] = _nothing
     keeps_calls: bool = False
     is_behind: bool = False
     """The last look did not reach the end of the log; the next one reads on."""
     _meter: Meter | None = None
     _calls: int = 0
     _usable: bool = False
-    _first_call: FirstCall | None = None
-    """What was stored of this session's first call."""
+    _overhead: tuple[FirstCall, ...] = ()
+    """What was given to it."""
     _last: ReadingTaken | None = None
     _spent: CallCollector = field(default_factory=CallCollector)
     _told: set[tuple[str, int]] = field(default_factory=set)
@@ -104,9 +104,9 @@ class Watched:
             meter = Meter._of(after(meter._fold, ()))
             spent = spent.copy()
             self._apply(meter, growth.held, spent)
-        if meter.first_call != self._first_call:
-            self._first_call = meter.first_call
-            self.on_first_call(meter.first_call)
+        if meter.overhead != self._overhead:
+            self._overhead = meter.overhead
+            self.on_overhead(meter.overhead)
         return self._seen(growth, meter, spent)
 
     def _apply(self, meter: Meter, events: Sequence[Event], spent: CallCollector) -> None:

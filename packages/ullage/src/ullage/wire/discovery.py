@@ -5,7 +5,8 @@ https://ai.google.dev/api/models, https://openrouter.ai/docs/api-reference/list-
 https://docs.vllm.ai (``max_model_len``), https://console.groq.com/docs/api-reference#models (``context_window``),
 https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github.com/ollama/ollama/blob/main/docs/api.md
 (``/api/show``, ``/api/ps``), https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (``/props``),
-https://lmstudio.ai/docs/developer/rest/list (``/api/v1/models``, from LM Studio 0.4 on).
+https://lmstudio.ai/docs/developer/rest/list (``/api/v1/models``, from LM Studio 0.4 on),
+https://lmstudio.ai/docs/developer/rest/endpoints (``/api/v0/models``, before).
 """
 
 from __future__ import annotations
@@ -121,6 +122,13 @@ async def _lm_studio(
         if model == one.get("key") or model in windows:
             window = windows.get(model) or next(iter(windows.values()), None)
             return DiscoveredModel(model, window=window, is_loaded=bool(windows))
+    listed = await _get(endpoint, "/api/v0/models", client, root=True)
+    for one in _objects(listed.get("data")):
+        if model == one.get("id"):
+            window = _number(one, ("loaded_context_length",))
+            return DiscoveredModel(
+                model, window=window, is_loaded=one.get("state") != "not-loaded"
+            )
     return None
 
 

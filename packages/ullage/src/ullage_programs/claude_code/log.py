@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
+from ullage.events import Event
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -47,6 +48,7 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
+from ullage_programs.claude_code.facts import FACTS, LONG_WINDOW
 from ullage_programs.claude_code.lines import (
     NO_COMPACTION,
     SILENT_KINDS,
@@ -59,7 +61,9 @@ from ullage_programs.claude_code.lines import (
     is_summary,
 )
 from ullage_programs.claude_code.log_attachments import Attachments
-from ullage_programs.claude_code.log_costs import ClaudeTotals
+from ullage_programs.claude_code.log_costs import LONG, MOST_MODELS, ClaudeTotals
+from ullage_programs.claude_code.log_put_back import PutBack
+from ullage_programs.limits import name_and_version
 
 WIRE = "messages"
 
@@ -67,6 +71,18 @@ CLEARED = "<command-name>/clear</command-name>"
 """How the log of a conversation begins that followed another one in the same process."""
 
 _CONTEXT_OUTPUT = re.compile(r"[\d.]+k?\s*/\s*([\d.]+)\s*([km])\s+tokens", re.IGNORECASE)
+
+
+_LONG: Final = re.compile(
+    rb'(?:model ID is |Set model to [^"]{0,100}?|model\\?":\s?\\?"|")'
+    rb'(claude-[a-z0-9.-]+)\[1m\](?:\.|\)|\\u|\\?")'
+)
+"""A model with its long window, as the program names it: in the system prompt, to ``/model``, to a hook, in totals."""
+
+_BY_OTHERS: Final = re.compile(
+    rb'"type":\s?"(?:assistant|tool_result|text)"|"isSidechain":\s?true|"subtype":\s?"compact'
+)
+"""Lines with text that may name any model."""
 
 
 @dataclass(slots=True)
@@ -124,9 +140,14 @@ class ClaudeCodeReader(Reader):
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
         self.totals = ClaudeTotals()
+        self.put_back = PutBack()
         self._is_first = True
+        self._long: set[str] = set()
+        """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
+        self._after = 0
+        """What the program counted after a compaction, until the conversation goes on."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -155,6 +176,16 @@ class ClaudeCodeReader(Reader):
 
     # -- one line --
 
+    def feed(self, lines: Iterable[bytes]) -> list[Event]:
+        return super().feed(map(self._seen, lines))
+
+    def _seen(self, line: bytes) -> bytes:
+        """The line. A model's name that ends in ``[1m]`` stands in lines of the program, never in an answer's."""
+        if b"[1m]" in line and not _BY_OTHERS.search(line):
+            for name in _LONG.findall(line):
+                self._long.add(name.decode())
+        return line
+
     def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
         self._identify(entry)
@@ -173,9 +204,13 @@ class ClaudeCodeReader(Reader):
                 )
             case "custom-title":
                 self.titles["person"] = f.text(entry, "customTitle")
+            case "result":
+                self._learn_windows(f.mapping(entry, "modelUsage"))
+                self._pass(entry)
             case _ if kind in SILENT_KINDS:
                 self._pass(entry)
             case "cost-state":
+                self._learn_windows(f.mapping(entry, "modelUsage"))
                 self._total(entry)
             case "api-request-shape":
                 if entry.get("isSidechain") is not True:
@@ -190,6 +225,7 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
+        self._say_size()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -222,6 +258,7 @@ class ClaudeCodeReader(Reader):
             rows.partial = (
                 bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
             )
+            rows.is_subagent = entry.get("isSidechain") is True
             if rows.partial:
                 self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
@@ -267,6 +304,7 @@ class ClaudeCodeReader(Reader):
             self._thread = owner
         if self._thread and not owner:
             self._thread = ""
+            self.rows.is_subagent = False
             self._flush_call()
             self.rows.rewind("")
         return owner != self._thread
@@ -312,6 +350,8 @@ class ClaudeCodeReader(Reader):
             self._pass(entry)
             raise Unusable("user line without content")
         results = [part for part in parts if isinstance(part, ToolResultPart)]
+        if results:
+            self.put_back.read_result(f.mapping(entry, "toolUseResult"))
         if self._open is not None and len(results) == len(parts):
             held = Message(id=name, role="tool", parts=tuple(parts))
             self._open.held.append(held)
@@ -327,6 +367,7 @@ class ClaudeCodeReader(Reader):
             )
             return
         self._flush_boundary(None)
+        self._say_size()
         self._follow(entry, can_restart=not results)
         beside: list[Part] = [
             part for part in parts if not isinstance(part, ToolResultPart)
@@ -341,6 +382,10 @@ class ClaudeCodeReader(Reader):
                 Message(id=name, role="user", parts=tuple(beside), origin=origin)
             )
             self._notice(beside, injected or bool(results))
+            if entry.get("isMeta") is True and not results:
+                self.put_back.read_skill(
+                    "".join(part.text for part in beside if isinstance(part, TextPart))
+                )
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
@@ -386,6 +431,14 @@ class ClaudeCodeReader(Reader):
                 self.rows.model, round(float(found[1].strip(".") or 0) * scale) or None
             )
 
+    def _learn_windows(self, models: JsonObject) -> None:
+        """The windows of the models in a total: as it names them, or by the ending of a model's name."""
+        for name in sorted(models)[:MOST_MODELS]:
+            window = f.count(f.mapping(models, name), "contextWindow")
+            if window is None and name.endswith(LONG):
+                window = LONG_WINDOW
+            self.rows.learn_window(name.removesuffix(LONG), window)
+
     # -- model calls --
 
     def _assistant(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
@@ -401,6 +454,7 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
+            self._say_size()
             self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
@@ -433,6 +487,8 @@ class ClaudeCodeReader(Reader):
         now = rows.at
         rows.at = call.ended
         rows.use_model(call.model, WIRE, _provider(call.model))
+        if call.model in self._long:
+            rows.learn_window(call.model, LONG_WINDOW)
         self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
         rows.call(
@@ -485,6 +541,7 @@ class ClaudeCodeReader(Reader):
     def _attachment(self, entry: JsonObject) -> None:
         if self._is_child(entry):
             return
+        self.put_back.read_attachment(f.text(f.mapping(entry, "attachment"), "type"))
         uuid = f.text(entry, "uuid")
         if uuid and uuid in self.tree:
             raise Unusable("repeated line")
@@ -555,7 +612,31 @@ class ClaudeCodeReader(Reader):
             is_automatic=boundary.compaction.is_automatic,
             before=boundary.compaction.before or None,
             after=boundary.compaction.after or None,
+            added=() if self.put_back.is_logged else self._put_back(),
+            puts_back=not self.put_back.is_logged,
         )
+        self._after = boundary.compaction.after
+
+    def _say_size(self) -> None:
+        """Its count after a compaction holds the summary and what the program puts back, and no system prompt or tools.
+
+        In public logs it is 7,794 to 14,129, below any first call (n=3).
+        """
+        after, self._after = self._after, 0
+        if after:
+            self.rows.say_size(FACTS.title, after, counts="messages")
+
+    def _put_back(self) -> tuple[Message, ...]:
+        """What the program puts back now, as far as the log has shown it."""
+        name = self.rows.unique("")
+        version = name_and_version(self.rows.program)[1]
+        parts: list[Part] = []
+        for kind, text in self.put_back.after_compaction(version):
+            parts.append(TextPart(id=f"{name}/{len(parts)}", text=text, name=kind))
+        if not parts:
+            return ()
+        message = Message(id=name, role="user", parts=tuple(parts), origin="injected")
+        return (message,)
 
 
 def _characters(part: Part) -> int:

@@ -7,7 +7,7 @@ older versions leave it out, and then the attachment's own text stands for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -41,6 +41,9 @@ class Attachments:
 
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
+        self._has_prompt = self._has_tools = False
+        """Whether the log has the system prompt itself, and the declarations that are sent."""
+        self._has_shape = False
 
     def read(self, entry: JsonObject, name: str) -> Message | None:
         """The message that an attachment adds; ``None`` when it adds none."""
@@ -52,6 +55,8 @@ class Attachments:
             )
         )
         match kind:
+            case "prompt_snapshot" if self._has_shape:
+                return None  # what a request was made from is no news beside the request
             case "prompt_snapshot":
                 prompt = attachment.get("systemPrompt")
                 pieces = prompt if isinstance(prompt, list) else [prompt]
@@ -84,10 +89,11 @@ class Attachments:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
         deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
         if deferred and not self._rows.tools:
-            self._rows.use_tools(deferred)
+            self._use_tools(deferred)
 
     def read_shape(self, shape: JsonObject) -> None:
         """The system prompt and the tools of a logged request."""
+        self._has_shape = True
         self._use_prompt(f.items(shape, "system"), f.objects(shape, "tools"))
 
     def _use_prompt(self, pieces: list[object], tools: list[JsonObject]) -> None:
@@ -102,11 +108,13 @@ class Attachments:
                     blocks.append(SystemBlock(text=section, name=name))
         others = [block for block in self._rows.system if block.kind != "prompt"]
         if blocks:
-            self._rows.use_system([*blocks, *others])
+            self._has_prompt = True
+            self._use_system([*blocks, *others])
         if tools:
+            self._has_tools = True
             declared = [_declared(tool) for tool in tools]
             names = {tool.name for tool in declared}
-            self._rows.use_tools(
+            self._use_tools(
                 [
                     *declared,
                     *(t for t in self._rows.tools if t.deferred and t.name not in names),
@@ -130,7 +138,7 @@ class Attachments:
             for name in f.texts(attachment, "addedNames")
             if name not in names
         ]
-        self._rows.use_tools([*known, *added])
+        self._use_tools([*known, *added])
 
     def _queued(self, attachment: JsonObject, name: str) -> Message | None:
         """A message that waited while the model was busy, at the moment it was delivered."""
@@ -139,7 +147,7 @@ class Attachments:
 
     def _drop_blocks(self, kind: BlockKind) -> None:
         """A whole list follows, as after a compaction: it takes the place of the one that was sent before."""
-        self._rows.use_system(block for block in self._rows.system if block.kind != kind)
+        self._use_system([block for block in self._rows.system if block.kind != kind])
 
     def _add_block(self, kind: BlockKind, text: str, label: str) -> None:
         if not text:
@@ -155,7 +163,13 @@ class Attachments:
             ]
         else:
             others = list(self._rows.system)
-        self._rows.use_system([*others, block])
+        self._use_system([*others, block])
+
+    def _use_system(self, blocks: Sequence[SystemBlock]) -> None:
+        self._rows.use_system(blocks, is_part=not self._has_prompt)
+
+    def _use_tools(self, tools: Sequence[Tool]) -> None:
+        self._rows.use_tools(tools, is_part=not self._has_tools)
 
 
 def _parts(name: str) -> LogParts:
@@ -167,7 +181,9 @@ def _label(attachment: JsonObject) -> str:
 
 
 def _declared(one: JsonObject) -> Tool:
-    schema = f.mapping(one, "input_schema") or f.mapping(one, "inputJSONSchema")
+    schema: JsonObject = {}
+    for key in ("input_schema", "inputJSONSchema", "schema"):
+        schema = schema or f.mapping(one, key)
     deferred = one.get("defer_loading") is True
     return tool(one.get("name"), one.get("description"), schema, deferred=deferred)
 
@@ -208,11 +224,18 @@ def _file_read(attachment: JsonObject) -> str:
     path = f.text(file, "filePath") or f.text(attachment, "filename")
     if not content or not path:
         return content
-    first = f.count(file, "startLine") or 1
-    pieces = [_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT]
-    for number, line in enumerate(content.splitlines(keepends=True), first):
-        pieces.append(f"{number}\t{line}")
-    return "".join(pieces)
+    return read_again(path, numbered(content, f.count(file, "startLine") or 1))
+
+
+def read_again(path: str, result: str) -> str:
+    """A call of Read for this path and its result."""
+    return "".join([_READ_CALL, f.as_json({"file_path": path}), _READ_RESULT, result])
+
+
+def numbered(content: str, first: int = 1, form: str = "{}\t{}") -> str:
+    """The lines with their numbers in front."""
+    lines = enumerate(content.splitlines(keepends=True), first)
+    return "".join([form.format(number, line) for number, line in lines])
 
 
 def _invoked_skills(attachment: JsonObject) -> str:

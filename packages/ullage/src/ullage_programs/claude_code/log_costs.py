@@ -16,6 +16,9 @@ from ullage.importers.fields import JsonObject
 
 MOST_MODELS: Final = 64
 
+LONG: Final = "[1m]"
+"""The end of a model's name that asks for the longer window."""
+
 KINDS: Final = {
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
@@ -116,7 +119,7 @@ def _total_of(models: JsonObject) -> Counter[ModelTokens]:
     total: Counter[ModelTokens] = Counter()
     for name in list(models)[:MOST_MODELS]:
         tokens = f.mapping(models, name)
-        model = name.removesuffix("[1m]")
+        model = name.removesuffix(LONG)
         for key, kind in KINDS.items():
             total[ModelTokens(model, kind)] += f.count(tokens, key) or 0
     return total

@@ -25,7 +25,7 @@ def _session_in(body: Mapping[str, Any]) -> str:
 
 MARKS = ClientMarks(
     name="claude-code",
-    seen="@anthropic-ai/claude-code 2.1.330; 2.1.197 had no agent id. The request classes are named in the program "
+    seen="@anthropic-ai/claude-code 2.1.332; 2.1.197 had no agent id. The request classes are named in the program "
     "and were not sent here",
     agent=re.compile(r"^claude-cli/([1-9][\w.+-]*)"),
     session=("x-claude-code-session-id",),

@@ -20,11 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import msgspec
+
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
 from ullage.codec.reminders import CODEX_MARKS
 from ullage.codec.wires import wire_named
-from ullage.events import Outcome
+from ullage.envelope import MOST_TOKENS
+from ullage.events import Amount, Outcome
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -39,8 +42,11 @@ from ullage.messages import (
     Tool,
     clean_text,
 )
+from ullage.meter.cost import TOOL_RESULTS
+from ullage.meter.measured import hidden_message
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
+from ullage_programs.codex.facts import FACTS
 
 WIRE = "responses"
 
@@ -69,6 +75,13 @@ KNOWN_SILENT = frozenset(
 )
 """Kinds of lines that say nothing about the context."""
 
+SEARCHED = "web_search_call"
+SEARCH = Amount(tokens=6_450, low=5_050, high=7_850)
+"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114 to
+7,316 (8 steps with 20 searches, gpt-5.5)."""
+
+NOTHING = Amount(tokens=0, low=0, high=0)
+
 CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 )
@@ -81,10 +94,16 @@ RESULTS = frozenset(
         "tool_search_output",
     }
 )
-FROM_MODEL = frozenset({"reasoning", "web_search_call", "image_generation_call", *CALLS})
+FROM_MODEL = frozenset({"reasoning", SEARCHED, "image_generation_call", *CALLS})
 COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
+
+BYTES_PER_TOKEN = 4
+"""By which it estimates a text, and the JSON of an item (``codex-rs/core/src/context_manager/history.rs``)."""
+
+TOOLS = Amount(tokens=3_200, low=2_200, high=4_200)
+"""What the next request holds beside the number that it writes after a compaction: tools, framing (13 of 14)."""
 
 _SUMMARY_MARK = "Another language model started to solve this problem"
 """How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
@@ -102,6 +121,7 @@ class _OpenItems:
     summarises: bool = False
     """Whether it is the call that writes the summary of a compaction."""
     parts: list[Part] = field(default_factory=list)
+    searches: int = 0
     ended: float = 0
     held: list[Message] = field(default_factory=list)
 
@@ -119,9 +139,14 @@ class CodexReader(Reader):
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
         self._last_usage: JsonObject = {}
         self._last_total: JsonObject = {}
+        self._instructions = ""
+        self._estimated: int | None = None
+        """What its own estimate of a history that it compacted has of what the log shows, until it writes that."""
         self._summary_usage: Usage | None = None
         """The usage of the last call that wrote a summary, until the compaction that it is for."""
         self._has_items = False
+        self._found: dict[str, int] = {}
+        """Messages that stand for what searches found, and how many those were."""
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
         self.provider = wire_named(WIRE).maker
@@ -175,7 +200,7 @@ class CodexReader(Reader):
         rows.session = f.text(meta, "id") or rows.session
         self.origin = f.text(meta, "forked_from_id")
         source = f.mapping(meta, "source")
-        self.is_subagent = "subagent" in source
+        rows.is_subagent = "subagent" in source
         spawned = f.mapping(f.mapping(source, "subagent"), "thread_spawn")
         self.origin = self.origin or f.text(spawned, "parent_thread_id")
         rows.cwd = f.text(meta, "cwd")
@@ -183,14 +208,14 @@ class CodexReader(Reader):
         provider = f.text(meta, "model_provider")
         if is_listed(provider):  # else it is a name of the user's own, for some address
             self.provider = provider
-        instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(
-            meta, "instructions"
-        )
+        # ``instructions`` of older rollouts are the user's own, and a message has them again.
+        instructions = f.text(f.mapping(meta, "base_instructions"), "text")
+        self._instructions = instructions
         if instructions:
             rows.use_system([SystemBlock(text=clean_text(instructions).text)])
         tools = f.objects(meta, "dynamic_tools")
         if tools:
-            rows.use_tools([_tool(one) for one in tools])
+            rows.use_tools([_tool(one) for one in tools], is_part=True)
 
     def _turn_context(self, context: JsonObject) -> None:
         self._claim()
@@ -229,6 +254,7 @@ class CodexReader(Reader):
             call = self._open = _OpenItems(label, self.rows.at, usage, self.parts(label))
         call.summarises = call.summarises or summarises
         call.parts += call.content.read([_plain(item)])
+        call.searches += f.text(item, "type") == SEARCHED
         call.ended = self.rows.at
 
     def _result(self, item: JsonObject) -> None:
@@ -278,6 +304,14 @@ class CodexReader(Reader):
             usage = self.usage(call.usage)
         if call.summarises:
             self._summary_usage = usage
+        elif call.searches:
+            name = rows.reserve("tool")
+            self._found[name] = call.searches
+            each, count = SEARCH, call.searches
+            size = Amount(
+                tokens=count * each.tokens, low=count * each.low, high=count * each.high
+            )
+            rows.add(_found(name, size))
         rows.call(
             "",
             None if call.summarises else answer,
@@ -291,6 +325,21 @@ class CodexReader(Reader):
         for result in call.held:
             rows.add(result)
         rows.at = now
+
+    def _drop_found(self) -> None:
+        """What searches found leaves the next request with a turn that is broken off, or may stay.
+
+        The provider held it (once, 69,051 tokens of 11 searches in an earlier turn were gone).
+        """
+        searches = 0
+        for name, each in self._found.items():
+            if name in self.rows.view:
+                searches += each
+                self.rows.replace(_found(name, NOTHING, revision=1))
+        if searches:
+            staying = Amount(tokens=0, low=0, high=searches * SEARCH.high)
+            self.rows.add(_found(self.rows.reserve("tool"), staying))
+        self._found = {}
 
     # -- events --
 
@@ -306,6 +355,7 @@ class CodexReader(Reader):
                 self._roll_back(f.count(event, "num_turns") or 0)
             case "turn_aborted":
                 self._end_call(None, f.text(event, "reason") or "interrupted")
+                self._drop_found()
             case "error" | "stream_error":
                 self._end_call(None, f.text(event, "message")[:500] or "error")
             case "thread_name_updated":
@@ -323,11 +373,28 @@ class CodexReader(Reader):
         window = f.count(info, "model_context_window")
         self.rows.use_model(f.text(info, "model") or self.rows.model, WIRE, self.provider)
         self.rows.learn_window(self.rows.model, window)
+        usage = f.mapping(info, "last_token_usage")
+        estimate = f.count(usage, "total_tokens")
+        if estimate and f.number(usage, "input_tokens") == 0:
+            if usage != self._last_usage:  # else it is written again as rate limits move
+                self._say_size(estimate)
+            self._last_usage = usage
+            return
         total = f.mapping(info, "total_token_usage")
         if total and total == self._last_total:
             return
         self._last_total = total
-        self._count(f.mapping(info, "last_token_usage"))
+        self._count(usage)
+
+    def _say_size(self, estimate: int) -> None:
+        """Its own estimate: after a compaction, and of a window that is full."""
+        known, self._estimated = self._estimated, None
+        self.rows.say_size(
+            FACTS.title,
+            estimate,
+            known=None if known is None else min(known, estimate),
+            beside=TOOLS,
+        )
 
     def _count(self, usage: JsonObject) -> None:
         """One call's usage. It may be logged twice: in a record of its own and in a ``token_count``."""
@@ -374,8 +441,11 @@ class CodexReader(Reader):
                 f.text(_item_of(each), "type") in COMPACTIONS for each in history
             )
             tokens = counted.output if counted and is_sealed else None
+            self._estimated = self._estimate(history) if tokens is None else MOST_TOKENS
             new = self._history(history)
-            replace_history(rows, new, trigger="codex", summary_tokens=tokens)
+            replace_history(
+                rows, new, trigger="codex", summary_tokens=tokens, has_summary=True
+            )
         else:
             summary = f.text(payload, "message")
             kept = {name for name in rows.view if rows.messages[name].role == "user"}
@@ -384,6 +454,17 @@ class CodexReader(Reader):
             message = Message(id=label, role="user", parts=parts, origin="summary")
             rows.compact(message, keep=kept, trigger="codex")
         self._turns = [turn for turn in self._turns if turn in rows.view]
+
+    def _estimate(self, history: list[JsonObject]) -> int | None:
+        """What it counts of its instructions and of what it does not seal; ``None`` without the instructions."""
+        if not self._instructions:
+            return None
+        sizes = [len(self._instructions.encode())]
+        for each in history:
+            item = _item_of(each)
+            if f.text(item, "type") not in COMPACTIONS:
+                sizes.append(len(msgspec.json.encode(item)))
+        return sum(-(-size // BYTES_PER_TOKEN) for size in sizes)
 
     def _history(self, items: list[JsonObject]) -> Iterator[Message]:
         """The messages of a history written out whole; the last one of the user is its summary if none is marked."""
@@ -397,6 +478,11 @@ class CodexReader(Reader):
             summarises = is_last or _is_summary(item, parts)
             origin: Origin = "summary" if summarises else "injected"
             yield Message(id=label, role=role, parts=parts, origin=origin)
+
+
+def _found(name: str, size: Amount, *, revision: int = 0) -> Message:
+    """Stands for what searches found, which no line holds."""
+    return hidden_message(name, size, row=TOOL_RESULTS, what=SEARCHED, revision=revision)
 
 
 def _item_of(entry: JsonObject) -> JsonObject:

@@ -9,9 +9,15 @@ from ullage_programs.marks import SLASH_VERSION, ClientMarks, Marks, json_object
 
 
 def _refined(headers: Mapping[str, str], marks: Marks) -> Marks:
-    """The subagent and the purpose, which it says in JSON; ``agent`` is the thread."""
+    """The subagent and the purpose, which it says in JSON; ``agent`` is the thread.
+
+    A title is asked for in a thread of its own, which names no other (0.171.0).
+    """
     purpose = marks.purpose
-    kind = json_object(headers.get("x-codex-turn-metadata", "")).get("request_kind")
+    said = json_object(headers.get("x-codex-turn-metadata", ""))
+    if said.get("thread_source") == "thread_title":
+        return marks._replace(session="", agent="", purpose="title")
+    kind = said.get("request_kind")
     if kind == "compaction":
         purpose = "summary"
     elif isinstance(kind, str) and kind != "turn":
@@ -24,7 +30,7 @@ def _refined(headers: Mapping[str, str], marks: Marks) -> Marks:
 
 MARKS = ClientMarks(
     name="codex",
-    seen="@openai/codex 0.169.0",
+    seen="@openai/codex 0.171.0",
     agent=re.compile(r"^codex[\w-]*" + SLASH_VERSION),
     session=("session-id", "session_id"),
     subagent="thread-id",

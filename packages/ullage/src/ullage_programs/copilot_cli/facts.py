@@ -17,6 +17,7 @@ from ullage_programs.facts import (
     ProgramFacts,
     SettingsPlaces,
     in_home,
+    no_window,
     number_of,
 )
 
@@ -24,11 +25,6 @@ SHARE = 0.8
 
 VARIABLE = "COPILOT_BACKGROUND_COMPACTION_THRESHOLD"
 """A share, named in the program of version 1.0.102."""
-
-
-def window(known: Circumstances) -> ClientLimit | None:
-    """Unknown without the log."""
-    return None
 
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
@@ -45,7 +41,7 @@ FACTS = ProgramFacts(
     "Copilot CLI",
     "copilot",
     "@github/copilot",
-    window,
+    no_window,
     threshold,
     SettingsPlaces(variables=(VARIABLE,)),
     LogPlaces(in_home(".copilot"), ("session-state/*/events.jsonl",)),

@@ -1,4 +1,4 @@
-"""OpenCode's sessions in its SQLite database, which has taken over the files of earlier versions.
+"""OpenCode's sessions in its SQLite database, which has taken over the files of earlier versions, and one exported.
 
 Source: https://github.com/anomalyco/opencode, ``packages/core/src/session/sql.ts`` (tables ``session``, ``message`` and
 ``part`` with JSON in ``data``). 1.18.33 writes to ``session_message`` only behind the flag of an experiment.
@@ -31,7 +31,7 @@ from ullage.importers.database import (
     queries,
 )
 from ullage.importers.fields import JsonObject, Unusable, decode_line
-from ullage.importers.reader import ImportedSession
+from ullage.importers.reader import ImportedSession, LogFormat
 from ullage_programs.opencode.facts import FACTS
 from ullage_programs.opencode.log_messages import OpenCodeReader
 
@@ -256,4 +256,27 @@ DATABASE = DatabaseFormat(
     stored_in_database,
     opencode_databases,
     pattern=FILES,
+)
+
+
+class ExportReader(OpenCodeReader):
+    """Reads what ``opencode export`` writes: the session's own object, and its messages with their parts."""
+
+    def read(self, entry: JsonObject) -> None:
+        super().read(f.mapping(entry, "info"))
+        for each in f.objects(entry, "messages"):
+            _add(self, f.mapping(each, "info"), f.objects(each, "parts"))
+
+
+def is_export(entry: JsonObject) -> bool:
+    """Whether an object is a session with its messages: ``packages/opencode/src/cli/cmd/export.ts``."""
+    messages = f.objects(entry, "messages")
+    return "info" in entry and any(each.keys() >= {"info", "parts"} for each in messages)
+
+
+FORMAT = LogFormat(
+    "opencode",
+    is_export,
+    "no object of an `info` and of messages with parts",
+    ExportReader,
 )

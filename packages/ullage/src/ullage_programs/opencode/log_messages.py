@@ -73,6 +73,7 @@ class OpenCodeReader(Reader):
         self.rows.session = f.text(entry, "id")
         self.rows.program = f"opencode {f.text(entry, 'version')}".strip()
         self.rows.cwd = f.text(entry, "directory")
+        self.rows.is_subagent = bool(f.text(entry, "parentID"))
 
     # -- messages with parts --
 
@@ -101,7 +102,7 @@ class OpenCodeReader(Reader):
             system = [block for block in rows.system if block.name != "user"]
             text = clean_text(f.text(info, "system")).text
             system.append(SystemBlock(text=text, name="user"))
-            rows.use_system(system)
+            rows.use_system(system, is_part=True)
         name = rows.unique(f.text(info, "id"))
         content = sent_parts(self.parts(name).make, parts, user_part)
         if not content:

@@ -15,15 +15,11 @@ from ullage_programs.facts import (
     SettingsPlaces,
     in_home,
     is_off,
+    no_window,
     number_of,
 )
 
 RESERVE = 16_384
-
-
-def window(known: Circumstances) -> ClientLimit | None:
-    """Unknown."""
-    return None
 
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
@@ -50,7 +46,7 @@ FACTS = ProgramFacts(
     "pi",
     "pi",
     "@earendil-works/pi-coding-agent",
-    window,
+    no_window,
     threshold,
     SettingsPlaces(
         logs="sessions",

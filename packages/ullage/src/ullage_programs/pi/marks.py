@@ -8,7 +8,7 @@ from ullage_programs.marks import ClientMarks
 
 MARKS = ClientMarks(
     name="pi",
-    seen="@earendil-works/pi-coding-agent 0.87.1",
+    seen="@earendil-works/pi-coding-agent 1.6.0",
     agent=re.compile(r"^pi(?:-coding-agent)?(?:/(\d[\w.]*)| \()"),
     session=("session_id",),
     asks_summary=("You are a context summarization assistant.",),

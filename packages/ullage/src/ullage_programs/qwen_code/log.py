@@ -79,6 +79,7 @@ class QwenCodeReader(Reader):
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
         rows.session = f.text(entry, "sessionId") or rows.session
         rows.cwd = rows.cwd or f.text(entry, "cwd")
+        rows.is_subagent = entry.get("isSidechain") is True
         if rows.program == self.format:
             rows.program = f"qwen-code {f.text(entry, 'version')}".strip()
         parent = f.text(entry, "parentUuid")

@@ -1,0 +1,69 @@
+"""What somebody says of the size of a session without a bill (``SizeStated``), as an anchor for the next readings."""
+
+from __future__ import annotations
+
+from math import hypot
+
+from msgspec.structs import replace
+
+from ullage.envelope import MOST_TOKENS
+from ullage.events import Amount, SizeStated
+from ullage.meter.anchor import Anchor
+from ullage.meter.model_switch import anchor_of_view, ledger_tokens
+from ullage.meter.policy import (
+    COUNT_DOUBT,
+    COUNTING,
+    LEAST_COUNT_DOUBT,
+    LEAST_STATED_DOUBT,
+    ROUGH_COUNT_DOUBT,
+    SUMMARY_DOUBT,
+)
+from ullage.meter.state import State
+
+
+def outranks(state: State, event: SizeStated) -> bool:
+    """Whether a reading rests on what is said rather than on what it rests on now.
+
+    A provider that refuses a request has counted it. A program's number is worth less than a reported input with what
+    was added since, and more than an estimate: nothing was reported yet, or the last request has lost a part.
+    """
+    if event.is_provider or state.anchor is None or state.anchor.spread:
+        return True
+    return bool(state.removed) or "compaction" in state.marks
+
+
+def hidden_tokens(event: SizeStated) -> int | None:
+    """Tokens of a summary that the log hides; ``None`` where the event does not say how much is shown."""
+    if event.tokens is None or event.known is None:
+        return None
+    return max(0, event.tokens - event.known)
+
+
+def anchor_of(state: State, event: SizeStated) -> Anchor | None:
+    """What the next request holds, and how far that may be off; ``None`` where what is said can't be true.
+
+    Where it tells the size of a summary, or of the messages, the rest is what the first call was reported with.
+    """
+    if event.tokens is None or not 0 < event.tokens <= MOST_TOKENS:
+        return None
+    unlogged = state.unlogged
+    if event.known is not None and unlogged is not None:
+        tokens = ledger_tokens(state) + unlogged
+        doubt = max(LEAST_STATED_DOUBT, SUMMARY_DOUBT * tokens)
+        if not state.forecaster.exact_text:
+            doubt = hypot(doubt, COUNTING * state.view.tokens)
+    elif event.counts == "messages":
+        rest = state.fixed.tokens + (unlogged or 0.0)
+        tokens = rest + event.tokens
+        doubt = ROUGH_COUNT_DOUBT * event.tokens + LEAST_STATED_DOUBT
+    elif event.is_provider:
+        tokens = event.tokens
+        doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)
+    else:
+        beside = event.beside or Amount(tokens=0, low=0, high=0)
+        tokens = event.tokens + beside.tokens
+        doubt = max(beside.high - beside.tokens, beside.tokens - beside.low)
+        doubt = max(LEAST_STATED_DOUBT, doubt)
+    anchor = anchor_of_view(state, tokens)
+    spread = doubt / max(1, anchor.input)
+    return replace(anchor, spread=spread, stated_by=event.by, label=f"as {event.by} says")

@@ -1,0 +1,108 @@
+"""What the first call of a program holds beyond its log where nothing was learnt: as measured of its versions.
+
+The rows are in ``typical.json``. Those of public logs hold what users had beside the program's own: instruction files,
+skills, tools of servers. Those of ``bench.program_overhead`` are of a bare installation: a quarter less to 1.6 times of it is what those of users came to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+
+PARTS: Final = (1_000_000, 1_000, 1)
+"""What a step of each part of a version is worth, so that distances can be compared."""
+
+
+class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One row. ``tokens`` is the median of ``n`` first calls; ``low`` to ``high`` is meant to hold 95 in 100."""
+
+    program: str
+    since: str
+    until: str
+    """The versions that were measured, both included."""
+    wire: str
+    provider: str
+    model: str
+    """In whose tokens the row is."""
+    is_subagent: bool = False
+    logged: dict[str, int] = {}
+    """The estimate of what these logs held of system prompt and tools, by kind, as in ``FirstCall``."""
+    tokens: int
+    low: int
+    high: int
+    n: int
+    source: str
+    is_bare: bool = False
+    """Whether it is of bare installations: a user's has more, such as instruction files and tools of servers."""
+
+    @property
+    def versions(self) -> str:
+        """The program with the versions that were measured."""
+        versions = dict.fromkeys((self.since, self.until))
+        return f"{self.program} {' to '.join(versions)}".strip()
+
+
+class NearestRows(NamedTuple):
+    """The rows of the versions that are nearest to one; whether it is among them."""
+
+    rows: Sequence[TypicalFirstCall]
+    is_measured: bool
+
+
+_rows: Final = msgspec.json.Decoder(list[TypicalFirstCall])
+
+PLACE: Final = Path(__file__).with_suffix(".json")
+
+
+@lru_cache(maxsize=1)
+def typical_rows() -> Sequence[TypicalFirstCall]:
+    """All rows."""
+    return _rows.decode(PLACE.read_bytes())
+
+
+@lru_cache(maxsize=64)
+def nearest_rows(program: str, *, is_subagent: bool) -> Sequence[NearestRows]:
+    """Those of users and those of bare installations of a program, whose name may have a version behind it.
+
+    Without a version those of the newest; a subagent that was not measured is taken to be like its program.
+    """
+    name = program.partition(" ")[0]
+    of_program = [row for row in typical_rows() if row.program == name]
+    own = [row for row in of_program if row.is_subagent == is_subagent]
+    rows = own or of_program
+    found: list[NearestRows] = []
+    for is_bare in (False, True):
+        alike = [row for row in rows if row.is_bare == is_bare]
+        if alike:
+            found.append(_nearest(alike, program, is_own=bool(own)))
+    return found
+
+
+def _nearest(
+    rows: Sequence[TypicalFirstCall], program: str, *, is_own: bool
+) -> NearestRows:
+    version = version_number(program) or max(version_number(row.until) for row in rows)
+    gaps = [_gap(row, version) for row in rows]
+    nearest = [row for row, gap in zip(rows, gaps, strict=True) if gap == min(gaps)]
+    return NearestRows(nearest, is_measured=is_own and not min(gaps))
+
+
+def version_number(text: str) -> int:
+    """The first version in a text as a number that grows with it; 0 without one."""
+    found = _VERSION.search(text)
+    if found is None:
+        return 0
+    parts = [min(int(part or 0), 999) for part in found.groups()]
+    return sum(part * worth for part, worth in zip(parts, PARTS, strict=True))
+
+
+def _gap(row: TypicalFirstCall, version: int) -> int:
+    since, until = version_number(row.since), version_number(row.until)
+    return max(since - version, version - until, 0)

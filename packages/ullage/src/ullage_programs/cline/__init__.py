@@ -1,0 +1,1 @@
+"""Cline, on the command line and in VS Code: its log."""

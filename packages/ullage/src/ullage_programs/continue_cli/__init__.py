@@ -1,0 +1,1 @@
+"""Continue, on the command line and in editors: its log."""

@@ -1,0 +1,1 @@
+"""mini-swe-agent: its trajectories."""

@@ -1,0 +1,170 @@
+from typing import Final
+
+import pytest
+
+from tests.meter.session import answer, said, usage
+from ullage import Meter, SystemBlock
+from ullage.events import (
+    Amount,
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    SessionStarted,
+    SizeStated,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.messages import COMPACTION, Message, ProviderItem
+from ullage.meter.window import Limit, Limits
+from ullage_programs.facts import ClientLimit
+from ullage_programs.limits import ClientLimits
+
+STARTED: Final = SessionStarted(
+    model="gpt-5.2", wire="responses", provider="openai", program="codex 0.142.5"
+)
+SEALED: Final = Message(
+    id="s",
+    role="user",
+    parts=(ProviderItem(id="s/0", kind=COMPACTION),),
+    origin="summary",
+)
+COMPACTED: Final[tuple[Event, ...]] = (
+    STARTED,
+    SystemChanged(system=(SystemBlock(text="be brief " * 500),)),
+    MessageAdded(message=said("u", "some words " * 1_000)),
+    CallStarted(call="c1"),
+    CallEnded(call="c1", usage=usage(9_000, 50)),
+    MessageAdded(message=answer("a", "yes", call="c1")),
+    CompactionCommitted(compaction="k", summary=SEALED, summarised=("a",)),
+)
+
+
+def folded(*events: Event) -> Meter:
+    meter = Meter()
+    for event in events:
+        meter.apply(event)
+    return meter
+
+
+def test_the_size_of_a_hidden_summary_is_what_the_program_counts_beyond_the_log() -> None:
+    event = SizeStated(by="Codex", tokens=8_000, known=3_000)
+    reading = folded(*COMPACTED, event).reading()
+    used = reading.used
+    assert abs(used.tokens - 14_000) < 100, "the first call, and 5,000 of the summary"
+    assert 13_600 < used.low < used.tokens < used.high < 14_400
+    assert reading.basis.label == "as Codex says"
+    assert reading.basis.last_input is None
+    summary = next(row for row in reading.rows if row.name == "Summary")
+    assert abs(summary.tokens - 5_000) < 50
+
+
+def test_a_number_alone_is_used_with_what_the_program_leaves_out_of_it() -> None:
+    beside = Amount(tokens=3_000, low=2_000, high=4_500)
+    event = SizeStated(by="Codex", tokens=8_000, beside=beside)
+    used = folded(*COMPACTED, event).reading().used
+    assert (used.low, used.tokens, used.high) == pytest.approx(
+        (9_500, 11_000, 12_500), abs=20
+    )
+
+
+def test_a_count_of_messages_is_added_to_what_every_request_carries() -> None:
+    event = SizeStated(by="Claude Code", tokens=4_000, counts="messages")
+    before = folded(*COMPACTED).reading().rows
+    carried = sum(row.tokens for row in before if row.name not in ("Summary", "Messages"))
+    used = folded(*COMPACTED, event).reading().used
+    assert abs(used.tokens - carried - 4_000) < 100
+    assert used.low < used.tokens - 1_500
+    assert used.high > used.tokens + 1_500
+
+
+def test_what_a_program_says_is_less_than_a_report_and_more_than_an_estimate() -> None:
+    event = SizeStated(by="Codex", tokens=30_000)
+    reported = folded(*COMPACTED[:-1]).reading()
+    assert folded(*COMPACTED[:-1], event).reading().used == reported.used
+    estimated = folded(*COMPACTED[:3], event).reading()
+    assert estimated.used.tokens == pytest.approx(30_000, abs=20)
+    later = folded(*COMPACTED, event, CallStarted(call="c2"))
+    later.apply(CallEnded(call="c2", usage=usage(31_000, 5)))
+    assert later.reading().used.tokens == pytest.approx(31_005, abs=20)
+    assert later.reading().basis.label == ""
+    assert later.steps[-1].estimated == pytest.approx(30_000, abs=20)
+
+
+def test_the_window_that_is_said_is_that_of_the_log() -> None:
+    meter = folded(*COMPACTED, SizeStated(by="Codex", window=258_400))
+    window = meter.reading().window
+    assert (window.tokens, window.source) == (258_400, "log")
+
+
+@pytest.mark.parametrize("tokens", [0, -5, 10**12])
+def test_a_size_that_can_not_be_true_changes_nothing(tokens: int) -> None:
+    before = folded(*COMPACTED).reading().used
+    assert folded(*COMPACTED, SizeStated(by="X", tokens=tokens)).reading().used == before
+
+
+def test_a_size_for_another_model_changes_nothing() -> None:
+    before = folded(*COMPACTED).reading().used
+    event = SizeStated(by="X", tokens=5_000, window=9_000, model="another")
+    assert folded(*COMPACTED, event).reading().used == before
+
+
+def calls(*inputs: int, words: int = 600) -> Meter:
+    """A conversation in which every call reports such an input, and is followed by a question of so many words."""
+    meter = folded(STARTED, SystemChanged(system=()), ToolsChanged(tools=()))
+    for number, used in enumerate(inputs):
+        meter.apply(MessageAdded(message=said(f"u{number}", "some words " * words)))
+        meter.apply(CallStarted(call=f"c{number}"))
+        meter.apply(CallEnded(call=f"c{number}", usage=usage(used, 5)))
+        meter.apply(MessageAdded(message=answer(f"a{number}", "yes", call=f"c{number}")))
+    return meter
+
+
+def test_inputs_that_stand_still_while_the_conversation_grows_are_cut_by_the_provider() -> (
+    None
+):
+    grows = [8_000, 9_200, 10_400]
+    for repeated, is_cut in ((2, False), (3, True), (9, True)):
+        meter = calls(*grows, *[10_500] * repeated)
+        meter.apply(MessageAdded(message=said("u", "some words " * 600)))
+        reading = meter.reading()
+        assert (reading.window.tokens == 10_500) == is_cut
+        assert (reading.used.tokens == 10_500) == is_cut
+        assert any("cuts off" in note for note in reading.notes) == is_cut
+        if is_cut:
+            assert reading.free is not None
+            assert reading.free <= 0
+            assert f"The last {repeated} calls reported 10,500" in reading.notes[0]
+
+
+def test_an_input_that_moves_again_is_cut_no_more() -> None:
+    meter = calls(8_000, 9_200, 9_300, 9_300, 9_300, 10_500)
+    assert meter.reading().window.tokens != 9_300
+    assert meter.reading().used.tokens > 10_500
+
+
+def test_the_same_input_for_a_repeated_request_is_not_cut() -> None:
+    meter = calls(8_000, 8_000, 8_000, 8_000, words=1)
+    assert not any("cuts off" in note for note in meter.reading().notes)
+
+
+def test_a_program_whose_threshold_is_cut_off_does_not_compact() -> None:
+    limits = Limits(
+        window=Limit(tokens=200_000, source="log"),
+        program="OpenCode",
+        client=ClientLimits(threshold=ClientLimit(180_000, "documented", "")),
+    )
+    assert limits.denominators.compaction_point == 180_000
+    cut = limits.with_cut(150_000).denominators
+    assert (cut.window.tokens, cut.compaction_point) == (150_000, None)
+    assert limits.with_cut(190_000).denominators.compaction_point == 180_000
+
+
+def test_the_size_that_a_refusal_names_is_the_reading() -> None:
+    meter = folded(*COMPACTED[:-1], CallStarted(call="c2"))
+    meter.apply(CallEnded(call="c2", outcome="failed", counted=215_692))
+    used = meter.reading().used
+    assert used.tokens == pytest.approx(215_692, abs=20)
+    assert used.low < used.tokens < used.high
+    assert meter.reading().basis.label == "as the provider says"
