@@ -35,7 +35,7 @@ PATTERNS = {
 
 
 SHARED = {"glm": 18}
-"""The first texts alone: GLM 5 has more tokens of rare scripts and emoji than GLM 4, whose vocabulary is counted with."""
+"""The first texts alone: GLM 5 has more tokens of rare scripts and emoji than GLM 4, with which it is counted."""
 
 
 def reference(vocabulary: str, file: Path) -> Callable[[str], int]:

@@ -36,7 +36,7 @@ def is_available() -> bool:
 
 @lru_cache(maxsize=8)
 def encoding(name: str) -> Encoding:
-    """A vocabulary by the name that splintr gives it (``o200k_base``, ``glm4``). Raises ``ImportError`` without splintr."""
+    """A vocabulary by splintr's name for it (``o200k_base``, ``glm4``). Raises ``ImportError`` without splintr."""
     vocabulary: Encoding = import_module("splintr").Tokenizer.from_pretrained(name)
     return vocabulary
 
