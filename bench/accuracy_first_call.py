@@ -1,8 +1,9 @@
 """How far first-call estimates are off on recorded requests, and what of that survives when constants are learnt anew.
 
-    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz [--write bench/RESULTS.md]
+    uv run python -m bench.accuracy_first_call RECORDINGS.jsonl.gz ... [--by family] [--write bench/RESULTS.md]
 
 RECORDINGS holds whole requests with the provider's own counts, one JSON object a line, as ``ullage evaluate`` reads it.
+``--by family`` shows the families of models in the place of the providers.
 The constants of ``ullage.tokens.template`` were fitted to such requests, so their own error is optimistic. The column
 *anew* takes every additive constant away (a template's base, its hidden tool prompt, what a forced call, thinking or an
 answer's schema add) and learns it again as the median of the other sources: ten folds over source files. A template
@@ -29,6 +30,7 @@ from ullage.messages import ToolResultPart
 from ullage.meter.meter import Meter
 from ullage.meter.opening import is_thinking
 from ullage.meter.reading import Used
+from ullage.tokens.families import family_for
 from ullage.tokens.template import Template, template_for
 from ullage.tokens.tools import read_choice
 
@@ -56,6 +58,7 @@ class Call:
     """One recorded request: what was charged, what is estimated, and that without the additive constants."""
 
     group: str
+    family: str
     fold: int
     truth: int
     estimate: Used
@@ -128,6 +131,7 @@ def call_of(row: Mapping[str, Any], replay: Replay) -> Call:
     template = template_for(request.wire, request.provider, request.model)
     return Call(
         group=group_of(request.provider, request.wire),
+        family=family_for(request.wire, request.provider, request.model).name,
         fold=fold_of(str(row.get("source") or row.get("src"))),
         truth=recorded.truth_of(row) or 0,
         estimate=meter.reading().used,
@@ -165,7 +169,7 @@ def bare_of(meter: Meter, template: Template) -> float:
     """A Meter's estimate of its request without the constants that are added once."""
     fixed = meter._fold.fixed
     exact = fixed.tokens + meter._fold.view.opening + meter._fold.earlier_reasoning()
-    once = fixed.overhead + min(template.answer.once, fixed.answer)
+    once = fixed.overhead - fixed.hidden.tokens + min(template.answer.once, fixed.answer)
     if any(fixed.tools.each):
         once += fixed.tools.overhead + fixed.tools.choice
     return exact - once
@@ -267,14 +271,14 @@ def share(values: Sequence[float], part: int) -> float:
     )
 
 
-def table(calls: Sequence[Call], title: str) -> Table:
+def table(calls: Sequence[Call], title: str, *, by: str = "provider") -> Table:
     """Errors as a share of the input: median and p90 as built in and anew, coverage, and plain formulas' medians."""
     anew = learnt_anew(calls)
+    groups = [call.family if by == "family" else call.group for call in calls]
+    names = sorted(set(groups)) if by == "family" else GROUPS
     rows: list[tuple[str, ...]] = []
-    for group in (*GROUPS, "all"):
-        chosen = [
-            place for place, call in enumerate(calls) if group in {call.group, "all"}
-        ]
+    for name in (*names, "all"):
+        chosen = [place for place, group in enumerate(groups) if name in {group, "all"}]
         if not chosen:
             continue
         held = [calls[place] for place in chosen]
@@ -286,7 +290,7 @@ def table(calls: Sequence[Call], title: str) -> Table:
         inside = sum(
             call.estimate.low <= call.truth <= call.estimate.high for call in held
         )
-        cells = [group, str(len(held)), f"{median(own):.2f}", f"{share(own, 90):.1f}"]
+        cells = [name, str(len(held)), f"{median(own):.2f}", f"{share(own, 90):.1f}"]
         cells += [f"{median(fresh):.2f}", f"{share(fresh, 90):.1f}"]
         once = _once_each([call.likeness for call in held], fresh)
         cells += [
@@ -297,7 +301,7 @@ def table(calls: Sequence[Call], title: str) -> Table:
         cells += [f"{median(_errors(held, name)):.0f}" for name in PLAIN]
         rows.append(tuple(cells))
     columns = (
-        *("provider", "n", "median", "p90", "median anew", "p90 anew"),
+        *(by, "n", "median", "p90", "median anew", "p90 anew"),
         *("distinct", "their median", "inside", *PLAIN.values()),
     )
     return Table(title, columns, tuple(rows))
@@ -331,14 +335,16 @@ def main() -> None:
     options.add_argument(
         "recordings",
         type=Path,
+        nargs="+",
         help="whole requests with their counts, JSON lines, plain or .gz",
     )
+    options.add_argument("--by", choices=("provider", "family"), default="provider")
     options.add_argument("--write", type=Path, metavar="PAGE")
     chosen = options.parse_args()
-    tables = [
-        table(read(chosen.recordings, estimator), title)
-        for estimator, title in TITLES.items()
-    ]
+    tables: list[Table] = []
+    for estimator, title in TITLES.items():
+        calls = [call for path in chosen.recordings for call in read(path, estimator)]
+        tables.append(table(calls, title, by=chosen.by))
     print("\n\n".join(each.text() for each in tables))
     if chosen.write:
         write_tables(chosen.write, tables)

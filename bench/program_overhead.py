@@ -5,7 +5,7 @@
     uv run python -m bench.program_overhead DIR --rows        rows for ``typical.json``, one for each version
     uv run python -m bench.program_overhead DIR --write       puts them there, in the place of those it wrote before
 
-Each first call is estimated twice: cold, with nothing but what ships (``ullage/meter/typical.json``), and warm, after
+Each first call is estimated twice: cold, with nothing but what ships (``ullage/models/typical.json``), and warm, after
 the sessions that were begun before it, as if all were of one home. Nothing is stored.
 
 The rows are of bare sessions: what ``bench.clients --keep DIR`` leaves, for programs of which there are no public logs.
@@ -32,7 +32,8 @@ from ullage.importers import ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
 from ullage.meter.overhead import name_of
 from ullage.meter.track import Step
-from ullage.meter.typical import PLACE, TypicalFirstCall, typical_rows
+from ullage.meter.typical import TypicalFirstCall, typical_rows
+from ullage.models import facts
 
 CIRCUMSTANCES: Final = (
     "same directory",
@@ -269,7 +270,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page = table_with(rows_of(taught))
         print(page)
         if chosen.write:
-            PLACE.write_text(page, encoding="utf-8")
+            place = Path(facts.__file__).with_name("typical.json")
+            place.write_text(page, encoding="utf-8")
         return
     print(cold_table(taught).text())
     print(table(measured(taught)).text())

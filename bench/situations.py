@@ -29,9 +29,9 @@ from bench.evaluate import (
 from bench.recorded import is_call, is_pair, pair_of
 from bench.results import Table, show
 from ullage.errors import UllageError
-from ullage.meter.situations import Situation
+from ullage.meter.situations import CallSituation
 
-ORDER = {name: place for place, name in enumerate(get_args(Situation))}
+ORDER = {name: place for place, name in enumerate(get_args(CallSituation))}
 
 
 class Group(NamedTuple):

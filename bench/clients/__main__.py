@@ -7,7 +7,7 @@ uv run python -m bench.clients --proxy                behind `ullage proxy`, who
 uv run python -m bench.clients --untrusted            the newest versions, in clones that nobody trusts
 uv run python -m bench.clients --newest               the newest versions, beside what the page says of the pinned ones
 uv run python -m bench.clients --write                also its table of docs/clients.md
-uv run python -m bench.clients --sizes DIR            what first calls held, of the runs that ``--keep DIR`` left
+uv run python -m bench.clients --read DIR --write     its table from runs that ``--keep DIR`` left, read again
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from bench.clients.installation import (
     npm_answers,
 )
 from bench.clients.scenarios import SCENARIOS
-from bench.clients.session import Programs, run
-from bench.clients.sizes import sizes_table
+from bench.clients.session import Programs, kept_runs, run
 from bench.clients.table import (
     accuracy_table,
     beside_page,
@@ -59,9 +58,6 @@ QUICK_PROXY_SCENARIOS = ("subagent",)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Gives 0, or 1 if a request was refused or a log is read wrong, or 2 if a client can't be installed."""
     options = _options(arguments)
-    if options.sizes:
-        print(sizes_table(options.sizes).text())
-        return 0
     if options.quick and not npm_answers():
         print(NO_NPM)
         return 0
@@ -86,17 +82,10 @@ def _in_clones(options: argparse.Namespace) -> int:
 
 
 def _in_scenarios(options: argparse.Namespace) -> int:
-    names = _scenarios(options)
-    chosen = [each for each in SCENARIOS if not names or each.name in names]
-    if not options.proxy:
-        chosen = [each for each in chosen if not each.only_by_proxy]
     results: list[ScenarioResult] = []
-    for client, programs in _ready(options):
-        keep = options.keep / client.name if options.keep else None
-        for scenario in chosen:
-            found = run(client, scenario, programs, keep, by_proxy=options.proxy)
-            results.append(found)
-            print(line(results[-1]), flush=True)
+    for found in _kept(options.read) if options.read else _run_all(options):
+        print(line(found), flush=True)
+        results.append(found)
     print(refusal_table(results).text())
     page = PAGE.read_text(encoding="utf-8")
     table = proxy_table(results) if options.proxy else accuracy_table(results)
@@ -106,6 +95,22 @@ def _in_scenarios(options: argparse.Namespace) -> int:
         write_tables(PAGE, [with_page(table, page)])
     failed = [result for result in results if result.failures]
     return 1 if failed else 0
+
+
+def _run_all(options: argparse.Namespace) -> Iterator[ScenarioResult]:
+    names = _scenarios(options)
+    chosen = [each for each in SCENARIOS if not names or each.name in names]
+    if not options.proxy:
+        chosen = [each for each in chosen if not each.only_by_proxy]
+    for client, programs in _ready(options):
+        keep = options.keep / client.name if options.keep else None
+        for scenario in chosen:
+            yield run(client, scenario, programs, keep, by_proxy=options.proxy)
+
+
+def _kept(directory: Path) -> Iterator[ScenarioResult]:
+    for client in CLIENTS.values():
+        yield from kept_runs(client, directory)
 
 
 def _scenarios(options: argparse.Namespace) -> Sequence[str]:
@@ -159,12 +164,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--newest", action="store_true", help="versions that npm and PyPI have today"
     )
     options.add_argument(
-        "--sizes",
-        type=Path,
-        metavar="DIR",
-        help="run nothing: show what first calls held in the runs that --keep left there",
-    )
-    options.add_argument(
         "--cache",
         type=Path,
         default=default_cache(),
@@ -176,6 +175,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=Path,
         metavar="DIR",
         help="leave the clients' home directories there, with their logs",
+    )
+    options.add_argument(
+        "--read",
+        type=Path,
+        metavar="DIR",
+        help="run nothing: read what --keep left there again",
     )
     options.add_argument("--write", action="store_true", help="write the tables")
     return options.parse_args(arguments)

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bench.clients import scenarios
-from bench.clients.client import Client, Place, Turn
+from bench.clients.client import Client, Lane, Place, Turn
 from bench.clients.comparison import (
     ScenarioResult,
     billed_requests,
@@ -28,6 +28,7 @@ from bench.clients.comparison import (
 )
 from bench.clients.serving import Simulators, proxying, serving
 from bench.clients.terminal import LONG_S, QUIET_S, Terminal, started
+from ullage_simulators.server import Exchange
 
 TURN_LIMIT_S = 120
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
@@ -48,6 +49,20 @@ class Programs(NamedTuple):
     node: Path | None = None
     """The directory of a newer Node, for clients that need it."""
     version: str = ""
+
+
+class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a scenario, beside what the client left in its home directory."""
+
+    version: str
+    scenario: str
+    lane: Lane
+    in_order: bool
+    by_proxy: bool
+    exchanges: tuple[Exchange, ...]
+    interrupted: frozenset[int]
+    unserved: frozenset[str]
+    problem: str
 
 
 class Stage(NamedTuple):
@@ -130,43 +145,72 @@ def _run(
             if ended.problem:
                 problem = f"turn {number}: {ended.problem}\n{ended.last_lines}"
                 break
-    exchanges = simulators.exchanges
+    kept = KeptRun(
+        version=blank.version,
+        scenario=blank.scenario,
+        lane=scenario.lane,
+        in_order=scenario.turns[0].deed != "twins",
+        by_proxy=blank.by_proxy,
+        exchanges=tuple(simulators.exchanges),
+        interrupted=frozenset(simulators.interrupted),
+        unserved=frozenset(simulators.unserved),
+        problem=problem,
+    )
     if keep:
-        _write_exchanges(home / "exchanges.jsonl", simulators)
-        (home / "version").write_text(blank.version, encoding="utf-8")
-    billed = billed_requests(client, exchanges, simulators.interrupted)
-    if blank.by_proxy:
+        _write(home, kept)
+    return judged(client, kept, place.home)
+
+
+def judged(client: Client, run: KeptRun, home: Path) -> ScenarioResult:
+    """What the logs, or the proxy's ledger, below a home directory hold of a run, beside its bills."""
+    exchanges = run.exchanges
+    billed = billed_requests(client, exchanges, set(run.interrupted))
+    if run.by_proxy:
+        data = home / "proxy"
         environment = {"ULLAGE_DATA": str(data)}
-        in_order = scenario.turns[0].deed != "twins"
-        result = compared(data, environment, billed, {}, in_order=in_order, by_proxy=True)
+        result = compared(
+            data, environment, billed, {}, in_order=run.in_order, by_proxy=True
+        )
     else:
-        logs = client.log_places(place)
-        result = compared(place.home, logs, billed, client.unlogged)
-    ended_rightly = ""
+        logs = client.log_places(Place(home, ""))
+        result = compared(home, logs, billed, client.unlogged)
+    problem, ended_rightly = run.problem, ""
     if problem:
         last_rule = exchanges[-1].rule if exchanges else ""
         ended_rightly = client.refused_rightly.get(last_rule, "")
-    elif not any(each.lane == scenario.lane for each in billed):
-        problem = f"the client made no request of the kind {scenario.lane!r}"
+    elif not any(each.lane == run.lane for each in billed):
+        problem = f"the client made no request of the kind {run.lane!r}"
     problems = "; ".join(filter(None, [problem, result.problem]))
     return replace(
         result,
-        client=blank.client,
-        version=blank.version,
-        scenario=blank.scenario,
-        by_proxy=blank.by_proxy,
+        client=client.name,
+        version=run.version,
+        scenario=run.scenario,
+        by_proxy=run.by_proxy,
         requests=len(exchanges),
         refusals=refusals(client, exchanges),
-        unserved=tuple(sorted(set(simulators.unserved))),
+        unserved=tuple(sorted(run.unserved)),
         problem=problems,
         ended_rightly=ended_rightly,
     )
 
 
-def _write_exchanges(path: Path, simulators: Simulators) -> None:
-    """Each request with its bill or its refusal, to look at; ``bench.usage`` reads the bills."""
-    with path.open("wb") as file:
-        for exchange in simulators.exchanges:
+def kept_runs(client: Client, directory: Path) -> Iterator[ScenarioResult]:
+    """The runs of a client that ``--keep`` left, read again by the Ullage of today, in the order of the scenarios."""
+    found: list[tuple[KeptRun, Path]] = []
+    for path in sorted((directory / client.name).glob("*/run.json")):
+        run = msgspec.json.decode(path.read_bytes(), type=KeptRun)
+        found.append((run, path.parent))
+    names = [each.name for each in scenarios.SCENARIOS]
+    for run, home in sorted(found, key=lambda each: names.index(each[0].scenario)):
+        yield judged(client, run, home)
+
+
+def _write(home: Path, run: KeptRun) -> None:
+    """The run, and each request with its bill or its refusal, to look at; ``bench.usage`` reads the bills."""
+    (home / "run.json").write_bytes(msgspec.json.encode(run))
+    with (home / "exchanges.jsonl").open("wb") as file:
+        for exchange in run.exchanges:
             file.write(msgspec.json.encode(exchange) + b"\n")
 
 

@@ -79,6 +79,8 @@ def _run(
         place = place._replace(address=own.address)
         environment = environment_of(client, place, programs)
         environment["ULLAGE_DATA"] = str(place.home / "data")
+        # Claude Code's own traffic takes the proxy that a clone names: encrypted, to Anthropic, without the user's key.
+        environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
         _move_addresses(place, environment)
         url = f"{hostile.address}/{PATHS[clone.client]}"
         start = clone.lay(place.project, url)

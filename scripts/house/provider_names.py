@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "ullage/cli/upstreams.py": "the names in the proxy's addresses",
     "ullage_programs/claude_code/client.py": "whose address Claude Code has",
     "ullage_programs/codex/client.py": "whose address Codex has",
+    "ullage_programs/cline/log.py": "Cline's own names of providers",
     "ullage_programs/copilot_cli/client.py": "Copilot CLI's own name of a kind of provider",
     "ullage_programs/gemini_cli/client.py": "whose address Gemini CLI has",
     "ullage_programs/opencode/client.py": "OpenCode's own name of a provider",

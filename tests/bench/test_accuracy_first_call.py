@@ -75,6 +75,12 @@ def test_the_table_has_a_row_a_provider_and_the_other_formulas(recordings: Path)
     assert all(len(cells) == len(found.columns) for cells in found.rows)
 
 
+def test_families_can_stand_in_the_place_of_providers(recordings: Path) -> None:
+    found = table(read(recordings, "pretoken"), "Title", by="family")
+    assert [cells[0] for cells in found.rows] == ["gpt", "all"]
+    assert found.columns[0] == "family"
+
+
 def test_rows_that_can_not_be_compared_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     image = [{"r": "user", "k": "image", "t": "", "m": 0}]

@@ -11,7 +11,7 @@ import pytest
 from bench.clients import session, terminal
 from bench.clients.client import Client, Place, ToolCall, Turn
 from bench.clients.scenarios import ClientScenario
-from bench.clients.session import Programs, run
+from bench.clients.session import Programs, kept_runs, run
 
 HELLO = ClientScenario("text", (Turn("Hello.", first=True),))
 
@@ -102,6 +102,8 @@ def test_each_request_is_kept_with_its_bill(tmp_path: Path) -> None:
     assert "the client's log was not found or not read" in found.failures
     (home,) = keep.iterdir()
     assert '"bill":{' in (home / "exchanges.jsonl").read_text("utf-8")
+    home.parent.rename(tmp_path / FakeClient.name)
+    assert list(kept_runs(FakeClient(), tmp_path)) == [found]
 
 
 def test_a_scenario_that_the_client_lacks_is_not_run(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ async def test_a_strategy_that_fails_is_passed_over_and_the_session_goes_on(
 ) -> None:
     """Over the point and inside the limit, a session with nothing but a broken strategy still makes its call."""
     with running(script(ANTHROPIC, window=48_000)) as server:
-        await imported(tmp_path / "s.db", turns(85))
+        await imported(tmp_path / "s.db", turns(95))
         strategies = (own,) if alone else (own, *STRATEGIES)
         agent = agent_on(
             server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategy=strategies

@@ -34,7 +34,7 @@ def test_the_sums_of_context_come_out_as_shown() -> None:
         "model": "claude-opus-4-6",
         "max_tokens": 1000,
         "system": SYSTEM,
-        "tools": tools("Looks up. " * 46),
+        "tools": tools("Looks up. " * 36),
     }
     asked: list[dict[str, Any]] = [user("word " * 33_000)]
     first = meter.before(request | {"messages": asked})

@@ -149,7 +149,7 @@ def test_killed_anywhere_it_loses_nothing_and_counts_nothing_twice(
     relay.kill()
     relay.start()
     relay.send(frames[place:])
-    assert relay.end() == 0
+    assert relay.end() == 0, relay.told
     assert relay.unstored == []
     checked(tmp_path / "proxy.db")
 
@@ -175,7 +175,7 @@ def test_killed_twice_it_loses_nothing_and_counts_nothing_twice(
         sent = place
     relay.start()
     relay.send(frames[sent:])
-    assert relay.end() == 0
+    assert relay.end() == 0, relay.told
     assert relay.unstored == []
     checked(tmp_path / "proxy.db")
 
@@ -213,7 +213,7 @@ def test_without_a_store_no_file_is_written(tmp_path: Path) -> None:
     relay = Relay(tmp_path, is_stored=False, local=["anthropic"])
     relay.start()
     relay.send(conversation())
-    assert relay.end() == 0
+    assert relay.end() == 0, relay.told
     assert relay.unstored == []
     assert not list(tmp_path.glob("*.db"))
 

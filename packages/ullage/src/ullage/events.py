@@ -76,7 +76,7 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     provider: str = ""
     model: str = ""
     unlogged: str = ""
-    logged: dict[str, int] = {}
+    logged: dict[str, int] = msgspec.field(default_factory=dict)
     content: str = ""
     directory: str = ""
     tokens: int = 0
@@ -632,7 +632,7 @@ class SizeStated(
     counts: Literal["request", "messages"] = "request"
     tokens: int | None = None
     known: int | None = None
-    """Of ``tokens``, what is of content that the log shows, by the same count. The rest is of a summary that it hides."""
+    """Of ``tokens``, what is of content that the log shows. The rest is of a summary that it hides."""
     beside: Amount | None = None
     """What a request holds beside ``tokens``, as it was measured of the program."""
     window: int | None = None

@@ -116,7 +116,7 @@ def test_codex_says_what_a_request_is_for() -> None:
             "summary",
             "A result.\nCRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
         ),
-        ("claude-cli/2.1.330", "title", "Generate a concise, sentence-case title for"),
+        ("opencode/1.18.33", "title", "You are a title generator."),
         ("QwenCode/0.24.4", "other", "[SUGGESTION MODE: Suggest what the user might"),
         ("codex/1.0", "summary", "You are performing a CONTEXT CHECKPOINT COMPACTION. C"),
         ("qwencode/1", "", "You are the component that summarizes a conversation"),

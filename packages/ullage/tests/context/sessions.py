@@ -27,9 +27,10 @@ from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
 NOUNS = (
-    "barrel", "stave", "hoop", "bung", "cellar", "gauge", "spigot", "cooper", "oak", "vintage", "cork", "funnel",
-    "ledger", "harbour", "lantern", "rope", "anchor", "keel", "mast", "rudder", "sail", "tide", "compass", "chart",
+    "water", "river", "island", "house", "village", "field", "market", "station", "table", "record", "light", "street",
+    "track", "train", "land", "line", "road", "level", "season", "product", "school", "company", "report", "park",
 )  # fmt: skip
+"""Nouns of one token each, whichever the model."""
 
 
 LONG = 4_096

@@ -93,7 +93,7 @@ def test_too_large_above_the_point_and_too_little_saved() -> None:
     large = Situation(fold=fold_of(*turns(20, size=200), window=100_000))
     assert reason(large, little) == "no_progress"
     assert prove(large, little, must_fit_only=True).is_proved
-    near = Situation(fold=fold_of(*turns(20, size=200), window=11_000))
+    near = Situation(fold=fold_of(*turns(20, size=200), window=9_500))
     assert reason(near, little) in ("too_large", "above_point")
 
 

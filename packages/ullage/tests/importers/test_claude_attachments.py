@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from tests.importers.folding import text_of
+from ullage.events import SystemChanged, ToolsChanged
 from ullage.importers.rows import EventWriter
 from ullage_programs.claude_code.log_attachments import Attachments
 
@@ -150,3 +151,29 @@ def test_skills_that_a_compaction_attaches_again_count_with_their_texts() -> Non
     skills = [{"name": "tidy", "path": "user:tidy", "content": "Sweep."}, 7]
     text, _ = read({"type": "invoked_skills", "skills": skills})
     assert text == "injected: tidy\nuser:tidy\nSweep."
+
+
+def test_lists_of_skills_and_names_of_tools_leave_the_prompt_itself_unsaid() -> None:
+    rows = EventWriter("s", unlogged=("system", "tools"))
+    attachments = Attachments(rows)
+    skills = {"type": "skill_listing", "content": "- tidy"}
+    names = {"type": "deferred_tools_delta", "addedNames": ["Weigh"]}
+    shown = {
+        "type": "prompt_snapshot",
+        "systemPrompt": "# Rules",
+        "tools": [{"name": "B"}],
+    }
+    for attachment in (skills, names, shown, {**skills, "content": "- mend"}):
+        attachments.read({"attachment": attachment}, "m")
+    said = [
+        (type(event).__name__, event.is_part)
+        for event in rows.take(final=True)
+        if isinstance(event, SystemChanged | ToolsChanged)
+    ]
+    assert said == [
+        ("SystemChanged", True),
+        ("ToolsChanged", True),
+        ("SystemChanged", False),
+        ("ToolsChanged", False),
+        ("SystemChanged", False),
+    ]

@@ -163,6 +163,25 @@ def test_a_part_that_is_read_later_takes_nothing_from_a_file_that_is_known() -> 
     assert found[0].endswith("50\t49")
 
 
+def test_the_plan_comes_back_beside_the_files_and_instruction_files_do_not() -> None:
+    log = Log(NEW)
+    log.result(written("/home/ann/.claude/plans/calm-cask.md", "First weigh the casks."))
+    log.result(read("/cellar/CLAUDE.md", "Keep it dry."))
+    for number in range(5):
+        log.result(written(f"/w{number}", "x"))
+    log.compaction()
+    log.compaction()
+    for compaction in log.compactions():
+        plan, *files = texts(compaction)
+        assert plan == "First weigh the casks."
+        assert paths(files) == ["/w4", "/w3", "/w2", "/w1", "/w0"]
+
+
+def test_a_count_of_lines_that_no_file_has_takes_no_memory() -> None:
+    (name,) = put_back(NEW, read("/f", "line", shown=1, total=10**11))
+    assert len(name) < 300
+
+
 @pytest.mark.parametrize(("version", "length"), [(OLD, 30_000), (NEW, LARGEST_SKILL)])
 def test_the_texts_of_skills_come_back(version: str, length: int) -> None:
     log = Log(version)
@@ -190,7 +209,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=4,
 )
-KEYS = ["filePath", "content", "originalFile", "oldString", "newString", "replaceAll"]
+KEYS = ["filePath", "content", "originalFile", "oldString", "newString"]
 LINES = ["numLines", "totalLines"]
 
 

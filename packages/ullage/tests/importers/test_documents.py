@@ -7,6 +7,7 @@ from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CallEnded
 from ullage.importers import find_sessions, read
 from ullage.importers.calls import read_calls
+from ullage.importers.growing import GrowingLog
 from ullage.importers.places import glance
 
 FILES = {
@@ -63,6 +64,19 @@ def test_each_lies_where_sessions_are_looked_for(home: Path) -> None:
     for place in found:
         assert glance(place).title
         assert all(call.at > 1e9 for call in read_calls(place).calls)
+
+
+def test_a_document_that_is_written_anew_is_followed(tmp_path: Path) -> None:
+    whole = json.loads((FIXTURES / "cline/session.messages.json").read_text())
+    path = tmp_path / "s.messages.json"
+    path.write_text(json.dumps({**whole, "messages": whole["messages"][:2]}))
+    log = GrowingLog(path)
+    assert log.look() is not None
+    path.write_text(json.dumps(whole))
+    growth = log.look()
+    assert growth is not None
+    assert (growth.certain, growth.is_whole) == (read(path).events, True)
+    assert not growth.restarted
 
 
 def test_results_that_are_text_are_not_missed_in_vs_code() -> None:

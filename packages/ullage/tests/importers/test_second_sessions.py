@@ -29,16 +29,23 @@ def test_a_first_call_is_known_within_3(
     first = metered(write(tmp_path, 1, SHORT, 21_000))
     bare = metered(write(tmp_path, 2, LONG, 21_000)).steps[0]
     reported = 21_000 + bare.estimated - first.steps[0].estimated + grown
-    assert bare.estimated < reported / 2
     assert first.first_call is not None
     second = metered(write(tmp_path, 2, LONG, reported), [first.first_call])
     step = second.steps[0]
     assert step.actual == reported
     assert abs(step.estimated - reported) < 0.03 * reported
     assert step.is_inside
-    assert step.high - step.low < 0.12 * reported
+    assert step.high - step.low < 0.3 * reported
     assert second.first_call is not None
     assert second.first_call.directory == first.first_call.directory != ""
+
+
+@pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)
+def test_a_first_call_that_nothing_was_learnt_of_is_no_number_that_is_sure_of_itself(
+    write: Writer, tmp_path: Path
+) -> None:
+    step = metered(write(tmp_path, 1, SHORT, 21_000)).steps[0]
+    assert step.high - step.low > 2_000
 
 
 @pytest.mark.parametrize("write", PROGRAMS, ids=lambda write: write.__name__)

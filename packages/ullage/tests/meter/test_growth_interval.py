@@ -30,7 +30,6 @@ def test_a_short_row_of_a_measured_family_is_within_a_few_tokens() -> None:
         replace(SMALL, results=3),
         replace(SMALL, framing_n=2),
         replace(SMALL, known=False),
-        replace(SMALL, edited=True),
         replace(SMALL, has_items=True),
         replace(SMALL, size=80_000.0),
     ],

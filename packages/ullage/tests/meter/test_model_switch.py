@@ -46,6 +46,7 @@ def begun(model: ModelChanged = CLAUDE, *, is_logged: bool = False) -> Meter:
             provider=model.provider,
             program=PROGRAM,
             at=100.0,
+            unlogged=() if is_logged else ("system", "tools"),
         )
     )
     if is_logged:

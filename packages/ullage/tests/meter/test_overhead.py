@@ -25,8 +25,13 @@ from ullage.meter.policy import FIRST_CALLS_KEPT
 from ullage.meter.reading import Reading, Row
 from ullage.meter.shares import UNLOGGED
 
-CLAUDE = "claude-code 2.1.197"
+PROGRAM = "barrel-code 2.1.197"
 SYSTEM = SystemChanged(system=(SystemBlock(text="Keep the rules of the cellar. " * 90),))
+SKILLS = SystemChanged(
+    system=(SystemBlock(text="- weigh: weighs a cask\n" * 80, kind="skills"),),
+    is_part=True,
+)
+NAMES = ToolsChanged(tools=(Tool(name="look", deferred=True),), is_part=True)
 TOOLS = ToolsChanged(tools=(Tool(name="weigh", description="Weighs a cask. " * 60),))
 
 
@@ -34,7 +39,7 @@ def begun(
     name: str,
     *,
     at: float,
-    program: str = CLAUDE,
+    program: str = PROGRAM,
     model: str = "claude-sonnet-4-5",
     cwd: str = "/cellar",
     partial: bool = False,
@@ -94,17 +99,17 @@ def test_a_second_session_of_a_program_is_expected_to_hold_what_the_first_held()
         foretold([taught("a", at=1)], words=words),
     )
     new = before.used.tokens - foretold([]).used.tokens
-    assert before.used.high < 1_000
+    assert before.used.high < 2_500
     assert abs(reading.used.tokens - (30_000 + new)) < 0.003 * 30_000
     assert reading.used.low <= 30_000 + new <= reading.used.high
-    assert row_of(reading).note == "as in 1 earlier session of claude-code 2.1.197"
+    assert row_of(reading).note == "as in 1 earlier session of barrel-code 2.1.197"
     assert not any("lower bound" in note for note in reading.notes)
 
 
 def test_what_is_not_in_the_log_has_its_row_before_the_first_report() -> None:
     reading = foretold([taught("a", at=1), taught("b", at=2)])
     row = row_of(reading)
-    assert row.note == "as in 2 earlier sessions of claude-code 2.1.197"
+    assert row.note == "as in 2 earlier sessions of barrel-code 2.1.197"
     assert row.source == "estimated"
     assert 29_900 < row.tokens < 30_000
     assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
@@ -157,18 +162,33 @@ def test_a_copy_of_a_log_is_the_same_first_call() -> None:
 
 
 @pytest.mark.parametrize(
-    "about", [{"program": "codex 0.169.0"}, {"program": "claude-code-like 1"}]
+    "about", [{"program": "codex 0.169.0"}, {"program": "barrel-code-like 1"}]
 )
 def test_another_program_teaches_nothing(about: dict[str, Any]) -> None:
     assert foretold([taught("a", at=1, **about)]).used == foretold([]).used
 
 
-def test_logs_that_lack_other_things_are_not_compared() -> None:
-    events = called(begun("a", at=1, known=(SYSTEM,)), 30_000)
-    call = folded(events).first_call
-    assert call is not None
-    assert call.unlogged == "tools"
-    assert foretold([call]).used == foretold([]).used
+@pytest.mark.parametrize("known", [(SYSTEM,), (SKILLS,), (SKILLS, NAMES)])
+def test_what_one_log_holds_and_another_lacks_is_taken_off(
+    known: tuple[Event, ...],
+) -> None:
+    bare, listed = taught("a", at=1), taught("b", at=1, known=known)
+    assert bare.unlogged == "system+tools"
+    assert listed.tokens < bare.tokens - 400
+    assert abs(foretold([listed]).used.tokens - 30_000) < 20
+    assert abs(foretold([bare], known=known).used.tokens - 30_000) < 20
+    row = row_of(foretold([bare], known=known))
+    assert abs(row.tokens - listed.tokens) < 20
+
+
+def test_what_a_log_lacks_is_said_and_not_told_from_what_it_holds() -> None:
+    parts = folded(begun("now", at=1, known=(SKILLS, NAMES))).reading()
+    assert "System prompt and tools are not in the log" in parts.notes[0]
+    whole = folded(begun("now", at=1, known=(SKILLS, NAMES, SYSTEM, TOOLS))).reading()
+    assert not any("not in the log" in note for note in whole.notes)
+    agent = Meter()
+    agent.apply(SessionStarted(session="own", model="claude-sonnet-4-5"))
+    assert not any("not in the log" in note for note in agent.reading().notes)
 
 
 def test_a_log_that_begins_in_the_middle_neither_teaches_nor_learns() -> None:
@@ -178,13 +198,12 @@ def test_a_log_that_begins_in_the_middle_neither_teaches_nor_learns() -> None:
     assert meter.steps[0].estimated < 100
 
 
-def test_another_directory_version_and_model_widen_the_interval_in_this_order() -> None:
-    same = taught("a", at=1)
+def test_another_version_directory_and_model_widen_the_interval_in_this_order() -> None:
     widths = []
     abouts: tuple[dict[str, Any], ...] = (
         {},
+        {"program": "barrel-code 2.1.180"},
         {"cwd": "/press"},
-        {"program": "claude-code 2.1.180"},
         {"model": "claude-opus-4-6"},
     )
     for about in abouts:
@@ -193,7 +212,6 @@ def test_another_directory_version_and_model_widen_the_interval_in_this_order() 
         widths.append(used.tokens - used.low)
     assert widths == sorted(widths)
     assert len(set(widths)) == len(widths)
-    assert foretold([same]).used.high < 31_500
 
 
 def test_a_log_without_a_model_is_taken_to_be_of_the_last_sessions_model() -> None:
@@ -201,7 +219,7 @@ def test_a_log_without_a_model_is_taken_to_be_of_the_last_sessions_model() -> No
     new = [taught(f"n{n}", at=n + 10.0, reported=36_000) for n in range(3)]
     reading = foretold([*old, *new], model="")
     assert abs(reading.used.tokens - 36_000) < 100
-    assert row_of(reading).note == "as in 6 earlier sessions of claude-code 2.1.197"
+    assert row_of(reading).note == "as in 6 earlier sessions of barrel-code 2.1.197"
     assert reading.used.low <= 30_000
 
 
@@ -287,7 +305,7 @@ def test_an_agents_unchanged_content_costs_what_its_last_session_showed() -> Non
     assert UNLOGGED not in by_name
     assert by_name["Messages"] > 0
     assert sum(by_name.values()) == reported
-    assert "as in 1 earlier session of claude-code" in reading.basis.label
+    assert "as in 1 earlier session of barrel-code" in reading.basis.label
     other = folded(begun("now", at=9_000, known=(SYSTEM,)), [first]).reading()
     assert other.used == folded(begun("now", at=9_000, known=(SYSTEM,))).reading().used
 
@@ -307,5 +325,36 @@ def test_the_newest_few_of_a_kind_are_kept_and_each_once() -> None:
 
 @given(st.permutations([taught(f"s{n}", at=n + 1.0) for n in range(5)]))
 def test_the_order_of_what_was_learnt_makes_no_difference(calls: list[FirstCall]) -> None:
-    now = FirstCall(program=CLAUDE, provider="anthropic", unlogged="system+tools", at=99)
+    now = FirstCall(program=PROGRAM, provider="anthropic", unlogged="system+tools", at=99)
     assert learnt_overhead(calls, now) == learnt_overhead(sorted(calls, key=str), now)
+
+
+# -- how far what was learnt may be off --
+
+
+def test_from_the_third_session_that_agrees_on_the_interval_is_narrow() -> None:
+    calls = [taught(f"s{n}", at=n + 1.0, reported=30_000 + 40 * n) for n in range(3)]
+    two, three = foretold(calls[:2]).used, foretold(calls).used
+    assert two.high - two.low > 0.2 * 30_000
+    assert three.high - three.low < 0.08 * 30_000
+    far = ((1.5, 33_000), (3.0, 36_000))
+    apart = [calls[0], *(taught(f"f{at}", at=at, reported=sent) for at, sent in far)]
+    assert foretold(apart).used.high > 33_000
+
+
+def test_of_two_sessions_far_apart_the_likelier_one_is_taken() -> None:
+    calls = [taught("a", at=1, reported=78_000), taught("b", at=2, reported=42_000)]
+    elsewhere = taught("c", at=3, cwd="/press", reported=40_000)
+    assert abs(foretold([*calls, elsewhere]).used.tokens - 42_000) < 20
+    assert abs(foretold(calls).used.tokens - 60_000) < 20
+
+
+def test_a_subagent_neither_teaches_nor_learns() -> None:
+    def of(name: str, at: float) -> list[Event]:
+        started, *rest = begun(name, at=at)
+        return [msgspec.structs.replace(started, is_subagent=True), *rest]
+
+    own = folded(called(of("a", 1), 9_000)).first_call
+    assert own is not None and own.is_subagent
+    assert folded(of("now", 9_000), [own]).reading().used.tokens < 100
+    assert foretold([own]).used == foretold([]).used

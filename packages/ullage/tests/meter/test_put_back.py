@@ -53,6 +53,7 @@ class Session:
                 program=program,
                 cwd=cwd,
                 partial=partial,
+                unlogged=("system", "tools"),
             )
         )
         self.say("Which cask is full?")
@@ -196,6 +197,7 @@ def test_a_first_call_and_a_call_after_a_compaction_teach_nothing_of_each_other(
         provider="anthropic",
         program="claude-code 2.1.49",
         cwd="/cellar",
+        unlogged=("system", "tools"),
     )
     begun.apply(started)
     begun.apply(MessageAdded(message=said("b", "Which cask is full?")))

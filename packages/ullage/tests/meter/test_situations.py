@@ -22,7 +22,11 @@ from ullage.tokens.calibration import Calibration
 def meter(program: str = "") -> Meter:
     made = Meter()
     started = SessionStarted(
-        wire="messages", provider="anthropic", model="claude-haiku-4-5", program=program
+        wire="messages",
+        provider="anthropic",
+        model="claude-haiku-4-5",
+        program=program,
+        unlogged=("system", "tools"),
     )
     made.apply(started)
     return made

@@ -1,6 +1,7 @@
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from tests.meter.session import answer, said, usage
 from ullage import Meter, SystemBlock
@@ -22,7 +23,11 @@ from ullage_programs.facts import ClientLimit
 from ullage_programs.limits import ClientLimits
 
 STARTED: Final = SessionStarted(
-    model="gpt-5.2", wire="responses", provider="openai", program="codex 0.142.5"
+    model="gpt-5.2",
+    wire="responses",
+    provider="openai",
+    program="codex 0.142.5",
+    unlogged=("tools",),
 )
 SEALED: Final = Message(
     id="s",
@@ -60,6 +65,14 @@ def test_the_size_of_a_hidden_summary_is_what_the_program_counts_beyond_the_log(
     assert abs(summary.tokens - 5_000) < 50
 
 
+def test_where_nothing_is_unlogged_the_log_and_the_hidden_summary_are_all() -> None:
+    whole = replace(STARTED, unlogged=())
+    event = SizeStated(by="X", tokens=8_000, known=3_000)
+    used = folded(whole, *COMPACTED[1:], event).reading().used
+    shown = folded(whole, *COMPACTED[1:3]).reading().used
+    assert used.tokens == pytest.approx(shown.tokens + 5_000, abs=100)
+
+
 def test_a_number_alone_is_used_with_what_the_program_leaves_out_of_it() -> None:
     beside = Amount(tokens=3_000, low=2_000, high=4_500)
     event = SizeStated(by="Codex", tokens=8_000, beside=beside)
@@ -85,6 +98,9 @@ def test_what_a_program_says_is_less_than_a_report_and_more_than_an_estimate() -
     assert folded(*COMPACTED[:-1], event).reading().used == reported.used
     estimated = folded(*COMPACTED[:3], event).reading()
     assert estimated.used.tokens == pytest.approx(30_000, abs=20)
+    told = [each.basis.is_told for each in (folded(*COMPACTED[:3]).reading(), estimated)]
+    assert told == [False, True]
+    assert reported.basis.is_told
     later = folded(*COMPACTED, event, CallStarted(call="c2"))
     later.apply(CallEnded(call="c2", usage=usage(31_000, 5)))
     assert later.reading().used.tokens == pytest.approx(31_005, abs=20)

@@ -43,6 +43,31 @@ def test_the_hidden_tool_prompt_of_claude_grew_with_the_generations(
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "once"),
+    [
+        ("claude-opus-4-7", 675),
+        ("claude-opus-4-8", 290),
+        ("claude-opus-5-20260801", 286),
+        ("claude-fable-5", 290),
+        ("anthropic/claude-sonnet-5", 354),
+    ],
+)
+def test_the_hidden_tool_prompt_of_newer_claude_differs_by_model(
+    model: str, once: float
+) -> None:
+    template = template_for("messages", "anthropic", model)
+    assert (template.tools.once, template.stratum) == (once, "claude")
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-fable-5.2", "haiku-6"])
+def test_a_newer_claude_may_have_any_tool_prompt_that_is_known(model: str) -> None:
+    template = template_for("messages", "anthropic", model)
+    half = EXACT[template.stratum].tools.tokens
+    assert template.tools.once - half < 286
+    assert template.tools.once + half > 675
+
+
 def test_claude_costs_the_same_wherever_it_is_served() -> None:
     names = {
         ("messages", "anthropic", "claude-sonnet-4-5"),

@@ -78,12 +78,12 @@ def sessions(options: argparse.Namespace) -> int:
 def line_of(place: FoundSession) -> RunningSession:
     """Look at one session. Never raises: what can't be read is said in ``problem``.
 
-    ``reading`` is ``None`` without a call that reported its input in the part that was read, except behind the proxy,
-    which reads whole requests.
+    ``reading`` is ``None`` where nothing in the part that was read tells the size: neither a reported input nor the
+    program itself. The proxy reads whole requests.
     """
     line = RunningList(new_meter=_quick_meter).line(place)
     reading = line.reading
-    if reading is None or reading.basis.last_input is not None or line.is_proxied:
+    if reading is None or reading.basis.is_told or line.is_proxied:
         return line
     return msgspec.structs.replace(line, reading=None)
 

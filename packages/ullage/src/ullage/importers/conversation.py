@@ -54,6 +54,7 @@ class ConversationReader(Reader):
     def use_prompt(self, text: str) -> None:
         """The system prompt; none if empty."""
         if text:
+            self.rows.unlogged = ("tools",)
             self.rows.use_system([SystemBlock(text=clean_text(text).text)])
 
     def close(self) -> None:
@@ -79,7 +80,8 @@ class ConversationReader(Reader):
             rows.use_model(model, request.wire, request.provider)
         else:
             self._ask(asked)
-        rows.unlogged = ("system", "tools")
+        has_system = rows.system or request.system
+        rows.unlogged = ("tools",) if has_system else ("system", "tools")
         rows.use_system([*rows.system, *request.system])
         for message, places in zip(request.messages, read.items, strict=True):
             told = [raw[place] for place in places]

@@ -132,7 +132,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     reported_output: int | None = None
     """``Basis.reported_output``."""
     situation: str = "first call"
-    """A ``Situation``."""
+    """A ``CallSituation``."""
 
     @property
     def proven_high(self) -> int:

@@ -44,7 +44,13 @@ from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
 from ullage.tokens.calibration import NEVER_MEASURED, Calibration, Learnt
 from ullage.tokens.content import is_exact, text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
-from ullage.tokens.hidden_prompts import NONE, HiddenPrompt, hidden_prompt, rows_for
+from ullage.tokens.hidden_prompts import (
+    NONE,
+    HiddenPrompt,
+    HiddenPromptRow,
+    hidden_prompt,
+    rows_for,
+)
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -132,7 +138,7 @@ class Forecaster:
         self.wire, self.provider, self.model = wire, provider, model
         self.family: Family = PLAIN
         self.template: Template = PLAIN_TEMPLATE
-        self.hidden_prompts = rows_for(wire, provider, model)
+        self.hidden_prompts: tuple[HiddenPromptRow, ...] = ()
         if isinstance(estimator, FittedEstimator):
             self.counter = estimator.counter
             self.family = estimator.find_family(wire, provider, model)
@@ -142,6 +148,8 @@ class Forecaster:
             if not callable(estimator) and estimator not in BY_NAME_ALONE:
                 self.family = family_for(wire, provider, model)
                 self.template = template_for(wire, provider, model)
+        if self.template is not PLAIN_TEMPLATE:
+            self.hidden_prompts = rows_for(wire, provider, model)
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
@@ -217,7 +225,9 @@ class Forecaster:
     def opening_message(self, message: Message, cost: MessageCost) -> float:
         """What a message of that cost adds to a first request. Additive over messages."""
         added, template = cost.added, self.template
-        framed = template.message if added.users or message.role == "assistant" else 0.0
+        framed = template.message if added.users else 0.0
+        if message.role == "assistant":  # what closes an answer is among its tokens
+            framed = max(0.0, template.message - self.family.answering.once)
         wrapped = Added(results=added.results).wrapping(self.family)
         return template.text * added.text + added.media + framed + wrapped
 
@@ -240,7 +250,7 @@ class Forecaster:
             answer_format, template, family, counter, system=text, tools=any(cost.each)
         )
         hidden = hidden_prompt(
-            self.hidden_prompts, params, has_system=bool(text), has_tools=bool(tools)
+            self.hidden_prompts, params, has_system=bool(text), has_tools=cost.tokens > 0
         )
         overhead = template.base + (template.system if text else 0.0) + hidden.tokens
         if template.thinking and is_thinking(params):
@@ -507,20 +517,13 @@ class Forecaster:
         moved = earlier - anchor.reasoning + basis.changed - basis.removed
         begins = shown.doubt.begins_turn
         last = 0.0  # reasoning of the last answer that a rule decides about
-        cost = basis.output.cost if basis.output is not None else None
-        if (
-            not shown.degraded
-            and cost is not None
-            and cost.answer is not None
-            and self._is_read(cost)
-        ):
-            last = growth.hidden_reasoning(
-                _last_call(anchor.usage, cost.answer), self.family
-            )
+        output = basis.output
+        if not shown.degraded and output is not None and self._is_read(output.cost):
+            last = shown.doubt.hidden
         left = max(0.0, anchor.reasoning - earlier) if begins else 0.0
         is_kept = shown.reasoning_kept > 0
         in_loop = last if is_kept else -last
-        rule = self._rule(anchor, basis.output)
+        rule = self._rule(anchor, output)
         of_turn = 0.0
         if begins and rule is self.rules[anchor.stream]:
             of_turn = -left or anchor.turn
@@ -585,7 +588,7 @@ class Forecaster:
             earlier=in_doubt,
         )
         usage, edited = anchor.usage, anchor.edited
-        added: Added = since.added
+        added = since.added
         sent: SentBack = "none"
         if basis.output_left:
             usage, edited = Usage(output=0), 0.0

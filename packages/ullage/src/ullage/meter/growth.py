@@ -27,6 +27,7 @@ from ullage.meter.cost import (
 from ullage.meter.policy import (
     CONTRADICTED,
     COUNTING,
+    EDITED,
     EXACT_COUNTING,
     HALF_SESSION_AT,
     HIDDEN,
@@ -101,7 +102,6 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     placeholder: bool = False
     has_items: bool = False
     """Whether the answer holds items whose content is on the provider's side, such as results of its tools."""
-    edited: bool = False
     begins_turn: bool = False
     size: float = 0.0
     """The estimate itself."""
@@ -220,8 +220,11 @@ def next_input(
     unproven = situation.earlier
     if is_open(rule, learnt, begins=begins) and (kept or last.sent_back != "no"):
         unproven = unproven.plus(doubted(hidden, kept=kept))
-    if last.answer.calls or last.answer.thoughts:
-        unproven = unproven.plus(Widths(max(0.0, last.edited), max(0.0, -last.edited)))
+    if last.edited:
+        # Text in the place of a text is charged as it is sent; what came with calls or thoughts, as it came or not.
+        is_text = not (last.answer.calls or last.answer.thoughts)
+        tokens = 0.0 if is_text else last.edited
+        unproven = unproven.plus(Widths(max(EDITED, tokens), max(EDITED, -tokens)))
     grown = added.tokens(family, kept=kept) + framing.step + correction.tokens
     # What was learnt from false or unusual reports can be less than nothing; text that is in the request can't.
     grown = max(grown, ceil(LEAST_CONTENT * added.text))
@@ -240,7 +243,6 @@ def next_input(
         framing_n=framing.n,
         placeholder=answer.placeholder,
         has_items=last.answer.items > 0,
-        edited=last.edited != 0,
         begins_turn=begins,
         size=exact,
         scale_below=learnt.below,
@@ -331,8 +333,6 @@ def expected(doubt: Doubt) -> Expected:
         base += 4.0
     if not doubt.known:
         base += 12.0
-    if doubt.edited:
-        base = hypot(base, 12.0)
     answering = 0.4 if doubt.placeholder else 0.25
     counting = COUNTING if doubt.known else STRANGE_COUNTING
     if doubt.exact_text:

@@ -73,8 +73,8 @@ UNKNOWN_WINDOW = "The window of"
 
 
 PINNED = (
-    "The last {calls:,} calls reported {tokens:,} tokens each, although messages were added: the provider cuts off what "
-    "is more, and the model does not see it. There is no room left."
+    "The last {calls:,} calls reported {tokens:,} tokens each, although messages were added: the provider cuts off "
+    "what is more, and the model does not see it. There is no room left."
 )
 
 

@@ -197,7 +197,7 @@ def _of_row(
 
 
 def _as_logged(call: FirstCall, now: FirstCall) -> FirstCall:
-    """The first call as if its log had held the same kinds of content as this one: what one log has, another may lack."""
+    """The first call as if its log had held the same kinds of content as this one's."""
     hidden = sum(call.logged[kind] for kind in call.logged.keys() - now.logged.keys())
     shown = sum(now.logged[kind] for kind in now.logged.keys() - call.logged.keys())
     return replace(call, tokens=call.tokens + hidden - shown)

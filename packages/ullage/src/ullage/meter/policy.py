@@ -54,6 +54,9 @@ UNPROVEN = 1.15
 """How many times the reported reasoning the interval reaches where its rule is not proven: counted reasoning was up to
 1.25 times that (n=10, in which Qwen and DeepSeek frame it)."""
 
+EDITED = 12.0
+"""Tokens by which an answer that is sent back in another form than it came in may differ from it at the least."""
+
 HIDDEN = 0.01
 """Share of the reported reasoning by which that in the next input may differ."""
 
@@ -143,15 +146,18 @@ AGREE_WITHIN = 0.03
 """From as many on, first calls of one project that are no further apart than this share are taken to be proven."""
 
 FAR_APART = 1.3
-"""Two first calls of one project further apart than this factor are not averaged: of the two, the likelier one is taken.
-A mean made a call of 45,259 tokens 62,362 after one of 78,868."""
+"""Two first calls of one project further apart than this factor are not averaged: the likelier one is taken. A mean
+made a call of 45,259 tokens 62,362 after one of 78,868."""
 
 UNMEASURED_FACTOR = 2.0
-"""How much wider the interval of what is typical becomes for a version or a model that was not measured: Claude Code halved
-what it sends between two versions that were, 2.1.49 and 2.1.77."""
+"""How much wider the interval of what is typical becomes for a version or a model that was not measured: between two
+that were, 2.1.49 and 2.1.77, Claude Code halved what it sends."""
 
 OTHER_UNITS = 0.02
 """Models whose counts of the same text differ by a larger share are others: programs send them other prompts."""
+
+VERSION_PART = 1_000
+"""What a step of one part of a version is worth in steps of the next part: no program has more of them."""
 
 STRAY_FACTOR = 2.0
 """Where fewer first calls are known than a median needs, they are believed up to this factor from what the same

@@ -40,6 +40,10 @@ ThresholdSource = Literal[
 """``user``: set for this meter or agent. ``assumed``: Ullage's own default. The others as for the window."""
 
 
+STATED = "as "
+"""How the label of a reading begins that rests on what somebody says of the size: ``as Codex says``."""
+
+
 class Used(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens in the window, and the interval meant to hold the truth 95 times in 100. Triggers use ``high``."""
 
@@ -115,6 +119,11 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """Why the number is weaker than usual, in words; empty when it rests on the last call's reported input."""
     reported_output: int | None = None
     """What was reported as the output of the last answer, where its content was counted instead."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a call reported its input, or the program or provider says how full the window is."""
+        return self.last_input is not None or self.label.startswith(STATED)
 
 
 class Accuracy(msgspec.Struct, frozen=True, kw_only=True):

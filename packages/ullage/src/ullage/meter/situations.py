@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from ullage.meter.anchor import ForecastBasis
 
-Situation = Literal[
+CallSituation = Literal[
     "first call",
     "second call",
     "after a compaction",
@@ -56,7 +56,7 @@ SESSION: Final = Opening()
 
 def situation_of(
     basis: ForecastBasis | None, opening: Opening, *, begins_turn: bool, reasoning: float
-) -> Situation:
+) -> CallSituation:
     """The situation of the next call. ``reasoning`` is what the answer before is known to have had."""
     if basis is None:
         return "first call"
@@ -90,7 +90,7 @@ class SituationWidths(NamedTuple):
 
 
 AS_EXPECTED: Final = SituationWidths()
-WIDTHS: Final[dict[tuple[str, Situation], SituationWidths]] = {
+WIDTHS: Final[dict[tuple[str, CallSituation], SituationWidths]] = {
     ("claude-code", "second call"): SituationWidths(3.0, 1.0, 7_000),
     ("claude-code", "user turn"): SituationWidths(3.0, 1.5, 6_700),
     ("claude-code", "user turn, reasoning before"): SituationWidths(3.0, 1.5, 6_700),
@@ -104,6 +104,6 @@ WIDTHS: Final[dict[tuple[str, Situation], SituationWidths]] = {
 }
 
 
-def widths_of(program: str, situation: Situation) -> SituationWidths:
+def widths_of(program: str, situation: CallSituation) -> SituationWidths:
     """The widths of a program whose log does not hold all that it sends; elsewhere the causes say all."""
     return WIDTHS.get((program, situation), AS_EXPECTED)

@@ -18,6 +18,7 @@ from ullage.meter.policy import (
     ROUGH_COUNT_DOUBT,
     SUMMARY_DOUBT,
 )
+from ullage.meter.reading import STATED
 from ullage.meter.state import State
 
 
@@ -47,8 +48,9 @@ def anchor_of(state: State, event: SizeStated) -> Anchor | None:
     if event.tokens is None or not 0 < event.tokens <= MOST_TOKENS:
         return None
     unlogged = state.unlogged
-    if event.known is not None and unlogged is not None:
-        tokens = ledger_tokens(state) + unlogged
+    is_known = unlogged is not None or not state.partly_unlogged
+    if event.known is not None and is_known:
+        tokens = ledger_tokens(state) + (unlogged or 0.0)
         doubt = max(LEAST_STATED_DOUBT, SUMMARY_DOUBT * tokens)
         if not state.forecaster.exact_text:
             doubt = hypot(doubt, COUNTING * state.view.tokens)
@@ -66,4 +68,6 @@ def anchor_of(state: State, event: SizeStated) -> Anchor | None:
         doubt = max(LEAST_STATED_DOUBT, doubt)
     anchor = anchor_of_view(state, tokens)
     spread = doubt / max(1, anchor.input)
-    return replace(anchor, spread=spread, stated_by=event.by, label=f"as {event.by} says")
+    return replace(
+        anchor, spread=spread, stated_by=event.by, label=f"{STATED}{event.by} says"
+    )

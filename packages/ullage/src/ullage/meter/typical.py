@@ -1,7 +1,7 @@
 """What the first call of a program holds beyond its log where nothing was learnt: as measured of its versions.
 
-The rows are in ``typical.json``. Those of public logs hold what users had beside the program's own: instruction files,
-skills, tools of servers. Those of ``bench.program_overhead`` are of a bare installation: a quarter less to 1.6 times of it is what those of users came to.
+The rows are in ``models/typical.json``. Those of public logs hold what users had beside the program's own: instruction
+files, skills, tools of servers. Those that ``bench.program_overhead`` wrote are of bare installations.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+from ullage.meter.policy import VERSION_PART
+from ullage.models.facts import facts
 
-PARTS: Final = (1_000_000, 1_000, 1)
-"""What a step of each part of a version is worth, so that distances can be compared."""
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,7 +31,7 @@ class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     model: str
     """In whose tokens the row is."""
     is_subagent: bool = False
-    logged: dict[str, int] = {}
+    logged: dict[str, int] = msgspec.field(default_factory=dict)
     """The estimate of what these logs held of system prompt and tools, by kind, as in ``FirstCall``."""
     tokens: int
     low: int
@@ -58,13 +57,11 @@ class NearestRows(NamedTuple):
 
 _rows: Final = msgspec.json.Decoder(list[TypicalFirstCall])
 
-PLACE: Final = Path(__file__).with_suffix(".json")
-
 
 @lru_cache(maxsize=1)
 def typical_rows() -> Sequence[TypicalFirstCall]:
     """All rows."""
-    return _rows.decode(PLACE.read_bytes())
+    return facts("typical", _rows)
 
 
 @lru_cache(maxsize=64)
@@ -82,6 +79,8 @@ def nearest_rows(program: str, *, is_subagent: bool) -> Sequence[NearestRows]:
         alike = [row for row in rows if row.is_bare == is_bare]
         if alike:
             found.append(_nearest(alike, program, is_own=bool(own)))
+            if found[-1].is_measured:
+                break  # users have more than what is bare
     return found
 
 
@@ -97,10 +96,10 @@ def _nearest(
 def version_number(text: str) -> int:
     """The first version in a text as a number that grows with it; 0 without one."""
     found = _VERSION.search(text)
-    if found is None:
-        return 0
-    parts = [min(int(part or 0), 999) for part in found.groups()]
-    return sum(part * worth for part, worth in zip(parts, PARTS, strict=True))
+    number = 0
+    for part in found.groups(default="0") if found is not None else ():
+        number = VERSION_PART * number + min(int(part), VERSION_PART - 1)
+    return number
 
 
 def _gap(row: TypicalFirstCall, version: int) -> int:

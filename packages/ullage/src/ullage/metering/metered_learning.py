@@ -32,7 +32,7 @@ class StoredLearning:
         self._models = Calibration()
         self._new = Calibration()
         self._calls: tuple[FirstCall, ...] = ()
-        self._known: set[FirstCall] = set()
+        self._known: list[FirstCall] = []
         try:
             self._models = self._calibrations.read()
             self._calls = self._overhead.read()
@@ -66,7 +66,7 @@ class StoredLearning:
             self.write()
         is_new = first_call is not None and first_call not in self._known
         if first_call is not None and is_new:
-            self._known.add(first_call)
+            self._known.append(first_call)
             self._calls = (first_call, *self._calls)
             self._try(lambda: self._overhead.add(first_call))
 

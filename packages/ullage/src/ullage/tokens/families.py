@@ -36,7 +36,7 @@ class Family:
     """Whether an answer whose output is far from its visible text is charged by its text when sent back."""
     charges_thoughts: bool = False
     """Whether the text of thoughts that are sent back is charged as text, reasoning or not (Gemini, whose thoughts are
-    summaries: 10 recorded pairs, in loops and at a turn's begin)."""
+    summaries: 9 recorded pairs, in loops and at a turn's begin)."""
     forgets: bool = False
     """Whether an answer is not charged again once a user's message follows it (DeepSeek R1: n=2, two providers)."""
     is_known: bool = True

@@ -61,9 +61,10 @@ from ullage_programs.claude_code.lines import (
     is_summary,
 )
 from ullage_programs.claude_code.log_attachments import Attachments
-from ullage_programs.claude_code.log_costs import LONG, MOST_MODELS, ClaudeTotals
+from ullage_programs.claude_code.log_costs import LONG, ClaudeTotals
 from ullage_programs.claude_code.log_put_back import PutBack
 from ullage_programs.limits import name_and_version
+from ullage_programs.policy import MOST_MODELS
 
 WIRE = "messages"
 

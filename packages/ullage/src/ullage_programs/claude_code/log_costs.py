@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 import ullage.importers.fields as f
 from ullage.events import Purpose
 from ullage.importers.fields import JsonObject
-
-MOST_MODELS: Final = 64
+from ullage_programs.policy import MOST_MODELS
 
 LONG: Final = "[1m]"
 """The end of a model's name that asks for the longer window."""

@@ -2,8 +2,9 @@
 
 Read in the program itself (``@anthropic-ai/claude-code`` 2.1.42, 2.1.49, 2.1.59, 2.1.70, 2.1.87, 2.1.96 and 2.1.112 on
 npm). Of the files that it has read or written, it reads again the five that were changed last on disk, and forgets the
-others. A file of more than 5,000 tokens comes back as its name alone. The texts of the skills and commands that were
-used follow. Plans, states of tasks and files that it read by itself come back as well: their size is not in the log.
+others. A file of more than 5,000 tokens comes back as its name alone. The plan and the texts of the skills and commands
+that were used follow. Reminders, states of tasks and files that it read by itself come back as well: their size is not
+in the log. Its own instruction files are part of every request.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ LARGEST_FILE: Final = 18_000
 SKILL_FROM: Final = 2_000
 """Characters from which on a text of the program's own is a skill's or a command's, and no remark."""
 
+INSTRUCTIONS: Final = ("CLAUDE.md", "CLAUDE.local.md")
+
+PLANS: Final = "/.claude/plans/"
+
 PLAIN_SINCE: Final = (2, 1, 87)
 """Before this version a file comes back as one JSON string, and skills of any size come back whole."""
 
@@ -62,6 +67,7 @@ class PutBack:
         """Whether the log has lines for what comes back."""
         self._files: dict[str, _KnownFile] = {}
         """By path, the one that was read last at the end."""
+        self._plan = ""
         self._skills: dict[str, None] = {}
         self._changes = 0
 
@@ -78,8 +84,11 @@ class PutBack:
         """What a tool gave the program: a file that was read, written or edited. All others are passed over."""
         read = f.mapping(result, "file")
         path = f.text(read, "filePath") or f.text(result, "filePath")
-        if not path:
+        path = path.replace("\\", "/")
+        if not path or path.endswith(INSTRUCTIONS):
             return
+        if PLANS in path:
+            self._plan = path
         known = self._files.pop(path, _KnownFile("", 0, is_whole=False))
         if read:
             self._files[path] = _as_read(known, read)
@@ -93,10 +102,16 @@ class PutBack:
 
     def after_compaction(self, version: tuple[int, ...]) -> Iterator[tuple[str, str]]:
         """What comes back now, each with its kind."""
-        files = list(reversed(self._files.items()))
+        plan = self._files.get(self._plan)
+        if plan is not None and plan.content:
+            yield "plan put back", plan.content
+        files = [each for each in self._files.items() if PLANS not in each[0]]
+        files.reverse()
         files.sort(key=lambda each: -each[1].changed)
         newest = files[:FILES]
         self._files = {path: known for path, known in reversed(newest) if known.content}
+        if plan is not None:
+            self._files[self._plan] = plan
         for path, known in newest:
             if not known.content:
                 lines = "(too large to come back)"
@@ -119,10 +134,9 @@ def _as_read(known: _KnownFile, read: JsonObject) -> _KnownFile:
     shown, total = f.count(read, "numLines") or 1, f.count(read, "totalLines") or 1
     if shown < total and known.is_whole:
         return known
-    size = len(content) * max(shown, total) // shown
+    size = min(len(content) * total // shown, LARGEST_FILE + 1)
     if size > len(content):
-        content = (content * (size // max(1, len(content)) + 1))[: LARGEST_FILE + 1]
-        content = content[:size]
+        content = (content * (size // len(content) + 1))[:size]
     return _KnownFile(_bounded(content), known.changed, is_whole=shown >= total)
 
 
@@ -133,8 +147,7 @@ def _as_written(known: _KnownFile, result: JsonObject) -> str:
         return written
     before = f.text(result, "originalFile") or known.content
     old, new = f.text(result, "oldString"), f.text(result, "newString")
-    most = -1 if result.get("replaceAll") is True else 1
-    return before.replace(old, new, most) if old else before + new
+    return before.replace(old, new, 1) if old else before + new
 
 
 def _bounded(content: str) -> str:

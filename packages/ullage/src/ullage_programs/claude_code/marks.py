@@ -40,8 +40,6 @@ MARKS = ClientMarks(
         "x-claude-code-auxiliary-type": {"*": "other"},
     },
     asks_summary=("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",),
-    asks_title=("Generate a concise, sentence-case title",),
-    asks_other=("Generate a short kebab-case name",),
     cwd=WORKING_DIRECTORY,
     session_in=_session_in,
 )

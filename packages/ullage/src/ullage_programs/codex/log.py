@@ -47,6 +47,7 @@ from ullage.meter.measured import hidden_message
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
 from ullage_programs.codex.facts import FACTS
+from ullage_programs.policy import CODEX_BESIDE, CODEX_SEARCH
 
 WIRE = "responses"
 
@@ -76,9 +77,6 @@ KNOWN_SILENT = frozenset(
 """Kinds of lines that say nothing about the context."""
 
 SEARCHED = "web_search_call"
-SEARCH = Amount(tokens=6_450, low=5_050, high=7_850)
-"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114 to
-7,316 (8 steps with 20 searches, gpt-5.5)."""
 
 NOTHING = Amount(tokens=0, low=0, high=0)
 
@@ -101,9 +99,6 @@ NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 
 BYTES_PER_TOKEN = 4
 """By which it estimates a text, and the JSON of an item (``codex-rs/core/src/context_manager/history.rs``)."""
-
-TOOLS = Amount(tokens=3_200, low=2_200, high=4_200)
-"""What the next request holds beside the number that it writes after a compaction: tools, framing (13 of 14)."""
 
 _SUMMARY_MARK = "Another language model started to solve this problem"
 """How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
@@ -307,7 +302,7 @@ class CodexReader(Reader):
         elif call.searches:
             name = rows.reserve("tool")
             self._found[name] = call.searches
-            each, count = SEARCH, call.searches
+            each, count = CODEX_SEARCH, call.searches
             size = Amount(
                 tokens=count * each.tokens, low=count * each.low, high=count * each.high
             )
@@ -337,7 +332,7 @@ class CodexReader(Reader):
                 searches += each
                 self.rows.replace(_found(name, NOTHING, revision=1))
         if searches:
-            staying = Amount(tokens=0, low=0, high=searches * SEARCH.high)
+            staying = Amount(tokens=0, low=0, high=searches * CODEX_SEARCH.high)
             self.rows.add(_found(self.rows.reserve("tool"), staying))
         self._found = {}
 
@@ -393,7 +388,7 @@ class CodexReader(Reader):
             FACTS.title,
             estimate,
             known=None if known is None else min(known, estimate),
-            beside=TOOLS,
+            beside=Amount(**CODEX_BESIDE._asdict()),
         )
 
     def _count(self, usage: JsonObject) -> None:

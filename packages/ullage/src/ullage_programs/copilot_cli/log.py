@@ -33,6 +33,7 @@ from ullage.messages import (
 )
 from ullage.meter.spent_calls import UNLOGGED
 from ullage_programs.copilot_cli.facts import FACTS
+from ullage_programs.policy import COPILOT_COUNT_DOUBT, MOST_MODELS
 
 WIRE_OF = {
     "/v1/messages": "messages",
@@ -54,12 +55,6 @@ KINDS: Final = (
     "cacheWriteTokens",
 )
 """The tokens of a usage, also where it is a model's in the session's totals. Reasoning is a part of the output."""
-
-MOST_MODELS: Final = 64
-
-COUNT_DOUBT: Final = 0.1
-"""Share of its own count of the window that this may be off: 3 % too much for one model and 3 % too little for another
-(1.0.20, 1.0.64; n=2)."""
 
 AUTOMATIC = "threshold"
 """The ``trigger`` of a compaction that the program started by itself."""
@@ -273,7 +268,7 @@ class CopilotCliReader(Reader):
         self._spend_unlogged(f.number(data, "sessionStartTime"), metrics)
         tokens = f.count(data, "currentTokens")
         if tokens is not None:
-            doubt = round(COUNT_DOUBT * tokens)
+            doubt = round(COPILOT_COUNT_DOUBT * tokens)
             beside = Amount(tokens=0, low=-doubt, high=doubt)
             self.rows.say_size(FACTS.title, tokens, beside=beside)
 
