@@ -85,7 +85,7 @@ w4=1.14 w5=1.15 w6=1.15 w7=1.46 w8=1.43 w9=1.46
 
 _DIGITS: Final = {"d1": 1.0, "d2": 2.0, "d3": 3.0}
 
-PRETOKEN: Final[dict[str, Weights]] = (
+PRETOKEN: Final[Mapping[str, Weights]] = (
     dict.fromkeys(ENCODING, _O200K)
     | dict.fromkeys(DIGITS, _O200K | _DIGITS)
     | {"cl100k": _CL100K}
