@@ -81,8 +81,8 @@ EXCEPTIONS: Mapping[str, frozenset[str]] = {
     "ullage/models/catalogue.py": frozenset({"logging", "pathlib"}),
     # reads the tables beside it, each once in a process
     "ullage/models/facts.py": frozenset({"pathlib"}),
-    # finds and loads one compiled module without its package
-    "ullage/tokens/bpe.py": frozenset({"importlib", "pathlib"}),
+    # loads the tokenizers at the first count
+    "ullage/tokens/bpe.py": frozenset({"importlib"}),
 }
 """Files of the core that may import more of the standard library.
 

@@ -12,7 +12,7 @@ sys.stderr.write(" ".join(sorted(sys.modules.keys() - before)))
 
 HEAVY = {
     "asyncio", "concurrent.futures", "ctypes", "email", "http", "multiprocessing", "socket", "sqlite3", "ssl",
-    "subprocess", "tempfile", "unittest", "urllib.request", "xml", "rich", "pydantic", "httpx", "httpx2", "bpe_openai",
+    "subprocess", "tempfile", "unittest", "urllib.request", "xml", "rich", "pydantic", "httpx", "httpx2", "splintr",
     "ullage.cli", "ullage.importers", "ullage.store",
 }  # fmt: skip
 """What only a program that talks to the world needs, and what would weigh on a loop that only wants a Meter."""

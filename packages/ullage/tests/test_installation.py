@@ -7,7 +7,7 @@ import pytest
 from ullage.installation import extra_command, is_temporary, package_command
 
 RECEIPT = """[tool]
-requirements = [{ name = "bpe-openai" }, { name = "ullage", extras = ["chat", "bpe"] }]
+requirements = [{ name = "splintr-rs" }, { name = "ullage", extras = ["chat", "bpe"] }]
 """
 
 

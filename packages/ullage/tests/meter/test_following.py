@@ -296,7 +296,9 @@ ENCODING = encoding("o200k_base")
 def billed(history: list[dict[str, str]]) -> int:
     """OpenAI's count: three tokens a message, and three for the reply."""
     texts = [text for each in history for text in each.values()]
-    return 3 + 3 * len(history) + sum(len(ENCODING.encode(text)) for text in texts)
+    return (
+        3 + 3 * len(history) + sum(len(ENCODING.encode_ordinary(text)) for text in texts)
+    )
 
 
 def after_trimming(dropped: int, seed: int) -> tuple[float, bool]:
@@ -313,7 +315,7 @@ def after_trimming(dropped: int, seed: int) -> tuple[float, bool]:
         reading = meter.before({"model": "gpt-4.1", "messages": list(history)})
         said = " ".join(rnd.choices(WORDS, k=rnd.randint(20, 120)))
         answer = {"role": "assistant", "content": said}
-        encoded = ENCODING.encode(said)
+        encoded = ENCODING.encode_ordinary(said)
         usage = {"prompt_tokens": bill, "completion_tokens": len(encoded) + 1}
         meter.after(reading.call, usage, answer)
         history.append(answer)

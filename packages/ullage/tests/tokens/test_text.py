@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from ullage.errors import MissingExtra, SettingError
@@ -27,8 +29,7 @@ def test_auto_takes_the_tokenizer_where_it_is_installed(
 def test_asking_for_the_tokenizer_without_the_extra_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bpe._bindings.cache_clear()
-    monkeypatch.setattr(bpe, "_module_path", lambda: None)
+    monkeypatch.setitem(sys.modules, "splintr", None)
     with pytest.raises(MissingExtra, match=r"ullage\[bpe\]"):
         counter_for("bpe")
 

@@ -18,9 +18,6 @@ from ullage.models.providers import SIMULATED, canonical
 from ullage.tokens import constants as c
 from ullage.tokens.constants import Answering, Framing
 
-PUBLISHED: Final = frozenset({"o200k", "cl100k"})
-"""Vocabularies that a tokenizer counts as the provider does."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
@@ -47,7 +44,7 @@ class Family:
     @property
     def has_public_vocabulary(self) -> bool:
         """Whether a real tokenizer counts this family's text exactly."""
-        return self.vocabulary in PUBLISHED and self.name.startswith("gpt")
+        return self.name.startswith("gpt")
 
     def framing_for(self, *, kept: bool) -> Framing:
         """The constants for what follows an answer whose reasoning is (not) in the next input."""

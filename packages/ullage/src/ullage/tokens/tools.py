@@ -17,6 +17,7 @@ from ullage.tokens.families import Family
 from ullage.tokens.policy import UNKNOWN_HOSTED
 from ullage.tokens.template import Style, Template
 from ullage.tokens.text import TextCounter
+from ullage.tokens.weights import ENCODING
 
 _RENDER: Final[dict[Style, Callable[[schemas.Declared], str]]] = {
     "json": schemas.as_json,
@@ -150,9 +151,7 @@ def tool_tokens(
     rule = template.tools
     read = schemas.declared(tool)
     text = _RENDER[rule.style](read)
-    tokens = rule.each + rule.ratio * _rendered(
-        text, rule.style, _vocabulary(rule.style in _OWN_TEXT, family), counter
-    )
+    tokens = rule.each + rule.ratio * _rendered(text, rule.style, family, counter)
     if not read.description:
         tokens += rule.undescribed
     if rule.field or rule.nested:
@@ -225,15 +224,12 @@ def _beside_system(tokens: float, system: str) -> float:
     return tokens + 1 if system[-1].isalnum() else tokens
 
 
-def _rendered(text: str, style: str, vocabulary: str, counter: TextCounter) -> float:
-    """Tokens of a declaration or schema as it was rendered."""
-    tokens = counter.count(text, vocabulary)
+def _rendered(text: str, style: str, family: Family, counter: TextCounter) -> float:
+    """Tokens of a declaration or schema as it was rendered; where that is not known, by a ratio to o200k's count."""
+    own = style in _OWN_TEXT or family.vocabulary in ENCODING
+    tokens = counter.count(text, family.vocabulary if own else "o200k")
     line = _PRETOKEN.get(style) if counter.name == "pretoken" else None
     return tokens if line is None else max(0.0, line.slope * tokens + line.offset)
-
-
-def _vocabulary(own: bool, family: Family) -> str:
-    return family.vocabulary if own else "o200k"
 
 
 def _hosted(kind: str) -> float:
@@ -346,7 +342,5 @@ def answer_tokens(
             )
         else:
             style, text = "answer json", schemas.as_json_schema(answer.schema)
-        tokens += rule.ratio * _rendered(
-            text, style, _vocabulary(rule.harmony, family), counter
-        )
+        tokens += rule.ratio * _rendered(text, style, family, counter)
     return max(0.0, tokens)

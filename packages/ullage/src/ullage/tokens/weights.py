@@ -3,7 +3,8 @@
 ``o200k`` and ``cl100k`` were fitted to OpenAI's own tokenizers over 6,300 texts (code, prose, JSON, logs, listings,
 CSV, hex and base64), and their letters of other scripts over 383 texts: translations of one program's messages into
 30 languages.
-``digits`` is o200k with every digit a token of its own, as Gemini, Mistral, Qwen, GLM and Command write numbers.
+``digits`` is o200k with every digit a token of its own, as Nova and Command write numbers, and in the place of the
+vocabularies in ``DIGITS`` where no tokenizer is installed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,21 @@ from typing import Final
 Weights = Mapping[str, float]
 """Tokens by class; ``?`` is the class of whatever the table doesn't name."""
 
-ENCODING: Final = {"cl100k": "cl100k_base"}
-"""The tokenizer that counts a vocabulary, where it is not o200k."""
+ENCODING: Final = {
+    "cl100k": "cl100k_base",
+    "deepseek": "deepseek_v3",
+    "gemma": "gemma4",
+    "glm": "glm4",
+    "kimi": "kimi_k2",
+    "llama": "llama3",
+    "o200k": "o200k_base",
+    "qwen": "qwen3",
+    "tekken": "mistral_v3",
+}
+"""The tokenizer that counts a published vocabulary, by splintr's name."""
+
+DIGITS: Final = ("digits", "gemma", "qwen", "tekken")
+"""Vocabularies in which a digit is a token of its own."""
 
 
 def _table(text: str, *, unknown: float) -> dict[str, float]:
@@ -71,11 +85,11 @@ w4=1.14 w5=1.15 w6=1.15 w7=1.46 w8=1.43 w9=1.46
 
 _DIGITS: Final = {"d1": 1.0, "d2": 2.0, "d3": 3.0}
 
-PRETOKEN: Final[dict[str, Weights]] = {
-    "o200k": _O200K,
-    "cl100k": _CL100K,
-    "digits": _O200K | _DIGITS,
-}
+PRETOKEN: Final[Mapping[str, Weights]] = (
+    dict.fromkeys(ENCODING, _O200K)
+    | dict.fromkeys(DIGITS, _O200K | _DIGITS)
+    | {"cl100k": _CL100K}
+)
 """By vocabulary, over the classes of ``pretoken.classify``."""
 
 BPE: Final[dict[str, Weights]] = {
