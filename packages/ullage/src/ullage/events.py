@@ -597,7 +597,7 @@ class Calibrated(
 class OverheadLearnt(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
 ):
-    """What calls of earlier sessions held beyond their logs; the estimates of this session's alike calls use it."""
+    """What calls of earlier sessions held beyond their logs; the estimates of such calls of this session use it."""
 
     calls: tuple[FirstCall, ...]
 

@@ -1057,7 +1057,8 @@ class Fold(State):
         forecast = pending.forecast
         tokens = anchor.input - round(forecast.tokens - forecast.overhead)
         self.put_back += tokens
-        if anchor.level is not None or abs(tokens) > MOST_OVERHEAD:
+        is_expected = forecast.low <= anchor.input <= forecast.high
+        if abs(tokens) > MOST_OVERHEAD or (anchor.level is not None and not is_expected):
             return
         at = pending.at or self.started_at
         call = replace(
