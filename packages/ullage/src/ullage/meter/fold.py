@@ -301,11 +301,6 @@ class Fold(State):
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
-        if event.model and event.model != self.model:
-            return
-        if event.window is not None:
-            learnt = LimitLearnt(model=event.model, source="log", window=event.window)
-            self._limit(learnt)
         if not outranks(self, event):
             return
         hidden = hidden_tokens(event)
