@@ -83,9 +83,11 @@ w4=1.14 w5=1.15 w6=1.15 w7=1.46 w8=1.43 w9=1.46
     unknown=1.3,
 )
 
+_DIGITS: Final = {"d1": 1.0, "d2": 2.0, "d3": 3.0}
+
 PRETOKEN: Final[Mapping[str, Weights]] = (
     dict.fromkeys(ENCODING, _O200K)
-    | dict.fromkeys(DIGITS, _O200K | {"d1": 1.0, "d2": 2.0, "d3": 3.0})
+    | dict.fromkeys(DIGITS, _O200K | _DIGITS)
     | {"cl100k": _CL100K}
 )
 """By vocabulary, over the classes of ``pretoken.classify``."""
