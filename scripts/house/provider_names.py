@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "ullage/reasoning.py": "which reasoning is counted, and families of models",
     "ullage/meter/opening.py": "groups of models",
     "ullage/codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
+    "ullage/tokens/weights.py": "names of vocabularies, which often are those of the first who published them",
     "ullage/codec/framework_usage.py": "the name of a dialect, which is that of the first who spoke it",
     "ullage/codec/wires/anthropic/__init__.py": "who made the wire",
     "ullage/codec/wires/gemini/__init__.py": "who made the wire",

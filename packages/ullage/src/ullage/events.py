@@ -619,10 +619,10 @@ class InputCounted(
 class SizeStated(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="size_stated"
 ):
-    """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens`` of ``window``.
+    """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens``.
 
     Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
-    its messages alone. Of a model other than ``model`` it says nothing.
+    its messages alone.
     """
 
     by: str
@@ -630,13 +630,11 @@ class SizeStated(
     is_provider: bool = False
     """The provider counted, because it refused the request for its size."""
     counts: Literal["request", "messages"] = "request"
-    tokens: int | None = None
+    tokens: int
     known: int | None = None
     """Of ``tokens``, what is of content that the log shows. The rest is of a summary that it hides."""
     beside: Amount | None = None
     """What a request holds beside ``tokens``, as it was measured of the program."""
-    window: int | None = None
-    model: str = ""
 
 
 class PiecesCounted(

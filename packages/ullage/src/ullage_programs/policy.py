@@ -20,9 +20,31 @@ CODEX_SEARCH = Measured(6_450, 5_050, 7_850)
 """What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114
 to 7,316 (8 steps with 20 searches, gpt-5.5)."""
 
+CODEX_BYTES = 4
+"""Bytes of a token by which Codex estimates a text, and the JSON of an item
+(``codex-rs/core/src/context_manager/history.rs``)."""
+
 COPILOT_COUNT_DOUBT = 0.1
 """Share of its own count of the window that this may be off: 3 % too much for one model and 3 % too little for another
 (1.0.20, 1.0.64; n=2)."""
 
 MOST_MODELS = 64
 """Models of one total that are read."""
+
+# --- What Claude Code puts back after a compaction (``claude_code/log_put_back.py`` names the versions read).
+
+FILES_PUT_BACK = 5
+"""Files that come back."""
+
+FILES_KNOWN = 100
+"""Files that the program remembers."""
+
+LARGEST_FILE = 18_000
+"""Characters of a file that comes back whole: 5,000 tokens of code, at 3.6 characters a token."""
+
+SKILL_FROM = 2_000
+"""Characters from which on a text of the program's own is a skill's or a command's, and no remark."""
+
+LARGEST_SKILL = 20_000
+LARGEST_SKILLS = 100_000
+"""Characters of one skill and of all, since 2.1.87: 5,000 and 25,000 tokens, at four characters a token."""

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from ullage.events import CompactionCommitted
 from ullage.messages import TextPart
 from ullage_programs.claude_code.log import ClaudeCodeReader
-from ullage_programs.claude_code.log_put_back import (
-    LARGEST_FILE,
-    LARGEST_SKILL,
-    PutBack,
-)
+from ullage_programs.claude_code.log_put_back import PutBack
+from ullage_programs.policy import LARGEST_FILE, LARGEST_SKILL
 
 OLD, NEW = "2.1.49", "2.1.87"
 

@@ -111,6 +111,7 @@ def test_what_every_request_holds_stays_and_what_comes_back_has_an_interval() ->
     assert used.low == pytest.approx(used.tokens - USUAL.below, rel=0.1)
     assert row is not None
     assert (row.tokens, row.note) == (USUAL.tokens, "as usual in Claude Code")
+    assert row.high is not None
     assert row.high - row.tokens >= USUAL.above
 
 

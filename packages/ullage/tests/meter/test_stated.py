@@ -108,22 +108,10 @@ def test_what_a_program_says_is_less_than_a_report_and_more_than_an_estimate() -
     assert later.steps[-1].estimated == pytest.approx(30_000, abs=20)
 
 
-def test_the_window_that_is_said_is_that_of_the_log() -> None:
-    meter = folded(*COMPACTED, SizeStated(by="Codex", window=258_400))
-    window = meter.reading().window
-    assert (window.tokens, window.source) == (258_400, "log")
-
-
 @pytest.mark.parametrize("tokens", [0, -5, 10**12])
 def test_a_size_that_can_not_be_true_changes_nothing(tokens: int) -> None:
     before = folded(*COMPACTED).reading().used
     assert folded(*COMPACTED, SizeStated(by="X", tokens=tokens)).reading().used == before
-
-
-def test_a_size_for_another_model_changes_nothing() -> None:
-    before = folded(*COMPACTED).reading().used
-    event = SizeStated(by="X", tokens=5_000, window=9_000, model="another")
-    assert folded(*COMPACTED, event).reading().used == before
 
 
 def calls(*inputs: int, words: int = 600) -> Meter:

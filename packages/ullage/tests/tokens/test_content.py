@@ -12,10 +12,9 @@ GPT = family_for("chat", "openai", "gpt-4o")
 VERTEX = family_for("generateContent", "vertex", "gemini-3-flash-preview")
 
 
-def test_text_is_scaled_by_the_familys_ratio() -> None:
-    later = family_for("messages", "anthropic", "claude-opus-4-7")
-    assert text_tokens("abc", later, BY_LENGTH) == pytest.approx(3 * later.ratio)
-    assert text_tokens("", later, BY_LENGTH) == 0
+def test_no_text_is_no_token() -> None:
+    assert text_tokens("abc", CLAUDE, counter_for(lambda _: 5.0)) == 5
+    assert text_tokens("", CLAUDE, counter_for(lambda _: 5.0)) == 0
 
 
 def test_claudes_arguments_are_counted_as_values_and_gpts_as_json() -> None:

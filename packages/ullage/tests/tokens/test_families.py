@@ -45,7 +45,6 @@ def test_an_unknown_model_gets_the_generic_family(model: str) -> None:
 
 
 def test_the_plain_family_adds_nothing_to_an_estimators_word() -> None:
-    assert PLAIN.ratio == 1.0
     assert PLAIN.framing.step == 0
     assert PLAIN.framing.result == 0
     assert PLAIN.answering.call == 0

@@ -308,7 +308,7 @@ def window_notice(event: Event) -> Notice | None:
                 "dim",
                 f"window: {number(event.window)} tokens, {WINDOW_SOURCES[event.source]}",
             )
-        case SizeStated() if event.tokens:
+        case SizeStated():
             return _notice(
                 "dim", f"{printable(event.by)} says: {number(event.tokens)} tokens"
             )

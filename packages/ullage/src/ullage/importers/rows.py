@@ -206,12 +206,11 @@ class EventWriter:
     def say_size(
         self,
         by: str,
-        tokens: int | None,
+        tokens: int,
         *,
         counts: Literal["request", "messages"] = "request",
         known: int | None = None,
         beside: Amount | None = None,
-        window: int | None = None,
     ) -> None:
         """The program says of itself how full the window is now; ``SizeStated`` says what the numbers mean."""
         self._put(
@@ -221,7 +220,6 @@ class EventWriter:
             counts=counts,
             known=known,
             beside=beside,
-            window=window,
         )
 
     # -- messages --

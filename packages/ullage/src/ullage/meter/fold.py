@@ -23,6 +23,7 @@ from ullage.events import (
     CompactionCommitted,
     EpochChanged,
     Event,
+    FirstCall,
     InputCounted,
     LimitLearnt,
     MessageAdded,
@@ -300,11 +301,6 @@ class Fold(State):
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
-        if event.model and event.model != self.model:
-            return
-        if event.window is not None:
-            learnt = LimitLearnt(model=event.model, source="log", window=event.window)
-            self._limit(learnt)
         if not outranks(self, event):
             return
         hidden = hidden_tokens(event)
@@ -1037,17 +1033,12 @@ class Fold(State):
         estimate = pending.opening
         if estimate is None or self.partial or anchor.level is not None:
             return
-        at = pending.at or self.started_at
         doubt = (estimate.high - estimate.low) / 2
         if not self.missing and estimate.tokens:
             # The report itself says what system prompt and tools cost: only the messages' estimate may be off.
             doubt *= max(0.0, 1 - pending.fixed / estimate.tokens)
-        call = replace(
-            self.session_facts(),
-            id=first_call_id(self.session, anchor.call, at, anchor.input),
-            tokens=anchor.input - estimate.tokens,
-            doubt=round(doubt),
-            at=at,
+        call = self._call_beyond(
+            anchor, pending, tokens=anchor.input - estimate.tokens, doubt=round(doubt)
         )
         if self.believes(call):
             self.first_call = call
@@ -1060,15 +1051,15 @@ class Fold(State):
         is_expected = forecast.low <= anchor.input <= forecast.high
         if abs(tokens) > MOST_OVERHEAD or (anchor.level is not None and not is_expected):
             return
-        at = pending.at or self.started_at
-        call = replace(
-            self.session_facts(),
-            id=first_call_id(self.session, anchor.call, at, anchor.input),
-            situation=AFTER_COMPACTION[self.begun.reports],
-            tokens=tokens,
-            at=at,
-        )
+        situation = AFTER_COMPACTION[self.begun.reports]
+        call = self._call_beyond(anchor, pending, situation=situation, tokens=tokens)
         self.after_compactions = (*self.after_compactions, call)[-FIRST_CALLS_KEPT:]
+
+    def _call_beyond(self, anchor: Anchor, pending: Pending, **beyond: Any) -> FirstCall:
+        """This call as one that held so much beyond its log."""
+        at = pending.at or self.started_at
+        name = first_call_id(self.session, anchor.call, at, anchor.input)
+        return replace(self.session_facts(), id=name, at=at, **beyond)
 
     def _note_unlogged(self, anchor: Anchor) -> None:
         """What the first reported input, or the first after a compaction, exceeds its estimate by."""

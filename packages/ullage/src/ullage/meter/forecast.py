@@ -23,6 +23,7 @@ from ullage.meter.cost import (
     AnswerTokens,
     Counted,
     MessageCost,
+    Widths,
     message_cost,
 )
 from ullage.meter.growth import (
@@ -616,35 +617,31 @@ def with_overhead(
     if not missing and bare.tokens:
         rest = max(0.0, 1 - fixed / bare.tokens)
         below, above = round(below * rest), round(above * rest)
-    exact = max(0.0, bare.new + overhead.tokens)
-    tokens = round(exact)
     label = NOTHING_REPORTED
     if not missing:  # else a row says it
         label += f"; system prompt and tools {overhead.source}"
-    return with_changes(
-        bare,
-        tokens=tokens,
-        low=max(0, round(exact - hypot(below, overhead.below))),
-        high=round(exact + hypot(above, overhead.above)),
-        new=exact,
-        overhead=exact - bare.new,
-        label=label,
-        notes=(),
-    )
+    found = _with_more(bare, bare.new, Widths(below, above), overhead)
+    return with_changes(found, new=bare.new + found.overhead, label=label, notes=())
 
 
 def with_put_back(bare: Forecast, overhead: LearntOverhead) -> Forecast:
     """The forecast of a call after a compaction with what the program puts back beyond its log."""
-    exact = max(0.0, bare.tokens + overhead.tokens)
-    below = hypot(bare.tokens - bare.low, overhead.below)
-    above = hypot(bare.high - bare.tokens, overhead.above)
+    widths = Widths(bare.tokens - bare.low, bare.high - bare.tokens)
+    found = _with_more(bare, bare.tokens, widths, overhead)
+    return with_changes(found, new=bare.new + overhead.tokens)
+
+
+def _with_more(
+    bare: Forecast, known: float, widths: Widths, overhead: LearntOverhead
+) -> Forecast:
+    """The forecast with more than the tokens that are ``known``, which may be off by ``widths``."""
+    exact = max(0.0, known + overhead.tokens)
     return with_changes(
         bare,
         tokens=round(exact),
-        low=max(0, round(exact - below)),
-        high=round(exact + above),
-        new=bare.new + overhead.tokens,
-        overhead=exact - bare.tokens,
+        low=max(0, round(exact - hypot(widths.below, overhead.below))),
+        high=round(exact + hypot(widths.above, overhead.above)),
+        overhead=exact - known,
     )
 
 

@@ -35,9 +35,7 @@ def outranks(state: State, event: SizeStated) -> bool:
 
 def hidden_tokens(event: SizeStated) -> int | None:
     """Tokens of a summary that the log hides; ``None`` where the event does not say how much is shown."""
-    if event.tokens is None or event.known is None:
-        return None
-    return max(0, event.tokens - event.known)
+    return None if event.known is None else max(0, event.tokens - event.known)
 
 
 def anchor_of(state: State, event: SizeStated) -> Anchor | None:
@@ -45,7 +43,7 @@ def anchor_of(state: State, event: SizeStated) -> Anchor | None:
 
     Where it tells the size of a summary, or of the messages, the rest is what the first call was reported with.
     """
-    if event.tokens is None or not 0 < event.tokens <= MOST_TOKENS:
+    if not 0 < event.tokens <= MOST_TOKENS:
         return None
     unlogged = state.unlogged
     is_known = unlogged is not None or not state.partly_unlogged

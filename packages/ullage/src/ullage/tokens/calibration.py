@@ -295,17 +295,12 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         seen.rule,
         seen.text_kinds,
     )
-    state = Learnt(
+    state = replace(
+        learnt,
         n=learnt.n + 1,
-        seen=learnt.seen,
         fits=learnt.fits or regression.start(is_known=seen.is_known),
         reverse=learnt.reverse if learnt.rule == seen.rule else (),
         rule=seen.rule,
-        flipped=learnt.flipped,
-        settled=learnt.settled,
-        suspicion=learnt.suspicion,
-        binds=learnt.binds,
-        widths=learnt.widths,
     )
     if _turn_is_reversed(state, seen, kept):
         state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))

@@ -23,7 +23,7 @@ class Arguments(NamedTuple):
 
 def text_tokens(text: str, family: Family, counter: TextCounter) -> float:
     """Tokens of a text as the family's provider charges them, without any wrapping."""
-    return counter.count(text, family.vocabulary) * family.ratio if text else 0.0
+    return counter.count(text, family.vocabulary) if text else 0.0
 
 
 def is_exact(family: Family, counter: TextCounter) -> bool:

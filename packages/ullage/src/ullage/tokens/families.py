@@ -21,11 +21,10 @@ from ullage.tokens.constants import Answering, Framing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Models that count alike. ``ratio`` scales the count in ``vocabulary`` to what the provider charges."""
+    """Models that count alike."""
 
     name: str
     vocabulary: str = "o200k"
-    ratio: float = 1.0
     framing: Framing = c.GENERIC
     kept_framing: Framing | None = None
     """Instead of ``framing`` where the answer's reasoning is sent back and counted."""

@@ -77,8 +77,7 @@ NAMES = ("auto", *_MAKERS)
 def counter_for(estimator: str | Callable[[str], float] = "auto") -> TextCounter:
     """The estimator of a name, or one that calls the given function.
 
-    Raises ``SettingError`` for a name that is not in ``NAMES``, and ``MissingExtra`` for ``bpe`` where bpe-openai is
-    not installed.
+    Raises ``SettingError`` for a name that is not in ``NAMES``, and ``MissingExtra`` for ``bpe`` without splintr-rs.
     """
     return InjectedCounter(estimator) if callable(estimator) else _named(estimator)
 

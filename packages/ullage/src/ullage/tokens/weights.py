@@ -99,8 +99,3 @@ PRETOKEN: Final[Mapping[str, Weights]] = (
     | {"cl100k": _CL100K, "gemma": _O200K | _GEMMA}
 )
 """By vocabulary, over the classes of ``pretoken.classify``."""
-
-BPE: Final[dict[str, Weights]] = {
-    "digits": _DIGITS | {"?": 1.0},
-}
-"""By vocabulary, over the classes of ``bpe.classify``. A vocabulary that is missing here is counted exactly."""

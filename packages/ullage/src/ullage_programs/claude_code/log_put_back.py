@@ -15,6 +15,14 @@ from typing import Final, NamedTuple
 import ullage.importers.fields as f
 from ullage.importers.fields import JsonObject
 from ullage_programs.claude_code.log_attachments import numbered, read_again
+from ullage_programs.policy import (
+    FILES_KNOWN,
+    FILES_PUT_BACK,
+    LARGEST_FILE,
+    LARGEST_SKILL,
+    LARGEST_SKILLS,
+    SKILL_FROM,
+)
 
 ALWAYS_LOGGED: Final = frozenset(
     {
@@ -27,28 +35,12 @@ ALWAYS_LOGGED: Final = frozenset(
 )
 """Kinds of attachments that 2.1.96 logs. 2.1.87 logs none; 2.1.112 logs all of them."""
 
-FILES: Final = 5
-"""Files that come back."""
-
-FILES_KNOWN: Final = 100
-"""Files that the program remembers."""
-
-LARGEST_FILE: Final = 18_000
-"""Characters of a file that comes back whole: 5,000 tokens of code, at 3.6 characters a token."""
-
-SKILL_FROM: Final = 2_000
-"""Characters from which on a text of the program's own is a skill's or a command's, and no remark."""
-
 INSTRUCTIONS: Final = ("CLAUDE.md", "CLAUDE.local.md")
 
 PLANS: Final = "/.claude/plans/"
 
 PLAIN_SINCE: Final = (2, 1, 87)
 """Before this version a file comes back as one JSON string, and skills of any size come back whole."""
-
-LARGEST_SKILL: Final = 20_000
-LARGEST_SKILLS: Final = 100_000
-"""Characters of one skill and of all, since then: 5,000 and 25,000 tokens, at four characters a token."""
 
 
 class _KnownFile(NamedTuple):
@@ -108,7 +100,7 @@ class PutBack:
         files = [each for each in self._files.items() if PLANS not in each[0]]
         files.reverse()
         files.sort(key=lambda each: -each[1].changed)
-        newest = files[:FILES]
+        newest = files[:FILES_PUT_BACK]
         self._files = {path: known for path, known in reversed(newest) if known.content}
         if plan is not None:
             self._files[self._plan] = plan

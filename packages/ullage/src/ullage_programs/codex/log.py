@@ -47,7 +47,7 @@ from ullage.meter.measured import hidden_message
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
 from ullage_programs.codex.facts import FACTS
-from ullage_programs.policy import CODEX_BESIDE, CODEX_SEARCH
+from ullage_programs.policy import CODEX_BESIDE, CODEX_BYTES, CODEX_SEARCH
 
 WIRE = "responses"
 
@@ -96,9 +96,6 @@ FROM_MODEL = frozenset({"reasoning", SEARCHED, "image_generation_call", *CALLS})
 COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 NOT_SENT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
 """Kinds of items that the program records for itself."""
-
-BYTES_PER_TOKEN = 4
-"""By which it estimates a text, and the JSON of an item (``codex-rs/core/src/context_manager/history.rs``)."""
 
 _SUMMARY_MARK = "Another language model started to solve this problem"
 """How a local compaction's summary begins: ``codex-rs/core/templates/compact/summary_prefix.md``."""
@@ -459,7 +456,7 @@ class CodexReader(Reader):
             item = _item_of(each)
             if f.text(item, "type") not in COMPACTIONS:
                 sizes.append(len(msgspec.json.encode(item)))
-        return sum(-(-size // BYTES_PER_TOKEN) for size in sizes)
+        return sum(-(-size // CODEX_BYTES) for size in sizes)
 
     def _history(self, items: list[JsonObject]) -> Iterator[Message]:
         """The messages of a history written out whole; the last one of the user is its summary if none is marked."""
