@@ -5,9 +5,9 @@ from tests.cases import case, filled
 from ullage import errors
 from ullage.encoding import UndecodableRow
 from ullage.errors import (
+    READABLE,
     FormatMiss,
     InputError,
-    READABLE,
     NotASession,
     ProviderError,
     UllageError,
