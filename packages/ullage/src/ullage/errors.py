@@ -68,6 +68,12 @@ class FormatMiss(NamedTuple):
     missed: str
 
 
+READABLE = (
+    "`ullage sessions` lists the logs that it finds. The calls of a program without such a log are metered by"
+    " `ullage wrap` or behind `ullage proxy`."
+)
+
+
 class NotASession(InputError):
     """No known format fits the input.
 
@@ -79,7 +85,7 @@ class NotASession(InputError):
         self.tried = tried
         lines = "\n".join(f"  {miss.format}: {miss.missed}" for miss in tried)
         super().__init__(
-            f"{what} is no session log that Ullage can read.\nFormats tried:\n{lines}"
+            f"{what} is no session log that Ullage can read.\nFormats tried:\n{lines}\n{READABLE}"
         )
 
 

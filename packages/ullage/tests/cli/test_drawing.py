@@ -20,6 +20,8 @@ from ullage.display.glyphs import ASCII, UNICODE, Glyphs
 from ullage.display.text import cells, plain
 from ullage.meter.reading import Reading, Used, Window
 from ullage.meter.rows import PartEstimate
+from ullage.meter.spend import Spend
+from ullage.usage import UsageSum
 
 DRAWINGS = Path(__file__).parent / "drawings"
 
@@ -103,10 +105,23 @@ def test_a_window_that_the_user_named_is_shown_as_theirs() -> None:
 
 
 def test_being_past_the_compaction_point_is_said() -> None:
-    past = reading(used=Used(tokens=159_900, low=159_700, high=160_100), free=24_100)
+    past = reading(used=Used(tokens=160_000, low=159_700, high=160_100), free=24_000)
     text = drawn(Subject(reading=past), 100)
     assert "past the compaction threshold, 160,000" in text
+    assert "may be past" not in text
     assert "until compaction" not in text
+
+
+def test_an_interval_that_reaches_the_compaction_point_may_be_past_it() -> None:
+    near = reading(used=Used(tokens=159_900, low=159_700, high=160_100), free=24_100)
+    text = drawn(Subject(reading=near), 100)
+    assert "may be past the compaction threshold, 160,000" in text
+
+
+def test_calls_for_other_purposes_are_told_in_words() -> None:
+    spend = Spend(by_purpose={"main": UsageSum(calls=2), "other": UsageSum(calls=1)})
+    text = drawn(Subject(reading=reading(spend=spend)), 100)
+    assert "3 calls, 1 for other purposes among them" in text
 
 
 def test_names_from_a_log_can_not_send_escape_sequences_to_the_terminal() -> None:

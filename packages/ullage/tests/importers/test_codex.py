@@ -166,6 +166,12 @@ def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -
     assert meter.reading().used.tokens == pytest.approx(22_020, abs=20)
 
 
+def test_what_one_search_found_may_leave_behind_the_report_that_held_it() -> None:
+    used = searching().reading().used
+    assert used.tokens - used.low == pytest.approx(7_850, rel=0.05)
+    assert used.high - used.tokens == pytest.approx(2 * 1_400, rel=0.05)
+
+
 def test_an_aborted_turn_may_take_what_was_found_with_it() -> None:
     used = searching(ABORTED).reading().used
     assert used.tokens == pytest.approx(22_000 - 2 * 6_450, rel=0.1)

@@ -184,6 +184,16 @@ def test_after_a_compaction_the_next_call_is_the_overhead_and_the_summary() -> N
     assert size.next_input() == pytest.approx(20_500, rel=0.05)
 
 
+def test_what_comes_back_after_a_compaction_is_in_the_count_of_the_program() -> None:
+    lines = [*session_until_compaction(), boundary("auto", 150_000, postTokens=12_000)]
+    size = folded(*lines, summary(WORDS * 40))
+    overhead = size.overhead()
+    assert size.next_input() == overhead + 12_000
+    size.feed(answer("msg_4", reported=32_500, output=0))
+    assert size.next_input() == 32_500
+    assert size.overhead() == overhead
+
+
 def test_messages_that_a_compaction_kept_count() -> None:
     segment = {"headUuid": "line-2", "tailUuid": "line-3"}
     size = folded(

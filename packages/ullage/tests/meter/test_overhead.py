@@ -16,6 +16,7 @@ from ullage.events import (
     FirstCall,
     MessageAdded,
     OverheadLearnt,
+    RequestPart,
     SessionStarted,
     SystemChanged,
     ToolsChanged,
@@ -45,6 +46,7 @@ def begun(
     partial: bool = False,
     known: Sequence[Event] = (),
     words: str = "Which cask is full?",
+    unlogged: tuple[RequestPart, ...] = ("system", "tools"),
 ) -> list[Event]:
     """The events of a session before its first call."""
     started = SessionStarted(
@@ -56,7 +58,7 @@ def begun(
         program=program,
         cwd=cwd,
         partial=partial,
-        unlogged=("system", "tools"),
+        unlogged=unlogged,
     )
     return [started, *known, MessageAdded(message=said(f"{name}-u", words), at=at)]
 
@@ -114,6 +116,25 @@ def test_what_is_not_in_the_log_has_its_row_before_the_first_report() -> None:
     assert 29_900 < row.tokens < 30_000
     assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
     assert all(row.tokens >= 0 for row in reading.rows)
+
+
+def test_messages_before_the_first_report_are_as_sure_as_their_content() -> None:
+    reading = foretold([taught("a", at=1), taught("b", at=2)])
+    messages = reading.rows[-1]
+    assert messages.high - messages.low <= 12
+    assert [row.name for row in messages.children] == ["You"]
+
+
+def test_a_report_says_what_the_log_lacks_as_surely_as_the_content_is_known() -> None:
+    row = row_of(folded(called(begun("now", at=9_000), 31_000)).reading())
+    assert row.source == "by_difference"
+    assert 30_900 < row.low < row.tokens < row.high < 31_100
+
+
+def test_a_logged_system_prompt_is_not_named_among_what_the_log_lacks() -> None:
+    events = called(begun("now", at=9_000, unlogged=("tools",)), 31_000)
+    row = row_of(folded(events).reading())
+    assert row.note == "tools and what else the first request held"
 
 
 def test_the_report_of_the_first_call_takes_the_place_of_what_was_learnt() -> None:

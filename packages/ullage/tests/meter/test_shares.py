@@ -129,7 +129,7 @@ def rows(fold: Fold) -> tuple[Row, ...]:
 
 
 def named(fold: Fold) -> dict[str, Share]:
-    return {share.name.split(" (")[0]: share for share in request_shares(fold)}
+    return {share.name.split(" (")[0]: share for share in request_shares(fold, 0.0)}
 
 
 # -- the shares --
@@ -142,7 +142,7 @@ def test_every_block_and_tool_is_in_one_row_whose_children_sum_to_it(
     fold = opened(model, system, tools)
     summed = 0.0
     names: list[str] = []
-    for share in request_shares(fold):
+    for share in request_shares(fold, 0.0):
         assert share.tokens > 0
         assert share.doubt >= 0
         assert share.summed is not share.name.startswith("Deferred tools")

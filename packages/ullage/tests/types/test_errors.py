@@ -5,6 +5,7 @@ from tests.cases import case, filled
 from ullage import errors
 from ullage.encoding import UndecodableRow
 from ullage.errors import (
+    READABLE,
     FormatMiss,
     InputError,
     NotASession,
@@ -40,6 +41,7 @@ def test_no_session_names_what_was_read_and_every_format_that_was_tried() -> Non
         "Formats tried:",
         "  pi: no `type` on its first line",
         "  codex: no `session_meta` line",
+        READABLE,
     ]
 
 

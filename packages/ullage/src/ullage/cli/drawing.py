@@ -150,6 +150,9 @@ def _about(subject: Subject) -> list[str]:
 
 def _compaction_point(reading: Reading) -> list[Line]:
     if reading.should_compact():
-        return [(Span(passed_sentence(reading.threshold), "bad"),)]
+        sentence = passed_sentence(reading.threshold)
+        if reading.used.tokens < (reading.compaction_point or 0):
+            sentence = f"may be {sentence}"
+        return [(Span(sentence, "bad"),)]
     sentence = threshold_sentence(reading.threshold)
     return [(Span(sentence),)] if sentence else []

@@ -103,7 +103,8 @@ def _spend(reading: Reading, width: int) -> list[Line]:
     calls = [counted(total.calls, "call")]
     for purpose, each in spend.by_purpose.items():
         if purpose != "main":
-            calls.append(f"{number(each.calls)} {purpose}")
+            what = "for other purposes" if purpose == "other" else purpose
+            calls.append(f"{number(each.calls)} {what}")
     if len(calls) > 1:
         calls[-1] += " among them"
     items = [", ".join(calls), *usage_items(total)]

@@ -38,6 +38,7 @@ from ullage.meter.policy import (
     RECOUNT_SLACK,
     SESSION_WRAPPING,
     STRANGE_COUNTING,
+    UNKNOWN_ITEM,
     UNLOGGED,
     UNPROVEN,
 )
@@ -354,7 +355,7 @@ def half_widths(doubt: Doubt) -> Widths:
     if doubt.counted_reasoning > LONG_REASONING:
         above = hypot(above, LONG_REASONING_SHARE * doubt.counted_reasoning)
     items = 0.0
-    if doubt.has_items:
+    if doubt.has_items and doubt.media_under < UNKNOWN_ITEM:  # else a log says how far
         items = SMALL_SHARE * min(doubt.size, SMALL) + LARGE_SHARE * max(
             0.0, doubt.size - SMALL
         )

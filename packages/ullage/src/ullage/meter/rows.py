@@ -45,7 +45,8 @@ def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
 
     Messages get at least what their content must cost: then the others are cut in proportion.
     """
-    shares = request_shares(fold)
+    held = message_shares(fold, forecast)
+    shares = request_shares(fold, hypot(*[share.doubt for share in held]))
     summed = [share for share in shares if share.summed]
     weights = [share.tokens * _ratio_of(share, fold, forecast) for share in summed]
     least = max(0.0, least_messages(fold) - forecast.cleared.total)
@@ -60,7 +61,7 @@ def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
         rows.append(_with_note(row) if row.name.startswith("Tools (") else row)
     left = forecast.tokens - sum(granted)
     doubt = hypot(*[share.doubt for share in summed])
-    rows += _message_rows(fold, forecast, left, doubt)
+    rows += _message_rows(held, fold, forecast, left, doubt)
     return tuple(rows)
 
 
@@ -129,15 +130,18 @@ def _with_note(tools: Row) -> Row:
     return replace(tools, note=f"largest: {note}" if note else "")
 
 
-def _message_rows(fold: Fold, forecast: Forecast, tokens: int, doubt: float) -> list[Row]:
+def _message_rows(
+    shares: list[Share], fold: Fold, forecast: Forecast, tokens: int, doubt: float
+) -> list[Row]:
     """Messages, and before them the summary of what was compacted; together they are ``tokens``.
 
     Their content is corrected up to its doubt, and what is beyond that is unattributed. ``doubt`` is of the other rows.
+    Before anything was reported there is no such rest: they are what their content is estimated at.
     """
-    shares = message_shares(fold, forecast)
+    is_known = fold.anchor is not None or fold.counted is not None
     estimated = sum(share.tokens for share in shares)
     own = hypot(*[share.doubt for share in shares])
-    explained = min(tokens, round(estimated + own))
+    explained = min(tokens, round(estimated + own)) if is_known else tokens
     granted = apportion(explained, [share.tokens for share in shares])
     rows: list[Row] = []
     children: list[Row] = []
@@ -145,7 +149,7 @@ def _message_rows(fold: Fold, forecast: Forecast, tokens: int, doubt: float) -> 
         kept = rows if share.name == SUMMARY else children
         kept.append(_row_of(share, each, forecast.high))
     of_total = max(forecast.tokens - forecast.low, forecast.high - forecast.tokens)
-    doubt = hypot(doubt, of_total)
+    doubt = hypot(doubt, of_total) if is_known else own
     if explained < tokens and children:
         beyond = Share(
             name="Unattributed",
@@ -154,7 +158,6 @@ def _message_rows(fold: Fold, forecast: Forecast, tokens: int, doubt: float) -> 
             source="by_difference",
         )
         children.append(_row_of(beyond, tokens - explained, forecast.high))
-    is_known = forecast.last_input is not None or fold.counted is not None
     left = tokens - sum(row.tokens for row in rows)
     messages = Share(
         name="Messages",

@@ -38,6 +38,9 @@ SYSTEM_ROWS: Final = {
     "agents": "Agents",
 }
 UNLOGGED: Final = "Not in the log"
+LACKED: Final = {"system": "system prompt", "tools": "tools"}
+"""The parts of ``SessionStarted.unlogged``, in words."""
+
 PUT_BACK: Final = "Put back after the compaction"
 DEFERRED: Final = "Deferred tools"
 ONCE: Final = "once for all"
@@ -61,14 +64,17 @@ def widths_of(state: State) -> OpeningWidths:
 # -- what every request carries --
 
 
-def request_shares(state: State) -> list[Share]:
-    """The rows of what every request carries; made again only when that changes."""
+def request_shares(state: State, doubt: float) -> list[Share]:
+    """The rows of what every request carries; made again only when that changes.
+
+    ``doubt`` is how far the messages' estimate may be off, in tokens: what the log lacks is the rest beside them.
+    """
     if state.shares is None:
         state.shares = _shares(state)
-    return [*state.shares, *_unlogged_shares(state)]
+    return [*state.shares, *_unlogged_shares(state, doubt)]
 
 
-def _unlogged_shares(state: State) -> Iterable[Share]:
+def _unlogged_shares(state: State, doubt: float) -> Iterable[Share]:
     """The rows of what the log lacks."""
     put_back = state.expected_put_back
     if put_back is not None and not state.begun.reports:
@@ -86,14 +92,16 @@ def _unlogged_shares(state: State) -> Iterable[Share]:
             source="by_difference",
             note="files, skills, plans and reminders that the log does not show",
         )
-    if not state.expected_unlogged:
+    tokens = state.expected_unlogged
+    if not tokens:
         return
+    lacking = [name for part, name in LACKED.items() if part in state.lacking]
     unlogged = Share(
         name=UNLOGGED,
-        tokens=state.expected_unlogged,
-        doubt=state.expected_unlogged,
+        tokens=tokens,
+        doubt=min(tokens, hypot(doubt, state.history_doubt, state.put_back)),
         source="by_difference",
-        note="system prompt, tools and what else the first request held",
+        note=f"{', '.join(lacking)} and what else the first request held",
     )
     overhead = state.overhead
     if state.unlogged is None and overhead is not None:

@@ -94,6 +94,8 @@ class SessionSize:
         self.compactions = 0
         self.kept = 0
         """Tokens of the messages that the last compaction kept."""
+        self.stated = 0
+        """The program's own count after it: of the summary and of what comes back, without system prompt and tools."""
         self.model = ""
         self.seen_last = self.seen_passed = self.seen_compacted_at = 0
         """What ``seen`` gives, as plain numbers."""
@@ -152,10 +154,11 @@ class SessionSize:
         """
         if self.input:
             return self.input + self.answered() + self.added()
+        messages = max(self.stated, self.added())
         if self.first_input:
-            return self.overhead() + self.added()
+            return self.overhead() + messages
         if self.shape:
-            return self.tokens(self.shape) + self.added()
+            return self.tokens(self.shape) + messages
         return None
 
     def seen(self) -> SeenSizes:
@@ -271,7 +274,7 @@ class SessionSize:
         """Whether the first report tells the system prompt and the tools from the messages."""
         if not self.compactions:
             return not self.is_partial
-        return not self.kept or not self.first_input
+        return not (self.kept or self.stated) or not self.first_input
 
     def _learn(self, grown: int) -> None:
         if self.since < LEARNS_FROM or grown <= 0:
@@ -352,6 +355,7 @@ class SessionSize:
         seen = self.seen().after_compaction(compaction.before, is_automatic=is_automatic)
         self._see(seen)
         self.kept = self._preserved(compaction)
+        self.stated = compaction.after
         self.compactions += 1
         self.input = 0
         self._forget_answer()
