@@ -5,7 +5,7 @@ import pytest
 from tests.meter.session import said
 from ullage.events import FirstCall, MessageAdded, SessionStarted
 from ullage.meter.meter import Meter
-from ullage.meter.overhead import LearntOverhead, typical_overhead
+from ullage.meter.overhead import LearntOverhead, learnt_overhead, typical_overhead
 from ullage.meter.reading import Reading
 from ullage.meter.shares import UNLOGGED
 from ullage.meter.typical import (
@@ -110,3 +110,24 @@ def test_what_a_log_holds_is_not_expected_again() -> None:
     listed = {"skills": 1_000, "agents": 500}
     bare, told = known("claude-code 2.1.80"), known("claude-code 2.1.80", logged=listed)
     assert told.tokens == bare.tokens - 1_500
+
+
+def test_what_another_model_was_sent_does_not_outweigh_what_is_typical() -> None:
+    """Two small sessions of another model made 6,977 (4,361 to 11,757) of a first call of 45,259."""
+
+    def expected(tokens: int, model: str) -> LearntOverhead:
+        facts = {"program": "claude-code 2.1.42", "unlogged": "system+tools"}
+        earlier = [
+            FirstCall(id=name, session=name, tokens=tokens, model=model, **facts)  # type: ignore[arg-type]
+            for name in "ab"
+        ]
+        now = FirstCall(session="now", model="claude-opus-4-6", **facts)  # type: ignore[arg-type]
+        found = learnt_overhead(earlier, now, known)
+        assert found is not None
+        return found
+
+    usual = known("claude-code 2.1.42")
+    assert expected(6_977, "another-model") == usual
+    assert expected(6_977, "claude-opus-4-6").tokens == 6_977
+    within = round(0.9 * usual.tokens)
+    assert expected(within, "another-model").tokens == within

@@ -148,6 +148,10 @@ def learnt_overhead(
     if len(recent) < FIRST_CALLS_ESTIMATED:
         elsewhere = _median_tokens(others) if others else usual and usual.tokens
         tokens = _likelier(recent, tokens, elsewhere)
+    if nearest.other_model and usual is not None:
+        is_usual = usual.tokens - usual.below <= tokens <= usual.tokens + usual.above
+        if not is_usual:
+            return usual  # what another model is sent says less than what programs like this one were seen to send
     spread = _spread(recent, tokens)
     is_proven = len(recent) >= FIRST_CALLS_ESTIMATED and spread <= AGREE_WITHIN * tokens
     width = nearest.width(is_agreed=is_proven or not now.unlogged)
