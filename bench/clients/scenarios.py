@@ -56,11 +56,11 @@ def _in_vocabulary(name: str, numbers: dict[str, float]) -> Numbers:
     return {**numbers, "call": 45, "result": 12, "count": count}
 
 
-_CLAUDE = _in_vocabulary("claude", drawn(1.0, 4, 3, 495, 11, 1.18))
+_CLAUDE = _in_vocabulary("claude", drawn(1.0, 4, 3, 497, 8, 1.0))
 """Of 4.5 and 4.6: n = 54 requests, 19 with tools: half are billed within 0.2 tokens, nine in ten within 7. What is
 around a call and a result: n = 353 answers and 96 results."""
 
-_LATER_CLAUDE = _in_vocabulary("claude-4.7", drawn(1.0, 4, 2, 290, 11, 1.18))
+_LATER_CLAUDE = _in_vocabulary("claude-4.7", drawn(1.0, 4, 2, 290, 8, 1.0))
 """Of 4.7 and later: published bills of Opus 5 (n = 14). Declarations are taken to be as those of 4.6."""
 
 _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
