@@ -23,6 +23,8 @@ CACHED: Final = 600
 """Tokens of the content that Gemini has in its cache, or OpenAI in a stored prompt."""
 TOOL_PROMPT: Final = 350
 """Tokens that Anthropic adds where tools are declared."""
+CALL: Final = 45
+"""Tokens of the XML tags around a call on Anthropic's wire (15 + 16 + 14.8 for one parameter: n = 353 answers)."""
 NAMES: Final = frozenset(
     {"type", "role", "id", "call_id", "tool_use_id", "tool_call_id", "name", "status"}
 )
@@ -201,6 +203,12 @@ def size_of(*values: object) -> int:
     return sum(len(re.findall(r"\w+", text)) for text in texts_in(list(values)))
 
 
+def framed(kind: Kind, items: list[Json]) -> int:
+    """Tokens of items, with what is around each."""
+    calls = json.dumps(items).count('"tool_use"') if kind.wire == "messages" else 0
+    return size_of(items) + 8 * len(items) + CALL * calls
+
+
 def ids_in(items: list[Json], *names: str) -> set[str]:
     """The ids of calls or results, wherever an item has them."""
     found: set[str] = set()
@@ -253,8 +261,8 @@ class Provider:
         id = f"{'resp' if self.kind.wire == 'responses' else 'msg'}_{number:03}"
         call = f"call_{number}"
         made = said(self.kind, text, id) if text else called(self.kind, call)
-        own = head + size_of(items) + 8 * len(items)
-        output = size_of(made) + 8
+        own = head + framed(self.kind, items)
+        output = framed(self.kind, made)
         self.bills.append((own, output))
         name = _named(body.get("conversation")) or id
         self.held[name] = [*items, *made]

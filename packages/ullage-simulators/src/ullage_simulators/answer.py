@@ -11,7 +11,6 @@ from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, ScriptContext
-from ullage_simulators.tokenizer import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def speak(
     if not (thinks and model.reasons and answer.reasoning):
         answer = replace(answer, reasoning="", redacted=False)
     else:
-        reasoning = max(1, round(drawn.factor * hidden * tokens(answer.reasoning)))
+        reasoning = max(1, round(drawn.factor * hidden * drawn.count(answer.reasoning)))
     left = model.max_output if budget is None else min(budget, model.max_output)
     if reasoning >= left:
         return Spoken(replace(answer, text="", calls=()), 0, left, "length")
@@ -83,7 +82,7 @@ def speak(
     calls: list[Call] = []
     for call in answer.calls if text == answer.text else ():
         arguments, size = _cut(
-            call.arguments, left - visible, drawn, drawn.call + tokens(call.name)
+            call.arguments, left - visible, drawn, drawn.call + drawn.count(call.name)
         )
         if size == 0:
             stop = "length"
@@ -106,7 +105,7 @@ def _cut(text: str, room: int, drawn: Drawn, framing: int) -> tuple[str, int]:
     """The text as far as there is room, and its tokens with framing; nothing of it is no token."""
     if not text or room <= framing:
         return "", 0
-    while (size := round(drawn.factor * tokens(text)) + framing) > room:
+    while (size := round(drawn.factor * drawn.count(text)) + framing) > room:
         text = text[: int(len(text) * room / size * 0.95)]
         if not text:
             return "", 0

@@ -7,11 +7,12 @@ A meter that knew these numbers would be measured against itself. The ranges are
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ullage_simulators.models import Model
+from ullage_simulators.tokenizer import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Drawn:
     image: int
     loop: bool
     turns: bool
+    count: Callable[[str], int] = tokens
+    """Tokens of a text before the factor: o200k, where a program's scenario has no function of its own."""
 
 
 _FACTOR = {"anthropic": (1.05, 1.6), "openai": (0.95, 1.15), "gemini": (0.9, 1.2)}

@@ -12,7 +12,6 @@ from ullage_simulators.answer_format import AnswerSchema
 from ullage_simulators.body import Body
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
-from ullage_simulators.tokenizer import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def count(
     pieces, kept, dropped = [], 0, 0
     for index, piece in enumerate(prompt.pieces):
         if piece.reasoning:
-            size = piece.hidden + round(drawn.factor * tokens(piece.text))
+            size = piece.hidden + round(drawn.factor * drawn.count(piece.text))
             is_counted = loop if index >= prompt.turn_begins else drawn.turns
             if not is_counted and not prompt.keeps_reasoning:
                 dropped += size
@@ -157,8 +156,8 @@ def count(
     text_tokens = schema_tokens = fixed = size = 0
     ends = []
     for piece in pieces:
-        text_tokens += tokens(piece.text)
-        schema_tokens += tokens(piece.schema)
+        text_tokens += drawn.count(piece.text)
+        schema_tokens += drawn.count(piece.schema)
         fixed += piece.hidden
         if piece.framing:
             fixed += getattr(drawn, piece.framing)

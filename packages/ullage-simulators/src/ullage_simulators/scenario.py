@@ -209,7 +209,7 @@ def _drawn(given: Any) -> Body:
 
 
 def _numbers(given: Any, where: str) -> Body:
-    pinned = _table(given, where, _names(Drawn))
+    pinned = _table(given, where, _names(Drawn) - {"count"})
     kinds: Body = dict.fromkeys(pinned, (int, float))
     _check(pinned, where, kinds | {"loop": bool, "turns": bool})
     return pinned

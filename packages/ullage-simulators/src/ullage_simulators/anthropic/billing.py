@@ -59,9 +59,14 @@ def pieces(body: Body, model: Model) -> PromptPieces:
     return prompt
 
 
+_READ_OF_TOOL = ("name", "description", "input_schema")
+
+
 def _add_tool(prompt: PromptPieces, tool: Body) -> None:
-    plain = {name: value for name, value in tool.items() if name != "cache_control"}
-    prompt.add_tool(plain, marked="cache_control" in tool)
+    """One declared tool: Claude reads its JSON, in which a line end of a description is two characters."""
+    marked = "cache_control" in tool
+    read = {name: tool[name] for name in _READ_OF_TOOL if name in tool} or tool
+    prompt.add(framing="tool", schema=json.dumps(read), marked=marked)
 
 
 def _add(

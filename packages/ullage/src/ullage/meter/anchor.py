@@ -124,7 +124,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     cleared: ClearedTokens = NOTHING_CLEARED
     """What the provider is taken to clear of this request; it is not in these tokens."""
     unproven: int = 0
-    """Of ``high``, tokens for which one report alone speaks."""
+    """Of ``high``, tokens for which one report alone speaks, or that only the host may have added."""
     overhead: float = 0.0
     """Of these tokens, what earlier calls in the same situation held beyond their logs."""
     label: str = ""

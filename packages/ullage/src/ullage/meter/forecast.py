@@ -398,6 +398,7 @@ class Forecaster:
             changed=0.0,
             removed=0.0,
             reasoning=earlier,
+            unproven=round(hidden.above),
             label=NOTHING_REPORTED,
             notes=(f"{missing} not in the log: the number is a lower bound.",)
             if missing

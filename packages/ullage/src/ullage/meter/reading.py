@@ -164,8 +164,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     spend: Spend
     compactions: int = 0
     unproven: int = 0
-    """Of ``used.high``, tokens for which one report alone speaks, against what was expected: no compaction is due for
-    their sake before the next report."""
+    """Of ``used.high``, tokens for which one report alone speaks, against what was expected, or that only the host may
+    have added: no compaction is due for their sake before the next report."""
     call: str = ""
     """The call this reading was taken for, when it was taken by ``Meter.before``."""
     notes: tuple[str, ...] = ()
