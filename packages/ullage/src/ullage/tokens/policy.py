@@ -129,6 +129,9 @@ UNKNOWN_HOSTED = 300.0
 BPE_CHUNK = 200_000
 """Characters encoded at a time: bounds memory, and the error of a cut is below one token in 10,000."""
 
+COMPOSED_CHARS = 4_096
+"""Characters that are composed at a time, of which marks alone take 8 ms; a cut adds a token at most."""
+
 # --- The same of the estimator without a vocabulary.
 
 PRETOKEN_CHUNK = 1 << 16
