@@ -95,7 +95,7 @@ from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
-from ullage.meter.stated import anchor_of, hidden_tokens, outranks
+from ullage.meter.stated import anchor_of, can_be_true, hidden_tokens, outranks
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -305,7 +305,7 @@ class Fold(State):
         if event.window is not None:
             learnt = LimitLearnt(model=event.model, source="log", window=event.window)
             self._limit(learnt)
-        if not outranks(self, event):
+        if not can_be_true(event) or not outranks(self, event):
             return
         hidden = hidden_tokens(event)
         if hidden:

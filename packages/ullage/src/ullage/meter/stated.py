@@ -22,6 +22,14 @@ from ullage.meter.reading import STATED
 from ullage.meter.state import State
 
 
+def can_be_true(event: SizeStated) -> bool:
+    """Whether what is said can be true: it may stand in a log that somebody else wrote, or in a gateway's refusal."""
+    beside = event.beside or Amount(tokens=0, low=0, high=0)
+    others = (event.known or 0, beside.tokens, -beside.low, beside.high)
+    is_stated = event.tokens is not None and 0 < event.tokens <= MOST_TOKENS
+    return is_stated and all(-MOST_TOKENS <= each <= MOST_TOKENS for each in others)
+
+
 def outranks(state: State, event: SizeStated) -> bool:
     """Whether a reading rests on what is said rather than on what it rests on now.
 
@@ -37,15 +45,15 @@ def hidden_tokens(event: SizeStated) -> int | None:
     """Tokens of a summary that the log hides; ``None`` where the event does not say how much is shown."""
     if event.tokens is None or event.known is None:
         return None
-    return max(0, event.tokens - event.known)
+    return max(0, event.tokens - max(0, event.known))
 
 
 def anchor_of(state: State, event: SizeStated) -> Anchor | None:
-    """What the next request holds, and how far that may be off; ``None`` where what is said can't be true.
+    """What the next request holds, and how far that may be off; ``None`` where nothing is said of it.
 
     Where it tells the size of a summary, or of the messages, the rest is what the first call was reported with.
     """
-    if event.tokens is None or not 0 < event.tokens <= MOST_TOKENS:
+    if event.tokens is None:
         return None
     unlogged = state.unlogged
     is_known = unlogged is not None or not state.partly_unlogged
@@ -63,7 +71,7 @@ def anchor_of(state: State, event: SizeStated) -> Anchor | None:
         doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)
     else:
         beside = event.beside or Amount(tokens=0, low=0, high=0)
-        tokens = event.tokens + beside.tokens
+        tokens = max(0, event.tokens + beside.tokens)
         doubt = max(beside.high - beside.tokens, beside.tokens - beside.low)
         doubt = max(LEAST_STATED_DOUBT, doubt)
     anchor = anchor_of_view(state, tokens)
