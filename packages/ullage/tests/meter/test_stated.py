@@ -211,3 +211,11 @@ def test_no_number_that_is_said_makes_a_reading_that_can_not_be(
         used = folded(*before, event).reading().used
         assert 0 <= used.low <= used.tokens <= used.high <= 4 * MOST_TOKENS
         assert used.low < used.high
+
+
+@pytest.mark.parametrize("counted", [5, 100, 900_000_000])
+def test_a_refusal_that_counts_what_can_not_be_leaves_the_bill(counted: int) -> None:
+    refused = CallEnded(call="c2", outcome="failed", error="too long", counted=counted)
+    billed = COMPACTED[:-1]
+    before = folded(*billed).reading().used
+    assert folded(*billed, CallStarted(call="c2"), refused).reading().used == before

@@ -288,8 +288,7 @@ class Fold(State):
             return
         # A count is of what the model reads.
         tokens = event.tokens + estimate.after_clearing(self.cleared).cleared.total
-        request = expectation_of(self, self._request(estimate), tokens)
-        if event.tokens <= 0 or not is_possible(tokens, request):
+        if event.tokens <= 0 or not self._may_hold(tokens, estimate):
             return
         before = self.counted
         self.counted = CountedInput(
@@ -297,6 +296,11 @@ class Fold(State):
         )
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
+
+    def _may_hold(self, tokens: int, estimate: Forecast) -> bool:
+        """Whether the next request can be of so many tokens."""
+        request = expectation_of(self, self._request(estimate), tokens)
+        return is_possible(tokens, request)
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
@@ -306,6 +310,9 @@ class Fold(State):
             learnt = LimitLearnt(model=event.model, source="log", window=event.window)
             self._limit(learnt)
         if not can_be_true(event) or not outranks(self, event):
+            return
+        said = event.tokens or 0
+        if event.is_provider and not self._may_hold(said, self.estimate()):
             return
         hidden = hidden_tokens(event)
         if hidden:
