@@ -1,9 +1,10 @@
 """How far predictions are off, and how often the interval holds, for each situation that a call follows on.
 
-    uv run python -m bench.situations PATH ... [--misses] [--first-calls]
+    uv run python -m bench.situations PATH ... [--misses] [--first-calls] [--write PAGE]
 
 PATH is a session log, a directory of logs (plain or gzip, each read with nothing learnt), or a file of recorded calls.
-``--misses`` names each call outside its interval; ``--first-calls`` shows recorded first calls by model.
+``--misses`` names each call outside its interval, ``--first-calls`` shows recorded first calls by model, and
+``--write`` puts the table into a page that has one of its title.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ from bench.evaluate import (
     rows_of,
 )
 from bench.recorded import is_call, is_pair, pair_of
-from bench.results import Table, show
+from bench.results import Table, show, with_table
 from ullage.errors import UllageError
 from ullage.meter.situations import CallSituation
 
 ORDER = {name: place for place, name in enumerate(get_args(CallSituation))}
+
+
+FEWEST = 5
+"""Calls of a group that is shown on a page."""
 
 
 class Group(NamedTuple):
@@ -142,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("--first-calls", action="store_true")
+    parser.add_argument("--write", type=Path, metavar="PAGE")
     options = parser.parse_args(arguments)
     files: list[Path] = []
     for path in options.paths:
@@ -166,7 +172,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(
                     f"{name}: {made.situation}: {made.predicted} [{made.low}, {made.high}], {made.truth}"
                 )
-    show(table_of(found, "The next call, by situation"), notes=notes)
+    table = table_of(found, "By what the call follows on")
+    show(table, notes=notes)
+    if options.write is not None:
+        rows = (row for row in table.rows if int(row[1]) >= FEWEST)
+        table = Table(table.title, table.columns, tuple(rows))
+        page = with_table(options.write.read_text(encoding="utf-8"), table)
+        options.write.write_text(page, encoding="utf-8")
     return 0
 
 

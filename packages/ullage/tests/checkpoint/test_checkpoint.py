@@ -352,6 +352,7 @@ MADE_AGAIN = {
     "loadable",
     "declarations",
     "head",
+    "text_ratios",
 }
 """What a fold has from the rest of itself, or is given when it is loaded."""
 

@@ -17,7 +17,7 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.meter.meter import Meter
-from ullage.meter.situations import AS_EXPECTED, WIDTHS, widths_of
+from ullage.meter.situations import AS_EXPECTED, widths_of
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.policy import WIDTH_RANGE
 
@@ -114,7 +114,7 @@ def test_a_log_that_lacks_what_its_program_sends_has_the_widths_of_that_program(
         for number in "123":
             call(made, number, said(f"u{number}", "Go on."), text="Yes.")
         widths[program] = width(made.state)
-    more = WIDTHS["claude-code", "user turn"].more
+    more = widths_of("claude-code", "user turn").more
     assert widths["claude-code 2.1.80"] - widths["somebody-else 1.0"] > 0.9 * more
     assert widths_of("", "user turn") == AS_EXPECTED
 

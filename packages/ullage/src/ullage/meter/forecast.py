@@ -37,7 +37,7 @@ from ullage.meter.growth import (
 from ullage.meter.measured import measured_cost
 from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.overhead import LearntOverhead
-from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, REMOVAL_DOUBT
+from ullage.meter.policy import CHANGE_DOUBT, LEAST_CHANGE_DOUBT, NARROWEST, REMOVAL_DOUBT
 from ullage.meter.situations import Opening, situation_of, widths_of
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, ReasoningRule, SentBack
@@ -447,8 +447,8 @@ class Forecaster:
         )
         width = widths_of(program, situation)
         own = learnt.width_of(situation)
-        below *= width.below * own[0]
-        above = own[1] * hypot(width.above * above, width.more)
+        below = max(NARROWEST, own[0] * width.below * below)
+        above = max(NARROWEST, own[1] * hypot(width.above * above, width.more))
         tokens = round(exact)
         low, high = (
             round(exact - hypot(below, further)),

@@ -13,11 +13,11 @@ from math import hypot
 from typing import Final, NamedTuple
 
 from ullage.meter.policy import (
+    FIRST_NARROWEST,
     HOSTED_ABOVE,
     HOSTED_BELOW,
     HOSTED_LEAST,
     MEDIA_DOUBT,
-    NARROWEST,
 )
 
 
@@ -128,7 +128,7 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
     """The bounds of a first call's input, in whole tokens. ``is_exact``: a real tokenizer counted."""
     widths = opening_widths(content.stratum, is_exact=is_exact)
     half = hypot(
-        NARROWEST if content.tokens else 0.0,
+        FIRST_NARROWEST if content.tokens else 0.0,
         widths.text.of(content.text),
         widths.tools.of(content.tools),
         widths.answer.of(content.answer),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from ullage.meter.anchor import ForecastBasis
+from ullage.meter.policy import SITUATION_WIDTHS
 
 CallSituation = Literal[
     "first call",
@@ -90,20 +91,9 @@ class SituationWidths(NamedTuple):
 
 
 AS_EXPECTED: Final = SituationWidths()
-WIDTHS: Final[dict[tuple[str, CallSituation], SituationWidths]] = {
-    ("claude-code", "second call"): SituationWidths(3.0, 1.0, 7_000),
-    ("claude-code", "user turn"): SituationWidths(3.0, 1.5, 6_700),
-    ("claude-code", "user turn, reasoning before"): SituationWidths(3.0, 1.5, 6_700),
-    ("claude-code", "tool step"): SituationWidths(1.4, 1.6),
-    ("claude-code", "tool step, reasoning before"): SituationWidths(1.2, 1.2),
-    ("codex", "after an interruption"): SituationWidths(7.0, 3.0),
-    ("codex", "user turn"): SituationWidths(6.0, 3.0),
-    ("codex", "user turn, reasoning before"): SituationWidths(6.0, 3.0),
-    ("codex", "tool step"): SituationWidths(1.25, 1.25),
-    ("codex", "tool step, reasoning before"): SituationWidths(1.25, 1.25),
-}
 
 
 def widths_of(program: str, situation: CallSituation) -> SituationWidths:
     """The widths of a program whose log does not hold all that it sends; elsewhere the causes say all."""
-    return WIDTHS.get((program, situation), AS_EXPECTED)
+    widths = SITUATION_WIDTHS.get(f"{program}, {situation.partition(',')[0]}")
+    return AS_EXPECTED if widths is None else SituationWidths(*widths)

@@ -42,7 +42,8 @@ _RUNS: Final = re.compile(
     "w{1,128}(?: w{1,128})*|p{1,128}|q{1,128}|n{1,128}|d{1,3}|h|[ s]{1,512}"
 )
 """Runs, by the kind of each character: ``w`` in words, ``p`` punctuation, ``q`` other signs, ``n`` numerals, ``d``
-digits, ``h`` characters without marks (Han, Hangul, emoji), and spaces. Longer ones are cut, which bounds the time; every three digits are one token."""
+digits, ``h`` characters without marks (Han, Hangul, emoji), and spaces. Longer ones are cut, which bounds the time;
+three digits are always one token."""
 
 _MARKED: Final = frozenset("wpqn")
 """Kinds whose runs have marks at their edges, so that one space between two of them costs nothing."""
