@@ -81,7 +81,8 @@ SITUATION_WIDTHS = {
 """How many times as wide the interval is below and above as its causes say, and tokens that may come beside, of
 programs that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's
 second call (up to 8,700 tokens, n=30) and with a user's message (6,700, n=99); what Codex adds one call after a
-compaction was 280 and 880 (n=5). The factors hold 95 of 100 of public sessions (Claude Code 1,800 calls, Codex 2,000)."""
+compaction was 280 and 880 (n=5). The factors hold 95 of 100 of public sessions (Claude Code 1,800 calls, Codex
+2,000)."""
 
 # --- A first call. Judged by bench.evaluate: coverage of whole requests.
 
