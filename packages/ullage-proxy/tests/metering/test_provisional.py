@@ -18,6 +18,7 @@ from tests.metering.tapped_calls import (
 )
 from ullage.events import CallEnded, CallStarted
 from ullage.store.sqlite.store import SqliteStore
+from ullage_proxy.metering import provisional
 from ullage_proxy.metering.metering import CallMeter
 
 CLAUDE = {"user-agent": "claude-cli/2.1.332", "x-claude-code-session-id": "5b1c"}
@@ -100,4 +101,17 @@ async def test_it_waits_for_a_few_seconds_alone(store: SqliteStore) -> None:
     later = asked("x", user("Something else"), at=1_100.0)
     later.header["headers"] = {**CLAUDE, "x-claude-code-session-id": "another"}
     await meter.take(later)
+    assert await purposes(store) == {"a": "main"}
+
+
+async def test_it_does_not_wait_where_much_is_held(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provisional, "HELD_BYTES", 10)
+    meter = CallMeter(store)
+    await meter.take(asked("a", user(SAID), tools=False))
+    await meter.take(answer("a", answer_body("Two.", 40)))
+    another = asked("x", user("Something else"))
+    another.header["headers"] = {**CLAUDE, "x-claude-code-session-id": "another"}
+    await meter.take(another)
     assert await purposes(store) == {"a": "main"}

@@ -147,6 +147,9 @@ through altogether: each costs some 0.02 ms. A hundred compactions of a thousand
 COPY_STEPS: Final = 10
 """Steps that count for a message that comes into view again, or a block of a system prompt that is counted again."""
 
+STEP_CHARS: Final = 100
+"""Characters of a text for each step that it takes to put it back after a compaction: it is written and counted."""
+
 DOCUMENT_BYTES: Final = 64 * MIB
 """A file that is one JSON value, which is held in memory as a whole: as much as one line of a log."""
 

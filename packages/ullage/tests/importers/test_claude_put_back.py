@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.envelope import LOG_STEPS, STEP_CHARS
+from ullage.errors import UnreadableInput
 from ullage.events import CompactionCommitted
 from ullage.messages import TextPart
 from ullage_programs.claude_code.log import ClaudeCodeReader
@@ -187,6 +189,16 @@ def test_the_texts_of_skills_come_back(version: str, length: int) -> None:
     log.user("p" * 30_000)
     log.compaction()
     assert [len(text) for text in texts(log.compactions()[0])] == [length]
+
+
+def test_a_text_that_comes_back_without_end_ends_the_reading() -> None:
+    log = Log(OLD)
+    size = LOG_STEPS * STEP_CHARS // 50
+    log.user("s" * size, isMeta=True)
+    for _ in range(51):
+        log.compaction()
+    with pytest.raises(UnreadableInput, match="too often"):
+        log.compactions()
 
 
 @pytest.mark.parametrize(("kind", "known"), [("skill_listing", 1), ("file", 0)])

@@ -296,6 +296,15 @@ def test_no_earlier_sessions_alone_start_a_compaction(reports: list[int]) -> Non
     assert reading.used.tokens <= 0.5 * 200_000 + 100
 
 
+@pytest.mark.parametrize("logged", [10**400, 10**30, 400_000, -400_000])
+def test_what_a_log_is_said_to_have_held_is_held_to_the_same_bounds(logged: int) -> None:
+    honest = taught("a", at=1)
+    mad = msgspec.structs.replace(
+        honest, id="b", session="b", at=2, logged={"skills": logged}
+    )
+    assert foretold([mad, honest]).used == foretold([honest]).used
+
+
 def test_an_event_that_somebody_else_wrote_is_held_to_the_same_bounds() -> None:
     honest = taught("a", at=1)
     mad = [

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from tests.meter.session import answer, result, said, usage
 from ullage.events import (
     CallEnded,
@@ -16,7 +18,8 @@ from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.meter.meter import Meter
 from ullage.meter.situations import AS_EXPECTED, widths_of
-from ullage.tokens.calibration import Calibration
+from ullage.tokens.calibration import Calibration, Learnt
+from ullage.tokens.policy import WIDTH_RANGE
 
 
 def meter(program: str = "") -> Meter:
@@ -138,3 +141,13 @@ def test_in_the_long_run_an_end_is_missed_as_often_as_it_is_meant_to_be() -> Non
             misses += is_missed and number >= 1_000
             calibration = missed(calibration, "edit", above=is_missed)
         assert 0.015 < misses / 3_000 < 0.035
+
+
+@pytest.mark.parametrize("damaged", [0.0, -3.0, 1e300, -1e300])
+def test_a_damaged_width_is_taken_as_the_nearest_that_may_be(damaged: float) -> None:
+    learnt = Learnt(widths={"edit": (damaged, damaged)})
+    calibration = Calibration(models={"p/m": learnt})
+    least, most = WIDTH_RANGE
+    assert learnt.width_of("edit") in ((least, least), (most, most))
+    below, above = missed(calibration, "edit", above=True).of("p", "m").width_of("edit")
+    assert least <= below <= above <= most

@@ -1,10 +1,13 @@
 from typing import Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.meter.session import answer, said, usage
 from ullage import Meter, SystemBlock
+from ullage.envelope import MOST_TOKENS
 from ullage.events import (
     Amount,
     CallEnded,
@@ -172,3 +175,36 @@ def test_the_size_that_a_refusal_names_is_the_reading() -> None:
     assert used.tokens == pytest.approx(215_692, abs=20)
     assert used.low < used.tokens < used.high
     assert meter.reading().basis.label == "as the provider says"
+
+
+HUGE: Final = (0, -5, 10**9 + 1, 2**63, 10**30, -(10**30), 10**400)
+SAID: Final = st.one_of(st.integers(1, 20_000), st.sampled_from(HUGE))
+ODD: Final = st.one_of(st.none(), SAID)
+
+
+@given(
+    SAID, ODD, st.lists(st.one_of(st.just(0), ODD), min_size=3, max_size=3), st.booleans()
+)
+def test_no_number_that_is_said_makes_a_reading_that_can_not_be(
+    tokens: int, known: int | None, beside: list[int | None], provider: bool
+) -> None:
+    amount, low, high = (each or 0 for each in beside)
+    event = SizeStated(
+        by="X",
+        is_provider=provider,
+        tokens=tokens,
+        known=known,
+        beside=Amount(tokens=amount, low=low, high=high),
+    )
+    for before in (COMPACTED, COMPACTED[:-1]):
+        used = folded(*before, event).reading().used
+        assert 0 <= used.low <= used.tokens <= used.high <= 4 * MOST_TOKENS
+        assert used.low < used.high
+
+
+@pytest.mark.parametrize("counted", [5, 100, 900_000_000])
+def test_a_refusal_that_counts_what_can_not_be_leaves_the_bill(counted: int) -> None:
+    refused = CallEnded(call="c2", outcome="failed", error="too long", counted=counted)
+    billed = COMPACTED[:-1]
+    before = folded(*billed).reading().used
+    assert folded(*billed, CallStarted(call="c2"), refused).reading().used == before

@@ -59,6 +59,25 @@ def test_a_long_run_without_a_space_is_counted(
             assert 0 < counter.count(text * 20_000, vocabulary) <= 160_000
 
 
+@pytest.mark.parametrize("vocabulary", ENCODING)
+def test_no_run_is_encoded_as_a_whole_whatever_its_length(
+    counter: BpeCounter, vocabulary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = bpe.encoding(ENCODING[vocabulary])
+    asked: list[int] = []
+
+    class Spy:
+        decode = whole.decode
+
+        def encode_ordinary(self, text: str) -> list[int]:
+            asked.append(len(text))
+            return []
+
+    monkeypatch.setattr(bpe, "encoding", lambda _: Spy())
+    counter.count("a" * 100_000, vocabulary)
+    assert max(asked) <= 16_000 and sum(asked) == 100_000
+
+
 def test_the_name_of_a_special_token_is_read_as_text(counter: BpeCounter) -> None:
     assert counter.count("<|im_start|>", "qwen") > 1
 

@@ -90,8 +90,23 @@ def test_any_string_can_be_counted_and_costs_no_more_than_its_bytes_and_marks(
         assert 0 <= vocabulary(name).count(text) <= 4 * size
 
 
-@pytest.mark.parametrize("sign", ["x", "!?", " ", "字"])
+@pytest.mark.parametrize("sign", ["x", "!?", " ", "字", "123", "☃", "½", "\u0301\u0323"])
 def test_a_run_without_an_end_in_sight_is_counted_in_parts(sign: str) -> None:
     newer = vocabulary("claude-4.7")
     half, whole = (newer.count(f".{sign * size}.") for size in (20_000, 40_000))
     assert whole == pytest.approx(2 * half, rel=0.02)
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+@given(digits=st.text("0123456789", min_size=1, max_size=12))
+def test_every_three_digits_are_a_token(name: str, digits: str) -> None:
+    counted = vocabulary(name).count(digits) - vocabulary(name).count("")
+    assert counted == -(-len(digits) // 3)
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_no_run_that_is_remembered_is_long(name: str) -> None:
+    counter = vocabulary(name)
+    for sign in ("7", "☃", "½", "x", "!", " ", "\u0301\u0323"):
+        counter.count(sign * 5_000)
+    assert max(map(len, counter._tokens)) <= 512

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ullage.meter.lane_state import RequestSigns, SeenRequest
-from ullage.metering.policy import MOST_PROVISIONAL, PROVISIONAL_S
+from ullage.metering.policy import HELD_BYTES, MOST_PROVISIONAL, PROVISIONAL_S
 from ullage_proxy.relay.frames import TapFrame, at_of
 
 
@@ -22,6 +22,11 @@ class ProvisionalCall:
     signs: RequestSigns
     answer: TapFrame | None = None
     opens: bool = True
+
+    @property
+    def size(self) -> int:
+        """Bytes of its request and answer."""
+        return len(self.frame.payload) + len(self.answer.payload if self.answer else b"")
 
     def is_continued_by(self, signs: RequestSigns) -> bool:
         """Whether a request begins with all pieces of this one."""
@@ -55,18 +60,21 @@ class ProvisionalCalls:
     def told_by(self, seen: SeenRequest, at: float) -> Iterator[ProvisionalCall]:
         """Give out the calls whose place a request at this time tells: it continues them, or has tools and does not.
 
-        Those that are too many or too old are given out as well, as the ones that open their sessions.
+        Those that are too many, too large or too old are given out as well, as the ones that open their sessions.
         """
         if not self._calls:
             return
         signs = RequestSigns(seen)
         kept: list[ProvisionalCall] = []
+        held = sum(each.size for each in self._calls)
         for place, each in enumerate(self._calls):
             is_same = each.signs.marks.session == signs.marks.session
             each.opens = not is_same or each.is_continued_by(signs)
             is_told = is_same and (signs.has_tools or each.opens)
             is_old = at - at_of(each.frame) > PROVISIONAL_S
-            if is_told or is_old or place < len(self._calls) - MOST_PROVISIONAL:
+            is_much = held > HELD_BYTES or place < len(self._calls) - MOST_PROVISIONAL
+            if is_told or is_old or is_much:
+                held -= each.size
                 each.opens = each.opens or not is_told
                 yield each
             else:

@@ -96,7 +96,7 @@ from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
 from ullage.meter.spend import BESIDE, SpendCategory
 from ullage.meter.state import State, StepRatios, plausible_ratio
-from ullage.meter.stated import anchor_of, hidden_tokens, outranks
+from ullage.meter.stated import anchor_of, can_be_true, hidden_tokens, outranks
 from ullage.meter.track import Step
 from ullage.meter.view import (
     ChangedEntry,
@@ -289,8 +289,7 @@ class Fold(State):
             return
         # A count is of what the model reads.
         tokens = event.tokens + estimate.after_clearing(self.cleared).cleared.total
-        request = expectation_of(self, self._request(estimate), tokens)
-        if event.tokens <= 0 or not is_possible(tokens, request):
+        if event.tokens <= 0 or not self._may_hold(tokens, estimate):
             return
         before = self.counted
         self.counted = CountedInput(
@@ -299,16 +298,21 @@ class Fold(State):
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
 
+    def _may_hold(self, tokens: int, estimate: Forecast) -> bool:
+        """Whether the next request can be of so many tokens."""
+        request = expectation_of(self, self._request(estimate), tokens)
+        return is_possible(tokens, request)
+
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
-        if not outranks(self, event):
+        if not can_be_true(event) or not outranks(self, event):
+            return
+        if event.is_provider and not self._may_hold(event.tokens, self.estimate()):
             return
         hidden = hidden_tokens(event)
         if hidden:
             self._size_summary(hidden)
         anchor = anchor_of(self, event)
-        if anchor is None:
-            return
         if self.anchor is None:
             self._note_unlogged(anchor)
         self.anchor = anchor

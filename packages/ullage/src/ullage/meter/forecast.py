@@ -448,7 +448,7 @@ class Forecaster:
             basis, opening, begins_turn=usual.begins_turn, reasoning=usual.hidden
         )
         width = widths_of(program, situation)
-        own = learnt.widths.get(situation, (1.0, 1.0))
+        own = learnt.width_of(situation)
         below = max(NARROWEST, own[0] * width.below * below)
         above = max(NARROWEST, own[1] * hypot(width.above * above, width.more))
         tokens = round(exact)

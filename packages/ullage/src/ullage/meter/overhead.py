@@ -323,13 +323,17 @@ def name_of(program: str) -> str:
 def teaches(call: FirstCall, *, fixed: float, window: int | None) -> bool:
     """Whether a first call is believed: it may come from a log that somebody else wrote.
 
-    ``fixed`` is the estimate of the system prompt and tools in the log, ``window`` the model's.
+    ``fixed`` is the estimate of the system prompt and tools in the log, ``window`` the model's. What its log held of
+    them counts as well: in a log that lacks it, it is expected beyond the log.
     """
-    if call.doubt > max(FIRST_CALL_LEAST_DOUBT, FIRST_CALL_DOUBT * abs(call.tokens)):
-        return False
+    shown = tuple(call.logged.values()) if call.unlogged else ()
     least = 0.0 if call.unlogged else -fixed / 2
     most = MOST_OVERHEAD if window is None else OVERHEAD_OF_WINDOW * window
-    return least <= call.tokens <= most
+    if any(each < 0 for each in shown):
+        return False
+    if call.tokens < least or call.tokens + sum(shown) > most:
+        return False
+    return call.doubt <= max(FIRST_CALL_LEAST_DOUBT, FIRST_CALL_DOUBT * abs(call.tokens))
 
 
 def first_call_id(session: str, call: str, at: float, reported: int) -> str:

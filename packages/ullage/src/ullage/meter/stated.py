@@ -22,6 +22,15 @@ from ullage.meter.reading import STATED
 from ullage.meter.state import State
 
 
+def can_be_true(event: SizeStated) -> bool:
+    """Whether what is said can be true: it may stand in a log that somebody else wrote, or in a gateway's refusal."""
+    beside = event.beside or Amount(tokens=0, low=0, high=0)
+    others = (event.known or 0, beside.tokens, -beside.low, beside.high)
+    return 0 < event.tokens <= MOST_TOKENS and all(
+        -MOST_TOKENS <= each <= MOST_TOKENS for each in others
+    )
+
+
 def outranks(state: State, event: SizeStated) -> bool:
     """Whether a reading rests on what is said rather than on what it rests on now.
 
@@ -35,16 +44,14 @@ def outranks(state: State, event: SizeStated) -> bool:
 
 def hidden_tokens(event: SizeStated) -> int | None:
     """Tokens of a summary that the log hides; ``None`` where the event does not say how much is shown."""
-    return None if event.known is None else max(0, event.tokens - event.known)
+    return None if event.known is None else max(0, event.tokens - max(0, event.known))
 
 
-def anchor_of(state: State, event: SizeStated) -> Anchor | None:
-    """What the next request holds, and how far that may be off; ``None`` where what is said can't be true.
+def anchor_of(state: State, event: SizeStated) -> Anchor:
+    """What the next request holds, and how far that may be off.
 
     Where it tells the size of a summary, or of the messages, the rest is what the first call was reported with.
     """
-    if not 0 < event.tokens <= MOST_TOKENS:
-        return None
     unlogged = state.unlogged
     is_known = unlogged is not None or not state.partly_unlogged
     if event.known is not None and is_known:
@@ -61,7 +68,7 @@ def anchor_of(state: State, event: SizeStated) -> Anchor | None:
         doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)
     else:
         beside = event.beside or Amount(tokens=0, low=0, high=0)
-        tokens = event.tokens + beside.tokens
+        tokens = max(0, event.tokens + beside.tokens)
         doubt = max(beside.high - beside.tokens, beside.tokens - beside.low)
         doubt = max(LEAST_STATED_DOUBT, doubt)
     anchor = anchor_of_view(state, tokens)

@@ -153,6 +153,11 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         row = terms(0.0, results=0 if is_user else 1, is_user=is_user, calls=0)
         return self.correction(row, kind=kind).tokens
 
+    def width_of(self, situation: str) -> tuple[float, float]:
+        """What ``widths`` has of a situation, within bounds also where a damaged store does not keep them."""
+        below, above = self.widths.get(situation, (1.0, 1.0))
+        return _within(WIDTH_RANGE, below), _within(WIDTH_RANGE, above)
+
     def flips(self, rule: str, begins_turn: bool) -> bool:
         """Whether a reasoning rule was shown to be reversed."""
         return _key(rule, begins_turn) in self.flipped
@@ -447,7 +452,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ) -> Calibration:
         """The calibration after a report in a situation, which was missed ``below`` or ``above`` the interval."""
         learnt = self.of(provider, model)
-        known = learnt.widths.get(situation, (1.0, 1.0))
+        known = learnt.width_of(situation)
         widths = (_width(known[0], is_missed=below), _width(known[1], is_missed=above))
         learnt = replace(learnt, widths=learnt.widths | {situation: widths})
         return Calibration(models=self.models | {f"{provider}/{model}": learnt})

@@ -29,6 +29,7 @@ import ullage.importers.fields as f
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
+from ullage.envelope import STEP_CHARS
 from ullage.errors import UnreadableInput
 from ullage.events import Event
 from ullage.importers.fields import JsonObject, Unusable, decode_line
@@ -633,6 +634,7 @@ class ClaudeCodeReader(Reader):
         version = name_and_version(self.rows.program)[1]
         parts: list[Part] = []
         for kind, text in self.put_back.after_compaction(version):
+            self.rows.spend(len(text) // STEP_CHARS)
             parts.append(TextPart(id=f"{name}/{len(parts)}", text=text, name=kind))
         if not parts:
             return ()
