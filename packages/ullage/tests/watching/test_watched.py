@@ -162,7 +162,7 @@ def test_near_the_limit_goes_up_high_and_down_only_well_below(tmp_path: Path) ->
     used = metered(read_session(path), new_meter()).meter.reading().used.high
     for window, is_near in (
         (round(used / 0.8 / 0.85), True),
-        (round(used / 0.8 / 0.7), False),
+        (round(used / 0.8 / 0.75), False),
     ):
         seen = Watched(
             GrowingLog(path),
