@@ -84,8 +84,11 @@ from ullage.meter.plausible import (
     judge,
 )
 from ullage.meter.policy import (
+    AGREED_WINDOWS,
     FIRST_CALLS_KEPT,
+    LARGEST_WINDOW,
     LEAST_CHANGE_DOUBT,
+    LEAST_LEFT,
     LEAST_PINNED_GROWTH,
     LITTLE_FIRST,
     MOST_KEPT_OVERHEAD,
@@ -289,7 +292,8 @@ class Fold(State):
             return
         # A count is of what the model reads.
         tokens = event.tokens + estimate.after_clearing(self.cleared).cleared.total
-        if event.tokens <= 0 or not self._may_hold(tokens, estimate):
+        request = expectation_of(self, self._request(estimate), tokens)
+        if event.tokens <= 0 or not is_possible(tokens, request):
             return
         before = self.counted
         self.counted = CountedInput(
@@ -298,16 +302,16 @@ class Fold(State):
         if before is not None and self.counted.contradicts(before):
             self.counted = replace(self.counted, is_contradicted=True)
 
-    def _may_hold(self, tokens: int, estimate: Forecast) -> bool:
-        """Whether the next request can be of so many tokens."""
-        request = expectation_of(self, self._request(estimate), tokens)
-        return is_possible(tokens, request)
+    def _may_refuse(self, tokens: int) -> bool:
+        """Whether a request of so many tokens can have been refused for its size: what was hidden makes it larger."""
+        most = AGREED_WINDOWS * (largest_window(self) or LARGEST_WINDOW)
+        return LEAST_LEFT * self.estimate().low <= tokens <= most
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
         if not can_be_true(event) or not outranks(self, event):
             return
-        if event.is_provider and not self._may_hold(event.tokens, self.estimate()):
+        if event.is_provider and not self._may_refuse(event.tokens):
             return
         hidden = hidden_tokens(event)
         if hidden:
