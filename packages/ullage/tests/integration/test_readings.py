@@ -1,4 +1,7 @@
-"""The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed."""
+"""The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed.
+
+Claude's text is counted in its vocabularies.
+"""
 
 import os
 import random
@@ -8,7 +11,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.cases import case
-from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
+from tests.integration.conversation import (
+    CLAUDE_BILLS,
+    FIVE,
+    MORE,
+    Conversation,
+    Dialect,
+)
 from ullage import Meter
 from ullage.messages import SystemBlock
 from ullage_simulators import Scenario, running
@@ -86,7 +95,8 @@ def script(seed: int) -> Scenario:
         for step in range(STEPS)
     ]
     return Scenario(
-        answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120))))
+        answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120)))),
+        drawn=CLAUDE_BILLS,
     )
 
 
