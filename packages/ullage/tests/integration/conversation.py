@@ -111,7 +111,6 @@ MORE = (
 )
 
 
-
 def _bills_of_claude(model: str) -> dict[str, object]:
     family = family_for("messages", "anthropic", model)
     assert family.vocabulary in VOCABULARIES

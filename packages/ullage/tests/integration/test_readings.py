@@ -45,6 +45,10 @@ of 24 tokens it is all but 3, where half of the errors are a token."""
 WIDEST = 0.02
 """Mean width of an interval, as a share of the input."""
 
+WIDEST_OF = {"older-gemini": 0.035}
+"""Instead of ``WIDEST``: whether Gemini 2.5 counts a turn's reasoning after the next user message is not known, so that
+the interval of a turn's first call holds both (1,700 tokens here); the median of its intervals is 0.65 %."""
+
 
 class Estimate(NamedTuple):
     """What the meter said before a call, and what the call was charged."""
@@ -199,7 +203,8 @@ def test_the_estimate_before_each_call_is_close_and_its_interval_holds_as_often_
             assert all(median(one.error for one in calls) <= 0.01 for calls in by_seed)
             held = [one for calls in by_seed for one in calls]
             assert sum(one.is_inside for one in held) >= LEAST_INSIDE * len(held)
-            assert mean(one.width for one in held) <= WIDEST
+            widest = WIDEST_OF.get(dialect.name, WIDEST)
+            assert mean(one.width for one in held) <= widest
             everywhere += held
     least, most = INSIDE
     assert least <= sum(one.is_inside for one in everywhere) / len(everywhere) <= most
