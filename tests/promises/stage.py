@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tests.integration import epochs
+from tests.integration.conversation import CLAUDE_BILLS
 from ullage.codec.stream import Answer
 from ullage.events import (
     CallEnded,
@@ -105,7 +107,9 @@ SIX = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK, BOUND_CLAUDE)
 
 
 def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:
-    return read({"answers": [dict(answer) for answer in answers], **more})
+    """A scenario whose Claude charges text as the real one does."""
+    scenario = read({"answers": [dict(answer) for answer in answers], **more})
+    return replace(scenario, drawn={**scenario.drawn, **CLAUDE_BILLS})
 
 
 class Sent(Hook):

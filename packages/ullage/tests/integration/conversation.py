@@ -6,6 +6,7 @@ simulators agree, whoever carries the bytes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 
 import httpx2
@@ -27,8 +28,11 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.tokens.claude import VOCABULARIES, vocabulary
+from ullage.tokens.families import family_for
 from ullage.wire.sse import EventReader
 from ullage_simulators import Server
+from ullage_simulators.models import MODELS
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +109,25 @@ MORE = (
     MISTRAL,
     VLLM,
 )
+
+
+def _bills_of_claude(model: str) -> dict[str, object]:
+    family = family_for("messages", "anthropic", model)
+    assert family.vocabulary in VOCABULARIES
+    count = lru_cache(maxsize=20_000)(vocabulary(family.vocabulary).count)
+    text = {"count": count, "factor": 1.0, "declared": 1.0}
+    return {**text, "message": int(family.framing.user), "call": 45, "result": 12}
+
+
+CLAUDE_BILLS: Mapping[str, Mapping[str, object]] = {
+    model.name: _bills_of_claude(model.name)
+    for model in MODELS
+    if model.family == "anthropic"
+}
+"""What a scenario's ``drawn`` says so that Claude charges a conversation as recorded bills do: its text in its own
+vocabulary, since no factor on o200k is that of any text, and so many tokens around a message, a call (n = 353) and a
+result (n = 96). What a request and its tools cost stays drawn. That these numbers are Claude's is measured on recorded
+calls (docs/accuracy.md), and not here."""
 
 _PATH = msgspec.Raw(
     b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'

@@ -1,4 +1,7 @@
-"""The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed."""
+"""The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed.
+
+Claude's text is counted in its vocabularies.
+"""
 
 import os
 import random
@@ -8,7 +11,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.cases import case
-from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
+from tests.integration.conversation import (
+    CLAUDE_BILLS,
+    FIVE,
+    MORE,
+    Conversation,
+    Dialect,
+)
 from ullage import Meter
 from ullage.messages import SystemBlock
 from ullage_simulators import Scenario, running
@@ -35,6 +44,10 @@ of 24 tokens it is all but 3, where half of the errors are a token."""
 
 WIDEST = 0.02
 """Mean width of an interval, as a share of the input."""
+
+WIDEST_OF = {"older-gemini": 0.035}
+"""Instead of ``WIDEST``: whether Gemini 2.5 counts a turn's reasoning after the next user message is not known, so that
+the interval of a turn's first call holds both (1,700 tokens here); the median of its intervals is 0.65 %."""
 
 
 class Estimate(NamedTuple):
@@ -86,7 +99,8 @@ def script(seed: int) -> Scenario:
         for step in range(STEPS)
     ]
     return Scenario(
-        answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120))))
+        answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120)))),
+        drawn=CLAUDE_BILLS,
     )
 
 
@@ -189,7 +203,8 @@ def test_the_estimate_before_each_call_is_close_and_its_interval_holds_as_often_
             assert all(median(one.error for one in calls) <= 0.01 for calls in by_seed)
             held = [one for calls in by_seed for one in calls]
             assert sum(one.is_inside for one in held) >= LEAST_INSIDE * len(held)
-            assert mean(one.width for one in held) <= WIDEST
+            widest = WIDEST_OF.get(dialect.name, WIDEST)
+            assert mean(one.width for one in held) <= widest
             everywhere += held
     least, most = INSIDE
     assert least <= sum(one.is_inside for one in everywhere) / len(everywhere) <= most

@@ -59,6 +59,11 @@ def cleared_tokens(cleared: Iterable[Cleared], reasoning: float) -> ClearedToken
     return ClearedTokens(content, min(thought, round(reasoning)))
 
 
+def counted_results(cleared: Iterable[Cleared]) -> int | None:
+    """Of how many tool calls the results were cleared; ``None`` where that is not said."""
+    return next((each.count for each in cleared if each.content == "tool_results"), None)
+
+
 class Clearable(NamedTuple):
     """Which content a provider may clear of a request: tool results but the newest ``keep``, and earlier reasoning.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ from ullage.meter.clearing import (
     Clearable,
     ClearedTokens,
     clearable,
+    counted_results,
     keeps_reasoning,
 )
 from ullage.meter.cost import TOOL_RESULTS
@@ -406,7 +408,7 @@ class State:
             whole = whole.with_other(beyond, max(beyond, whole.unproven))
         results = reasoning = 0.0
         if may.results or self.cleared.content:
-            results = max(0.0, self._old_results(may) - self.cleared.content)
+            results = self._newly_old(may)
         if may.reasoning or self.cleared.reasoning:
             reasoning = max(0.0, whole.reasoning - self.cleared.reasoning)
         if may.results and self.cleared.content:
@@ -417,6 +419,28 @@ class State:
     def cleared(self) -> ClearedTokens:
         """What the provider cleared of the last request, as it does again with the next one."""
         return NOTHING_CLEARED if self.anchor is None else self.anchor.cleared
+
+    def _newly_old(self, may: Clearable) -> float:
+        """Tokens of the tool results that a provider clears beyond those that it cleared of the last request.
+
+        By their number where it is reported: something stays in the place of each result, so that the tokens that were
+        cleared are fewer than those of the results.
+        """
+        known = None
+        if self.anchor is not None and self.cleared.content and not may.excluded:
+            known = counted_results(self.anchor.usage.cleared)
+        if known is None:
+            return max(0.0, self._old_results(may) - self.cleared.content)
+        newly = max(0, self.view.results - may.keep - known)
+        sizes = islice(self._newest_results(), may.keep, may.keep + newly)
+        return sum(sizes) * self.scale() if newly else 0.0
+
+    def _newest_results(self) -> Iterator[float]:
+        """Tokens of each tool result in view, the newest first."""
+        for entry in reversed(self.view.entries.values()):
+            for part in reversed(entry.cost.parts):
+                if part.row == TOOL_RESULTS:
+                    yield part.tokens
 
     def _old_results(self, may: Clearable) -> float:
         """Tokens of the tool results in view that a provider clears: all but the newest. O(messages from those on)."""
