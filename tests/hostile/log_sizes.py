@@ -17,7 +17,28 @@ SESSIONS = {
     for path in sorted(FIXTURES.glob("*/*.jsonl"), reverse=True)
     if path.stem in ("session", "events", "exchanges")
 }
-"""A log of lines of each program. OpenCode has a directory of files, each of which is a document."""
+"""A log of lines of each program that writes lines."""
+
+DOCUMENTS = {
+    path.parent.name: path
+    for path in sorted(FIXTURES.glob("*/*.json"), reverse=True)
+    if path.parent.name in ("cline", "continue_cli", "mini_swe_agent")
+}
+"""A log of each program that writes one JSON document, with a text that is replaced by a huge one."""
+
+IN_DATABASES = frozenset({"opencode"})
+"""OpenCode keeps its sessions in a database (``database_sizes.py``), and writes a document just when asked for one."""
+
+HUGE = (
+    ("a huge text", b"x"),
+    ("a huge text of words", b"word "),
+    ("a huge text of digits", b"9"),
+    ("a huge text of escapes", b"\\n"),
+)
+COPIED = (
+    ("a huge text with an accent", "é".encode()),
+    ("a huge wide text", b"\\ud83d\\ude00"),
+)
 
 _TEXT = re.compile(rb'"(?:text|content|thinking|output|arguments)"\s*:\s*"([^"\\]+)"')
 _ID = re.compile(rb'"(\w*[iI]d|uuid|parentUuid|call)"(\s*:\s*)"([^"]*)"')
@@ -60,17 +81,21 @@ def logs_of(program: str, size: int) -> Iterator[SizedLog]:
     log = b"\n".join(lines) + b"\n"
     for shape in shapes(size):
         yield SizedLog(shape.holds, log + shape.data)
-    for what, text in (
-        ("a huge text", b"x" * size),
-        ("a huge text of words", b"word " * (size // 5)),
-        ("a huge text of digits", b"9" * size),
-        ("a huge text of escapes", b"\\n" * (size // 2)),
-    ):
-        yield SizedLog(what, with_longest_text(log, text))
+    for what, text in HUGE:
+        yield SizedLog(what, with_longest_text(log, text * (size // len(text))))
     yield from logs_of_copies(program, size)
     log += repeated([densest_line(program)], size)
     yield SizedLog("the line again and again that gives the most events", log)
     yield SizedLog("its lines again and again", repeated(lines, size))
+
+
+def documents_of(program: str, size: int) -> Iterator[SizedLog]:
+    """A document of the program with a huge text in it."""
+    document = DOCUMENTS[program].read_bytes()
+    for what, text in HUGE:
+        yield SizedLog(what, with_longest_text(document, text * (size // len(text))))
+    for what, begin in COPIED:
+        yield SizedLog(what, with_longest_text(document, begin + b"x" * size))
 
 
 def densest_line(program: str) -> bytes:
@@ -92,10 +117,7 @@ def densest_line(program: str) -> bytes:
 def logs_of_copies(program: str, size: int) -> Iterator[SizedLog]:
     """A session with a text of which a copy, or one in lower case, takes several times its bytes."""
     log = b"\n".join(_lines_of(program)) + b"\n"
-    for what, begin in (
-        ("a huge text with an accent", "é".encode()),
-        ("a huge wide text", b"\\ud83d\\ude00"),
-    ):
+    for what, begin in COPIED:
         yield SizedLog(what, with_longest_text(log, begin + b"x" * size))
 
 

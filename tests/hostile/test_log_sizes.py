@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.database_sizes import DATABASES
-from tests.hostile.log_sizes import SESSIONS, SizedLog, logs_of, logs_of_copies, shapes
+from tests.hostile.log_sizes import (
+    DOCUMENTS,
+    IN_DATABASES,
+    SESSIONS,
+    SizedLog,
+    documents_of,
+    logs_of,
+    logs_of_copies,
+    shapes,
+)
 from tests.hostile.measuring import peak_mb
 from tests.hostile.reading_costs import ReadingCost, reading_costs
 from tests.server.served import process
@@ -101,6 +110,11 @@ def test_reading_a_log_takes_time_by_its_size(program: str, tmp_path: Path) -> N
     assert costs["more"].cpu_s < MOST_GROWTH * costs[small.holds].cpu_s
 
 
-def test_there_is_a_log_of_each_program_that_writes_lines() -> None:
+@pytest.mark.parametrize("program", first_of(sorted(DOCUMENTS)))
+def test_a_document_takes_memory_by_its_size(program: str, tmp_path: Path) -> None:
+    assert_bounded(written(documents_of(program, SIZE), tmp_path))
+
+
+def test_there_is_a_log_of_each_program() -> None:
     programs = {each.name.replace("-", "_") for each in formats()}
-    assert set(SESSIONS) == programs
+    assert {*SESSIONS, *DOCUMENTS, *IN_DATABASES} == programs

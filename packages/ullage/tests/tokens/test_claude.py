@@ -1,8 +1,10 @@
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tokens.claude import VOCABULARIES, vocabulary
+from ullage.tokens.claude import _KINDS, VOCABULARIES, _Memo, vocabulary
 from ullage.tokens.text import counter_for
 
 MEASURED = (
@@ -110,3 +112,34 @@ def test_no_run_that_is_remembered_is_long(name: str) -> None:
     for sign in ("7", "☃", "½", "x", "!", " ", "\u0301\u0323"):
         counter.count(sign * 5_000)
     assert max(map(len, counter._tokens)) <= 512
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_a_text_costs_the_same_whatever_its_length_and_needs_little_memory(
+    name: str,
+) -> None:
+    counter = vocabulary(name)
+    for text in (PROSE, CODE + "\n", SCRIPTS, '{"a":1,"b":[2,3]},', "字字。", "x", "12"):
+        repeated = text * (300_000 // len(text))
+        tracemalloc.start()
+        counted = counter.count(repeated)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        whole = repeated.rstrip("\n")
+        assert counted == counter._count(whole, whole.translate(_KINDS))
+        assert peak < 3_000_000
+
+
+@pytest.mark.parametrize("lines", [1, 60_000, 200_000])
+def test_line_ends_behind_a_long_text_cost_nothing(lines: int) -> None:
+    newer = vocabulary("claude-4.7")
+    text = "word " * 20_000 + "x"
+    assert newer.count(text + "\n\x00" * lines) == newer.count(text)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ullage.tokens.claude.REMEMBERED_CHARS", 1_000)
+    memo = _Memo()
+    for at in range(1_000):
+        memo._remember(f"{at:0100}", 1)
+    assert len(memo) <= 10

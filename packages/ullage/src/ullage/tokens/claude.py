@@ -18,7 +18,12 @@ from typing import Final
 import msgspec
 
 from ullage.models.facts import facts
-from ullage.tokens.policy import COMPOSED_CHARS, PIECES_REMEMBERED
+from ullage.tokens.policy import (
+    COMPOSED_CHARS,
+    PIECES_REMEMBERED,
+    PRETOKEN_CHUNK,
+    REMEMBERED_CHARS,
+)
 
 VOCABULARIES: Final = {
     "claude": "vocabulary_claude_3",
@@ -44,6 +49,14 @@ _RUNS: Final = re.compile(
 """Runs, by the kind of each character: ``w`` in words, ``p`` punctuation, ``q`` other signs, ``n`` numerals, ``d``
 digits, ``h`` characters without marks (Han, Hangul, emoji), and spaces. Longer ones are cut, which bounds the time;
 three digits are always one token."""
+
+_PARTED: Final = 3 * 512
+"""A multiple of the longest of each run: a run without an end costs the same when it is cut there."""
+
+_CUT: Final = re.compile(
+    ".*(?:w(?= w)|h(?=[hwds])|[pqns](?=[hd])|[qns](?=w)|w(?=[hds])|d(?=[hws])|[pqn](?=s))"
+)
+"""The last place, by kinds, where a text costs the sum of its parts: neither run there asks what stands beside it."""
 
 _MARKED: Final = frozenset("wpqn")
 """Kinds whose runs have marks at their edges, so that one space between two of them costs nothing."""
@@ -106,7 +119,23 @@ class VocabularyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _file: Final = msgspec.json.Decoder(VocabularyFile)
 
 
-class _Tokens(dict[str, int]):
+class _Memo(dict[str, int]):
+    """The tokens of what was seen: of so many, and of so many characters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chars = 0
+
+    def _remember(self, run: str, tokens: int) -> int:
+        if len(self) >= PIECES_REMEMBERED or self._chars >= REMEMBERED_CHARS:
+            self.clear()
+            self._chars = 0
+        self._chars += len(run)
+        self[run] = tokens
+        return tokens
+
+
+class _Tokens(_Memo):
     """The tokens of each run that was seen."""
 
     def __init__(self, file: VocabularyFile) -> None:
@@ -121,12 +150,9 @@ class _Tokens(dict[str, int]):
         self.parts = {bytes.fromhex(part).decode("latin-1") for part in parts}
 
     def __missing__(self, run: str) -> int:
-        if len(self) >= PIECES_REMEMBERED:
-            self.clear()
         costs = [self._of_one(sign) for sign in run]
         longest = self._longest[_is_word(run)]
-        tokens = self[run] = _fewest(run, costs, self.pieces, longest)
-        return tokens
+        return self._remember(run, _fewest(run, costs, self.pieces, longest))
 
     def _of_one(self, sign: str) -> int:
         """One character: a token, or the fewest parts that its bytes make up."""
@@ -157,7 +183,7 @@ def _fewest(
     return best[-1]
 
 
-class _Words(dict[str, int]):
+class _Words(_Memo):
     """The tokens of each word that was seen."""
 
     def __init__(self, tokens: _Tokens, capitals_from: int) -> None:
@@ -166,10 +192,7 @@ class _Words(dict[str, int]):
         self._capitals_from = capitals_from
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= PIECES_REMEMBERED:
-            self.clear()
-        tokens = self[word] = self._tokens[self._marked(word)]
-        return tokens
+        return self._remember(word, self._tokens[self._marked(word)])
 
     def _marked(self, word: str) -> str:
         mark, lowered = "", word.lower()
@@ -192,11 +215,30 @@ class ClaudeVocabulary:
 
     def count(self, text: str) -> int:
         """Tokens of a text, without what surrounds a message. Line ends behind it cost nothing."""
-        text = _DROPPED.sub("", text).rstrip("\n")
-        if not text.isascii():
-            text = _SPACES.sub(" ", _composed(text))
-            text = text.translate(_QUOTES) if self._folds_quotes else text
-        kinds = text.translate(_KINDS)
+        end, total, rest = len(text), 0, ""
+        while end > PRETOKEN_CHUNK and _is_nothing(text[end - PRETOKEN_CHUNK : end]):
+            end -= PRETOKEN_CHUNK
+        for start in range(0, end - PRETOKEN_CHUNK, PRETOKEN_CHUNK):
+            rest += self._written(text[start : start + PRETOKEN_CHUNK])
+            kinds = rest.translate(_KINDS)
+            found = _CUT.match(kinds)
+            cut = found.end() if found else len(kinds) // _PARTED * _PARTED
+            total += self._count(rest[:cut], kinds[:cut])
+            # The space between two words is no character.
+            rest = rest[cut + 1 :] if found and kinds[cut] == " " else rest[cut:]
+        last = (end - 1) // PRETOKEN_CHUNK * PRETOKEN_CHUNK
+        rest = (rest + self._written(text[max(last, 0) : end])).rstrip("\n")
+        return total + self._count(rest, rest.translate(_KINDS))
+
+    def _written(self, text: str) -> str:
+        """The text as it is cut into runs."""
+        text = _DROPPED.sub("", text)
+        if text.isascii():
+            return text
+        text = _SPACES.sub(" ", _composed(text))
+        return text.translate(_QUOTES) if self._folds_quotes else text
+
+    def _count(self, text: str, kinds: str) -> int:
         tokens, word, total, last = self._tokens, self._words.__getitem__, 0, ""
         for run in _RUNS.finditer(kinds):
             start, end = run.span()
@@ -212,6 +254,11 @@ class ClaudeVocabulary:
                 total += tokens[body]
             last = body
         return total
+
+
+def _is_nothing(text: str) -> bool:
+    """Whether a text costs nothing at the end of another."""
+    return not _DROPPED.sub("", text).rstrip("\n")
 
 
 def _composed(text: str) -> str:

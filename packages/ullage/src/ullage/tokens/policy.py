@@ -144,6 +144,9 @@ LONGEST_PIECE = 24
 PIECES_REMEMBERED = 1 << 16
 """Pieces whose weight is remembered per vocabulary."""
 
+REMEMBERED_CHARS = 1 << 21
+"""Characters of the runs whose tokens are remembered per vocabulary: the longest have hundreds."""
+
 # --- The same of arguments.
 
 DEEPEST = 64
