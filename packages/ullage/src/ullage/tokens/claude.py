@@ -23,6 +23,7 @@ from ullage.tokens.policy import (
     PIECES_REMEMBERED,
     PRETOKEN_CHUNK,
     REMEMBERED_CHARS,
+    RUN_PARTED,
 )
 
 VOCABULARIES: Final = {
@@ -49,9 +50,6 @@ _RUNS: Final = re.compile(
 """Runs, by the kind of each character: ``w`` in words, ``p`` punctuation, ``q`` other signs, ``n`` numerals, ``d``
 digits, ``h`` characters without marks (Han, Hangul, emoji), and spaces. Longer ones are cut, which bounds the time;
 three digits are always one token."""
-
-_PARTED: Final = 3 * 512
-"""A multiple of the longest of each run: a run without an end costs the same when it is cut there."""
 
 _CUT: Final = re.compile(
     ".*(?:w(?= w)|h(?=[hwds])|[pqns](?=[hd])|[qns](?=w)|w(?=[hds])|d(?=[hws])|[pqn](?=s))"
@@ -222,7 +220,7 @@ class ClaudeVocabulary:
             rest += self._written(text[start : start + PRETOKEN_CHUNK])
             kinds = rest.translate(_KINDS)
             found = _CUT.match(kinds)
-            cut = found.end() if found else len(kinds) // _PARTED * _PARTED
+            cut = found.end() if found else len(kinds) // RUN_PARTED * RUN_PARTED
             total += self._count(rest[:cut], kinds[:cut])
             # The space between two words is no character.
             rest = rest[cut + 1 :] if found and kinds[cut] == " " else rest[cut:]

@@ -144,6 +144,9 @@ LONGEST_PIECE = 24
 PIECES_REMEMBERED = 1 << 16
 """Pieces whose weight is remembered per vocabulary."""
 
+RUN_PARTED = 3 * 512
+"""Characters at which a run without an end is cut: a multiple of the longest of each run, so that it costs the same."""
+
 REMEMBERED_CHARS = 1 << 21
 """Characters of the runs whose tokens are remembered per vocabulary: the longest have hundreds."""
 
