@@ -63,12 +63,9 @@ def test_a_long_run_without_a_space_is_counted(
 def test_no_run_is_encoded_as_a_whole_whatever_its_length(
     counter: BpeCounter, vocabulary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = bpe.encoding(ENCODING[vocabulary])
     asked: list[int] = []
 
     class Spy:
-        decode = whole.decode
-
         def encode_ordinary(self, text: str) -> list[int]:
             asked.append(len(text))
             return []
