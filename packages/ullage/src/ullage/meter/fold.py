@@ -809,11 +809,13 @@ class Fold(State):
             self.usages[event.call] = replace(usage, raw=None)
         if pending is not None:
             self._note_step(event, pending, context, cleared)
-        known = self.whole_forecast() if pending is None else pending.forecast
-        if is_failed and event.counted and not known.low <= event.counted <= known.high:
-            # Else it says what was expected, and a bill tells more of the next request, which will be another one.
-            refused = SizeStated(by=PROVIDER, is_provider=True, tokens=event.counted)
-            self._size_stated(refused)
+        if is_failed and event.counted:
+            known = self.whole_forecast() if pending is None else pending.forecast
+            if not known.low <= event.counted <= known.high:
+                # Else it says what was expected, and a bill tells more of the next request, which will be another one.
+                self._size_stated(
+                    SizeStated(by=PROVIDER, is_provider=True, tokens=event.counted)
+                )
         if usage is None or context is None:
             if is_failed and pending is not None:
                 self.marks[:0] = pending.marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import hypot
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -21,10 +22,12 @@ from ullage.meter.policy import (
 from ullage.meter.reading import STATED
 from ullage.meter.state import State
 
+NOTHING_BESIDE: Final = Amount(tokens=0, low=0, high=0)
+
 
 def can_be_true(event: SizeStated) -> bool:
     """Whether what is said can be true: it may stand in a log that somebody else wrote, or in a gateway's refusal."""
-    beside = event.beside or Amount(tokens=0, low=0, high=0)
+    beside = event.beside or NOTHING_BESIDE
     others = (event.known or 0, beside.tokens, -beside.low, beside.high)
     return 0 < event.tokens <= MOST_TOKENS and all(
         -MOST_TOKENS <= each <= MOST_TOKENS for each in others
@@ -67,7 +70,7 @@ def anchor_of(state: State, event: SizeStated) -> Anchor:
         tokens = event.tokens
         doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)
     else:
-        beside = event.beside or Amount(tokens=0, low=0, high=0)
+        beside = event.beside or NOTHING_BESIDE
         tokens = max(0, event.tokens + beside.tokens)
         doubt = max(beside.high - beside.tokens, beside.tokens - beside.low)
         doubt = max(LEAST_STATED_DOUBT, doubt)
