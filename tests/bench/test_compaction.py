@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bench.compaction import COMPARED, ENDS, MODEL, TRIGGER, Outcome, judged, played
+from bench.compaction import COMPARED, ENDS, MODEL, Outcome, judged, played
 from bench.long_sessions import TOOL, invented, recorded
-from bench.plugins.scenarios import markers_of, script
+from bench.plugins.scenarios import TRIGGER, markers_of, script
 from ullage_simulators.drawn import draw
 from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.server import Exchange
