@@ -68,10 +68,10 @@ def main() -> None:
             ("uv run ullage context examples/session.jsonl", "context.svg"),
         ):
             (IMAGES / file).write_text(shown(command, home), encoding="utf-8")
-        command = [*without_uv(command_of(SERVICE)), "--port", "0"]
+        service = [*without_uv(command_of(SERVICE)), "--port", "0"]
         environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
         serving = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, text=True
+            service, env=environment, stdout=subprocess.PIPE, text=True
         )
         try:
             line = seen(serving.stdout, "no output").readline()
