@@ -145,6 +145,24 @@ def test_inputs_that_stand_still_while_the_conversation_grows_are_cut_by_the_pro
             assert f"The last {repeated} calls reported 10,500" in reading.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("constant", "words", "is_cut"),
+    [
+        (1_000, 150, False),
+        (7_000, 1_000, False),
+        (4_096, 1_200, True),
+        (4_096, 200, False),
+    ],
+)
+def test_inputs_that_never_moved_are_cut_where_they_are_a_window_that_the_messages_exceed(
+    constant: int, words: int, is_cut: bool
+) -> None:
+    meter = calls(*[constant] * 6, words=words)
+    reading = meter.reading()
+    assert any("cuts off" in note for note in reading.notes) == is_cut
+    assert (reading.window.tokens == constant) == is_cut
+
+
 def test_an_input_that_moves_again_is_cut_no_more() -> None:
     meter = calls(8_000, 9_200, 9_300, 9_300, 9_300, 10_500)
     assert meter.reading().window.tokens != 9_300

@@ -94,6 +94,7 @@ from ullage.meter.policy import (
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
     PINS,
+    WINDOW_UNIT,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
@@ -207,6 +208,7 @@ class Fold(State):
         remember(self)
         changed_model = bool(self.model) and model != self.model
         self.reports = ReportHistory()
+        self.follows = False
         self.set_model(model, wire, provider)
         self._take_limits()
         if changed_model:
@@ -845,18 +847,26 @@ class Fold(State):
         )
 
     def _note_pinned(self, pending: Pending | None, context: int) -> None:
-        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more.
+
+        An endpoint whose reports never followed the conversation may say the same number whatever is sent.
+        """
         before = None if pending is None else pending.before
-        self.pins = (
-            self.pins + 1
-            if before is not None
-            and pending is not None
-            and context == before.anchor.input
-            and not before.anchor.spread
-            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
-            else 0
-        )
-        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
+        if pending is None or before is None or before.anchor.spread:
+            self.pins = 0
+        elif context == before.anchor.input:
+            grown = pending.messages - before.anchor.messages
+            self.pins = self.pins + 1 if grown >= LEAST_PINNED_GROWTH else 0
+        else:
+            self.pins = 0
+            is_expected = pending.forecast.low <= context <= pending.forecast.high
+            is_larger = context > before.anchor.input
+            self.follows = self.follows or (is_expected and is_larger)
+        is_cut = False
+        if pending is not None and self.pins >= PINS:
+            is_window = context % WINDOW_UNIT == 0 or context == largest_window(self)
+            is_cut = self.follows or (is_window and pending.messages > context)
+        self.limits = self.limits.with_cut(context if is_cut else None)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None

@@ -135,6 +135,10 @@ PINS = 2
 how often in a row, until the provider is taken to cut requests: three inputs that are equal by chance to the token are
 one case in millions (anomalyco/opencode/issues/45168: 11 times 196,608)."""
 
+WINDOW_UNIT = 1_024
+"""Tokens of which the windows of servers are multiples: 4,096, 196,608. Where no report has followed the conversation
+before, a number that stands still is taken for a window if it is one of these, and the messages alone exceed it."""
+
 # --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
 
 COUNT_DOUBT = 0.005
