@@ -225,8 +225,8 @@ def test_what_the_server_cleared_is_part_of_the_usage(tmp_path: Path) -> None:
     assert (cleared.tokens, cleared.content, cleared.count) == (5000, "tool_results", 4)
 
 
-def continued(*after: dict[str, object]) -> list[Event]:
-    """The session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
+def continued(*after: dict[str, object], before: tuple[bytes, ...] = ()) -> list[Event]:
+    """A session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
     boundary: dict[str, object] = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -241,7 +241,7 @@ def continued(*after: dict[str, object]) -> list[Event]:
     }
     summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
     reader = ClaudeCodeReader()
-    events = reader.feed(lines("session"))
+    events = reader.feed(before or lines("session"))
     source = [json.dumps(line).encode() for line in (boundary, summary, *after)]
     return [*events, *reader.feed(source), *reader.settle()]
 
@@ -261,6 +261,24 @@ def test_after_a_compaction_the_programs_count_of_its_messages_is_the_size() -> 
     assert 9_000 < reading.used.tokens < 9_000 + first
     assert reading.used.high - reading.used.low > 8_000
     assert reading.basis.label == "as Claude Code says"
+
+
+def test_its_count_before_a_compaction_is_the_size_of_a_log_without_a_bill() -> None:
+    told = [each for each in continued() if isinstance(each, SizeStated)]
+    assert [each.tokens for each in told] == [9_000]
+    begun = json.dumps(said("z0", "earlier", "go on")).encode()
+    meter = Meter()
+    for event in continued(before=(begun,)):
+        if isinstance(event, CompactionCommitted):
+            used = meter.reading().used
+            assert (used.low, used.tokens, used.high) == pytest.approx(
+                (88_000, 90_000, 92_000), abs=50
+            )
+            assert meter.reading().basis.label == "as Claude Code says"
+        meter.apply(event)
+    used = meter.reading().used
+    assert used.low < 15_000, "how much of it was conversation is unknown"
+    assert used.high > 85_000
 
 
 def test_what_comes_after_a_compaction_is_not_in_its_count() -> None:

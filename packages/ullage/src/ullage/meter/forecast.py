@@ -93,6 +93,7 @@ SAMPLE: Final = (
 the other."""
 
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
+PART_LEFT: Final = "estimated: part of the last request has left"
 
 
 class Fixed(NamedTuple):
@@ -458,13 +459,13 @@ class Forecaster:
         )
         label = ""
         if anchor.stated_by:
-            label = anchor.label
+            label = PART_LEFT if removed else anchor.label
         elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
         elif removed:
-            label = "estimated: part of the last request has left"
+            label = PART_LEFT
         elif changed:
             label = "estimated: system prompt or tools have changed"
         notes: tuple[str, ...] = ()

@@ -66,6 +66,7 @@ def anchor_of(state: State, event: SizeStated) -> Anchor:
         rest = state.fixed.tokens + (unlogged or 0.0)
         tokens = rest + event.tokens
         doubt = ROUGH_COUNT_DOUBT * event.tokens + LEAST_STATED_DOUBT
+        doubt = hypot(doubt, state.history_doubt)
     elif event.is_provider:
         tokens = event.tokens
         doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)
