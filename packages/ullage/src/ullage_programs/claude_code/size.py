@@ -68,6 +68,8 @@ class SessionSize:
         """Whether the first line continues a conversation that is not in view."""
         self.input = 0
         """The last reported input; 0 before the first report and after a compaction."""
+        self.reported = 0
+        """The same as the program repeats it, kept after a compaction; 0 where it may repeat any earlier call's."""
         self.output = 0
         """The output of the call that reported it, and the characters that the log shows of this output."""
         self.shown = 0
@@ -161,6 +163,16 @@ class SessionSize:
             return self.tokens(self.shape) + messages
         return None
 
+    def lacks(self, usage: dict[str, object]) -> bool:
+        """Whether the program tells its status line of a call that is not in the log yet.
+
+        Its ``current_usage`` is of the last answer, and older versions repeat it after a compaction.
+        """
+        told = _sum_of_input(usage)
+        if not told or told == self.reported:
+            return False
+        return bool(self.reported) or not (self.input or self.compactions)
+
     def seen(self) -> SeenSizes:
         """What the calls so far show of the program's limits."""
         return SeenSizes(
@@ -232,6 +244,7 @@ class SessionSize:
         if name != self.call or not name:
             self._meet(text(message, "model"))
             self._report(reported)
+            self.reported = _sum_of_input(usage)
             self.call = name
         output = count(usage, "output_tokens")
         self.is_unchanged = not self.reports or (
@@ -324,6 +337,7 @@ class SessionSize:
         if parent == self.tip or not self.input or not isinstance(kept, int) or kept <= 0:
             return
         self.input = kept
+        self.reported = 0
         self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
         self.largest, self.largest_name = 0, ""
@@ -385,6 +399,10 @@ def reported_input(usage: dict[str, object]) -> int:
     for last in objects(usage.get("iterations"))[-1:]:
         if "iterations" not in last and reported_input(last):
             return reported_input(last)
+    return _sum_of_input(usage)
+
+
+def _sum_of_input(usage: dict[str, object]) -> int:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return sum(count(usage, name) for name in names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ullage_programs.claude_code.asked import ask
 from ullage_programs.claude_code.facts import FACTS
 from ullage_programs.claude_code.look import look
 from ullage_programs.claude_code.size import SessionSize, reported_input
@@ -14,6 +15,10 @@ from ullage_programs.line.places import session_file
 from ullage_programs.line.print import print_line, read_input, read_settings
 from ullage_programs.line.settings import LineSettings
 from ullage_programs.settings import settings_of
+
+ASKED_FROM = 0.01
+"""Share of the window. Of 1,342 answers in nine real logs 95 % came with less: then the last report is all but alone,
+and the line's own sum of the rest is off by tokens that it does not show."""
 
 
 def status_line(status: dict[str, object], settings: LineSettings) -> str:
@@ -40,18 +45,26 @@ def remember(log: str, status: dict[str, object]) -> None:
 
 
 def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
-    """What to show: sizes from the log, else the program's own; the window and the cost as the program says them."""
+    """What to show: the window and the cost as the program says them, and the size of the next call.
+
+    That is what the program says, if it names a call that its log does not have yet. Else it is by the log, and as the
+    ledger has it where what was added since the last report is more than a small share of the window.
+    """
     context = mapping(status, "context_window")
     window = count(context, "context_window_size")
-    tokens = size.next_input()
-    is_reported = size.input > 0
+    tokens, low, high = size.next_input(), 0, 0
     usage = mapping(context, "current_usage")
-    if not size.input and not size.compactions and reported_input(usage):
+    is_told = size.lacks(usage)
+    if is_told:
         tokens = reported_input(usage) + count(usage, "output_tokens")
-        is_reported = True
+    elif not size.input or size.added() > ASKED_FROM * window > 0:
+        tokens, low, high = ask(text(status, "transcript_path")) or (tokens, 0, 0)
     return LineContent(
         tokens=tokens,
-        is_reported=is_reported,
+        low=low,
+        high=high,
+        is_reported=is_told or size.input > 0,
+        said_by=FACTS.title if is_told else "",
         window=window,
         threshold=threshold_of(status, window, size),
         largest=size.largest,
