@@ -174,6 +174,8 @@ def session_lines() -> list[bytes]:
         entry |= {"sessionId": "s", "version": "2.1.80", "cwd": "/k"}
         if entry["type"] == "assistant":
             entry["message"]["model"] = "claude-opus-4-6"
+            has_call = bool(entry["message"]["content"])
+            entry["message"]["stop_reason"] = "tool_use" if has_call else "end_turn"
     return [as_line(entry) for entry in entries]
 
 
@@ -181,13 +183,13 @@ def session_lines() -> list[bytes]:
     ("situation", "lines"),
     [
         ("before the first call", 1),
-        ("with a result that no call has seen", 3),
+        ("in a turn", 2),
         ("after an answer", 4),
         ("with a prompt", 5),
         ("after a compaction", 8),
         ("after the call after that", 9),
         ("at the next prompt", 10),
-        ("with a large result", 12),
+        ("with a large result that no call has seen", 12),
     ],
 )
 def test_the_line_shows_the_number_that_the_ledger_gives(

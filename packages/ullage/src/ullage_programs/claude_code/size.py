@@ -41,6 +41,9 @@ MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_500
 """About the most that an image costs: https://platform.claude.com/docs/en/build-with-claude/vision."""
 
+MORE_FOLLOWS = frozenset({"", "tool_use", "pause_turn"})
+"""Why a call ended whose turn goes on; empty in the lines of versions before 2.1.77."""
+
 NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
@@ -77,6 +80,8 @@ class SessionSize:
         self.is_unchanged = True
         self.has_stopped = False
         """Of the lines that reported it."""
+        self.is_turn_over = False
+        """Whether the model ended its turn with that call."""
         self.call = ""
         self.since = 0
         """Weight of what the last reported call did not see, and tokens that are added to it."""
@@ -251,7 +256,9 @@ class SessionSize:
             self.is_unchanged and output == self.output
         )
         self.reports += 1
-        self.has_stopped = self.has_stopped or bool(text(message, "stop_reason"))
+        stop = text(message, "stop_reason")
+        self.has_stopped = self.has_stopped or bool(stop)
+        self.is_turn_over = stop not in MORE_FOLLOWS
         self.output = max(self.output, output)
         self._see(self.seen().after_call(reported, self.output))
         for block in objects(message.get("content")):
