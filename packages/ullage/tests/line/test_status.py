@@ -204,11 +204,14 @@ def test_the_line_shows_the_number_that_the_ledger_gives(
         check=True,
         env={"HOME": str(tmp_path)},
     )
-    used = json.loads(printed.stdout)["used"]
+    reading = json.loads(printed.stdout)
+    used = reading["used"]
     assert f"next {amount(used['tokens'])}/" in shown.replace("~", ""), situation
     if situation == "after a compaction":
         assert f", {amount(used['low'])} to {amount(used['high'])} ·" in shown
         assert used["tokens"] > 23_000, "with the file that comes back"
+        left = reading["compaction_point"]["tokens"] - used["high"]
+        assert f"· {amount(left)} to compaction" in shown
 
 
 def test_the_ledger_is_asked_once_for_each_state_of_a_log(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ LARGEST = 32 * 1024 * 1024
 
 
 class AskedSize(Record):
-    """Tokens of the next call, between which it lies 95 times in 100."""
+    """Tokens of the next call, between which it lies 95 times in 100, and by which a compaction is due."""
 
     tokens: int
     low: int
     high: int
+    proven_high: int
 
 
 def ask(log: str) -> AskedSize | None:
@@ -38,16 +39,19 @@ def ask(log: str) -> AskedSize | None:
     place = session_file(log, ".asked.json")
     kept = read_object(place)
     if {name: kept.get(name) for name in now} != now:
-        used = _used(log) if state.st_size <= LARGEST else {}
-        kept = {**now, "used": used}
+        found = _read(log) if state.st_size <= LARGEST else {}
+        used, unproven = mapping(found, "used"), count(found, "unproven")
+        kept = {**now, "used": used, "unproven": unproven}
         write_object(place, kept)
     used = mapping(kept, "used")
-    size = AskedSize(count(used, "tokens"), count(used, "low"), count(used, "high"))
+    high = count(used, "high")
+    proven_high = high - count(kept, "unproven")
+    size = AskedSize(count(used, "tokens"), count(used, "low"), high, proven_high)
     return size if size.tokens else None
 
 
-def _used(log: str) -> dict[str, object]:
-    """What the command prints of ``used``; empty when it fails or takes too long."""
+def _read(log: str) -> dict[str, object]:
+    """What the command prints; empty when it fails or takes too long."""
     import subprocess  # only where it is needed: it takes as long to load as all the rest
 
     command = (sys.executable, "-I", "-m", "ullage", "context", "--json")
@@ -59,6 +63,6 @@ def _used(log: str) -> dict[str, object]:
             timeout=TIMEOUT_S,
             check=True,
         )
-        return mapping(mapping(loads(done.stdout)), "used")
+        return mapping(loads(done.stdout))
     except (OSError, ValueError, RecursionError, subprocess.SubprocessError):
         return {}

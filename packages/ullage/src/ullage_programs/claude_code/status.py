@@ -51,18 +51,19 @@ def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
     """
     context = mapping(status, "context_window")
     window = count(context, "context_window_size")
-    tokens, low, high = size.next_input(), 0, 0
+    tokens, asked = size.next_input(), None
     usage = mapping(context, "current_usage")
     is_told = size.lacks(usage)
     is_estimated = not size.input or size.added() > ASKED_FROM * window > 0
     if is_told:
         tokens = reported_input(usage) + count(usage, "output_tokens")
     elif is_estimated or size.is_turn_over:
-        tokens, low, high = ask(text(status, "transcript_path")) or (tokens, 0, 0)
+        asked = ask(text(status, "transcript_path"))
     return LineContent(
-        tokens=tokens,
-        low=low,
-        high=high,
+        tokens=asked.tokens if asked else tokens,
+        low=asked.low if asked else 0,
+        high=asked.high if asked else 0,
+        proven_high=asked.proven_high if asked else 0,
         is_reported=is_told or size.input > 0,
         said_by=FACTS.title if is_told else "",
         window=window,

@@ -41,6 +41,8 @@ class LineContent(Record):
     low: int = 0
     high: int = 0
     """The ends of its interval; 0 where none is known."""
+    proven_high: int = 0
+    """The tokens by which a compaction is due, where they are more."""
     said_by: str = ""
     """The program, where the number is what it says and its log does not hold it."""
 
@@ -164,7 +166,7 @@ def _left(content: LineContent) -> str:
     name = "compaction" if content.compacts else "the end"
     is_known = limit.tokens is None or limit.source == "observed"
     about = "" if is_known else "~"
-    left = content.end - content.tokens
+    left = content.end - max(content.tokens, content.proven_high)
     if left <= 0:
         return f"{name} is due{about}"
     return f"{amount(left)} to {name}{about}"
