@@ -46,12 +46,14 @@ class CountEndpoints:
     """When an endpoint that failed may be asked again."""
 
     async def known(self) -> KnownCounts:
-        """What is stored, read once."""
+        """What is stored. It is read once; two that ask at the same time both wait for it."""
         if self._known is None:
-            self._known = KnownCounts()
+            stored = KnownCounts()
             if self.store is not None:
                 with suppress(UllageError):
-                    self._known = await asyncio.to_thread(self.store.read)
+                    stored = await asyncio.to_thread(self.store.read)
+            if self._known is None:
+                self._known = stored
         return self._known
 
     async def keep(self, new: KnownCounts) -> None:
