@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +425,22 @@ async def test_two_that_ask_at_once_both_get_what_is_stored(tmp_path: Path) -> N
     counts = CountEndpoints(client=Client(), clock=time.time, store=store)
     both = await asyncio.gather(counts.known(), counts.known())
     assert [known.pieces for known in both] == [{"kept": 7}, {"kept": 7}]
+
+
+async def test_a_count_whose_writing_is_cancelled_is_not_remembered_alone(
+    tmp_path: Path,
+) -> None:
+    loop, busy = asyncio.get_running_loop(), threading.Event()
+    with ThreadPoolExecutor(1) as one:
+        loop.set_default_executor(one)
+        counts = CountEndpoints(
+            client=Client(), clock=time.time, store=CountStore(tmp_path)
+        )
+        await counts.known()
+        loop.run_in_executor(None, busy.wait)
+        keeping = asyncio.create_task(counts.keep(KnownCounts(pieces={"new": 7})))
+        await asyncio.sleep(0)
+        keeping.cancel()
+        await asyncio.wait([keeping])
+        busy.set()
+    assert (await counts.known()).pieces == CountStore(tmp_path).read().pieces

@@ -57,14 +57,16 @@ class CountEndpoints:
         return self._known
 
     async def keep(self, new: KnownCounts) -> None:
-        """Remember these, in the store as well. What can't be written is kept in memory alone."""
+        """Remember these, in the store as well. What can't be written is kept in memory alone.
+
+        After a cancel the store may have them alone, and never the memory alone.
+        """
+        if self.store is not None:
+            try:
+                await asyncio.to_thread(self.store.add, new)
+            except UllageError as problem:
+                log.debug("%s", problem)
         self._known = (await self.known()).plus(new)
-        if self.store is None:
-            return
-        try:
-            await asyncio.to_thread(self.store.add, new)
-        except UllageError as problem:
-            log.debug("%s", problem)
 
     async def count(
         self,
