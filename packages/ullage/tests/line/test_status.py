@@ -214,19 +214,6 @@ def test_the_line_shows_the_number_that_the_ledger_gives(
         assert f"· {amount(left)} to compaction" in shown
 
 
-def test_the_ledger_is_asked_once_for_each_state_of_a_log(tmp_path: Path) -> None:
-    log = tmp_path / "session.jsonl"
-    log.write_bytes(b"".join(session_lines()[:8]))
-    first = line(status_of(log), tmp_path)
-    [kept] = (tmp_path / ".cache" / "ullage" / "line").glob("*.asked.json")
-    kept.write_text(kept.read_text().replace('"tokens": ', '"tokens": 1'))
-    again = line(status_of(log), tmp_path)
-    assert first != again
-    with log.open("ab") as file:
-        file.write(prompt(""))
-    assert line(status_of(log), tmp_path) == first
-
-
 @pytest.mark.parametrize(
     "given",
     [

@@ -43,7 +43,8 @@ from ullage.store.urls import POSTGRES, shown_place
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
-from ullage_programs.line.drawing import WIDE_SHARE, interval
+from ullage_programs.line.drawing import interval
+from ullage_programs.line.policy import WIDE_SHARE
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""

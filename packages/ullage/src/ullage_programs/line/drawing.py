@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ullage_programs.facts import ClientLimit
+from ullage_programs.line.policy import CELLS, LARGE_SHARE, WIDE_SHARE
 from ullage_programs.line.settings import LineSettings
 from ullage_programs.record import Record
 
@@ -10,13 +11,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-CELLS = 12
-LARGE_SHARE = 0.02
-"""The largest result is shown from this share of the window on."""
-
-WIDE_SHARE = 0.1
-"""The interval is shown that is wider than this share of its number."""
 
 GREEN = "\x1b[32m"
 YELLOW = "\x1b[33m"
