@@ -94,7 +94,7 @@ from ullage.meter.policy import (
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
     PINS,
-    WINDOW_UNIT,
+    WINDOW_UNITS,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
@@ -849,7 +849,7 @@ class Fold(State):
     def _note_pinned(self, pending: Pending | None, context: int) -> None:
         """Whether the provider reports the same input for a longer conversation: it cuts off what is more.
 
-        An endpoint whose reports never followed the conversation may say the same number whatever is sent.
+        That number is a window: a broken endpoint may repeat any other whatever is sent.
         """
         before = None if pending is None else pending.before
         if pending is None or before is None or before.anchor.spread:
@@ -862,11 +862,19 @@ class Fold(State):
             is_expected = pending.forecast.low <= context <= pending.forecast.high
             is_larger = context > before.anchor.input
             self.follows = self.follows or (is_expected and is_larger)
-        is_cut = False
-        if pending is not None and self.pins >= PINS:
-            is_window = context % WINDOW_UNIT == 0 or context == largest_window(self)
-            is_cut = self.follows or (is_window and pending.messages > context)
+        is_cut = (
+            pending is not None
+            and self.pins >= PINS
+            and (self.follows or pending.messages > context)
+            and self._is_window(context)
+        )
         self.limits = self.limits.with_cut(context if is_cut else None)
+
+    def _is_window(self, tokens: int) -> bool:
+        """Whether a window has such a size. Round thousands are no window of reports that followed no conversation."""
+        units = WINDOW_UNITS if self.follows else WINDOW_UNITS[:1]
+        is_round = any(tokens % unit == 0 for unit in units)
+        return is_round or tokens == largest_window(self)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None
