@@ -621,15 +621,13 @@ class SizeStated(
 ):
     """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens``.
 
-    Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
-    its messages alone.
+    Less than a reported input, more than an estimate.
     """
 
     by: str
     """The program, as people know it, or the provider."""
     is_provider: bool = False
     """The provider counted, because it refused the request for its size."""
-    counts: Literal["request", "messages"] = "request"
     tokens: int
     known: int | None = None
     """Of ``tokens``, what is of content that the log shows. The rest is of a summary that it hides."""

@@ -49,7 +49,7 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
-from ullage_programs.claude_code.facts import FACTS, LONG_WINDOW
+from ullage_programs.claude_code.facts import LONG_WINDOW
 from ullage_programs.claude_code.lines import (
     NO_COMPACTION,
     SILENT_KINDS,
@@ -148,8 +148,6 @@ class ClaudeCodeReader(Reader):
         """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
-        self._after = 0
-        """What the program counted after a compaction, until the conversation goes on."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -227,7 +225,6 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
-        self._say_size()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -369,7 +366,6 @@ class ClaudeCodeReader(Reader):
             )
             return
         self._flush_boundary(None)
-        self._say_size()
         self._follow(entry, can_restart=not results)
         beside: list[Part] = [
             part for part in parts if not isinstance(part, ToolResultPart)
@@ -456,7 +452,6 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
-            self._say_size()
             self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
@@ -607,6 +602,7 @@ class ClaudeCodeReader(Reader):
         boundary, self._boundary = self._boundary, None
         if boundary is None:
             return
+        self.attachments.compacted()
         self.rows.compact(
             summary,
             keep=boundary.keep,
@@ -617,16 +613,6 @@ class ClaudeCodeReader(Reader):
             added=() if self.put_back.is_logged else self._put_back(),
             puts_back=not self.put_back.is_logged,
         )
-        self._after = boundary.compaction.after
-
-    def _say_size(self) -> None:
-        """Its count after a compaction holds the summary and what the program puts back, and no system prompt or tools.
-
-        In public logs it is 7,794 to 14,129, below any first call (n=3).
-        """
-        after, self._after = self._after, 0
-        if after:
-            self.rows.say_size(FACTS.title, after, counts="messages")
 
     def _put_back(self) -> tuple[Message, ...]:
         """What the program puts back now, as far as the log has shown it."""
