@@ -65,21 +65,24 @@ def typical_rows() -> Sequence[TypicalFirstCall]:
 
 
 @lru_cache(maxsize=64)
-def nearest_rows(program: str, *, is_subagent: bool) -> Sequence[NearestRows]:
+def nearest_rows(
+    program: str, *, is_subagent: bool, is_elsewhere: bool = False
+) -> Sequence[NearestRows]:
     """Those of users and those of bare installations of a program, whose name may have a version behind it.
 
-    Without a version those of the newest; a subagent that was not measured is taken to be like its program.
+    Without a version those of the newest; a subagent that was not measured is taken to be like its program. Users were
+    measured at the providers that the programs are made for; ``is_elsewhere`` puts what is bare first.
     """
     name = program.partition(" ")[0]
     of_program = [row for row in typical_rows() if row.program == name]
     own = [row for row in of_program if row.is_subagent == is_subagent]
     rows = own or of_program
     found: list[NearestRows] = []
-    for is_bare in (False, True):
+    for is_bare in (is_elsewhere, not is_elsewhere):
         alike = [row for row in rows if row.is_bare == is_bare]
         if alike:
             found.append(_nearest(alike, program, is_own=bool(own)))
-            if found[-1].is_measured:
+            if found[-1].is_measured and not is_bare:
                 break  # users have more than what is bare
     return found
 
