@@ -58,6 +58,10 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
 
 
+SentUnlogged = Literal["first call", "after a compaction", "the call after that"]
+"""Calls that hold what their log lacks."""
+
+
 class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
@@ -82,9 +86,7 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     doubt: int = 0
     at: float = 0
-    situation: Literal["first call", "after a compaction", "the call after that"] = (
-        "first call"
-    )
+    situation: SentUnlogged = "first call"
 
 
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
