@@ -85,16 +85,6 @@ def test_a_number_alone_is_used_with_what_the_program_leaves_out_of_it() -> None
     )
 
 
-def test_a_count_of_messages_is_added_to_what_every_request_carries() -> None:
-    event = SizeStated(by="Claude Code", tokens=4_000, counts="messages")
-    before = folded(*COMPACTED).reading().rows
-    carried = sum(row.tokens for row in before if row.name not in ("Summary", "Messages"))
-    used = folded(*COMPACTED, event).reading().used
-    assert abs(used.tokens - carried - 4_000) < 100
-    assert used.low < used.tokens - 1_500
-    assert used.high > used.tokens + 1_500
-
-
 def test_what_a_program_says_is_less_than_a_report_and_more_than_an_estimate() -> None:
     event = SizeStated(by="Codex", tokens=30_000)
     reported = folded(*COMPACTED[:-1]).reading()

@@ -124,9 +124,6 @@ SUMMARY_DOUBT = 0.015
 """Share of the whole, where it tells the size of a summary and a bill that of the rest: Codex 0.140 to 0.142.5 were at
 most 1.2 % off (n=14 compactions of 2 projects)."""
 
-ROUGH_COUNT_DOUBT = 0.5
-"""Share of messages that a program counts by their characters: a token has 2.5 to 5."""
-
 # --- Inputs that stand still. Judged by tests/meter/test_stated.py.
 
 LEAST_PINNED_GROWTH = 100.0

@@ -150,8 +150,6 @@ class ClaudeCodeReader(Reader):
         self._boundary: _Boundary | None = None
         self._is_billed = False
         """Whether a call of the conversation has reported its usage."""
-        self._after = 0
-        """What the program counted after a compaction, until the conversation goes on."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -229,7 +227,6 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
-        self._say_size()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -371,7 +368,6 @@ class ClaudeCodeReader(Reader):
             )
             return
         self._flush_boundary(None)
-        self._say_size()
         self._follow(entry, can_restart=not results)
         beside: list[Part] = [
             part for part in parts if not isinstance(part, ToolResultPart)
@@ -458,7 +454,6 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
-            self._say_size()
             self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
@@ -617,6 +612,7 @@ class ClaudeCodeReader(Reader):
                 boundary.compaction.before,
                 beside=Amount(**CLAUDE_BEFORE._asdict()),
             )
+        self.attachments.compacted()
         self.rows.compact(
             summary,
             keep=boundary.keep,
@@ -627,16 +623,6 @@ class ClaudeCodeReader(Reader):
             added=() if self.put_back.is_logged else self._put_back(),
             puts_back=not self.put_back.is_logged,
         )
-        self._after = boundary.compaction.after
-
-    def _say_size(self) -> None:
-        """Its count after a compaction holds the summary and what the program puts back, and no system prompt or tools.
-
-        In public logs it is 7,794 to 14,129, below any first call (n=3).
-        """
-        after, self._after = self._after, 0
-        if after:
-            self.rows.say_size(FACTS.title, after, counts="messages")
 
     def _put_back(self) -> tuple[Message, ...]:
         """What the program puts back now, as far as the log has shown it."""
