@@ -270,6 +270,20 @@ def test_the_same_examples_in_front_of_another_task_are_another_conversation() -
     assert len(sessions) == 2
 
 
+def test_a_commit_message_of_aider_is_beside_its_conversation() -> None:
+    """It comes on a connection of its own, with the last answer in it."""
+    lanes = Lanes()
+    talk = Talk(lanes, wire="chat", tools=(), connection="one")
+    talk.system = "Act as an expert software developer.\nAlways use best practices."
+    first = talk.say("Rename the function.", "It is renamed in both of its files.")
+    commit = Talk(lanes, wire="chat", tools=(), connection="two")
+    commit.system = "You are an expert software engineer that generates concise, one-line"
+    said = "USER: Rename the function.\nASSISTANT: It is renamed in both of its files."
+    beside = commit.say(said, "refactor: rename the function")
+    assert (beside.lane, beside.purpose, beside.mark) == (first.lane, "other", "")
+    assert talk.say("And its tests?").lane == first.lane
+
+
 def test_results_that_are_cleared_in_place_change_no_lane() -> None:
     talk = Talk(Lanes(), "claude-code", headers=CLAUDE)
     talk.call("Read it.", "read the whole file")
