@@ -172,12 +172,14 @@ def typical_overhead(
     """What is typical of a program, for a log that holds what this one does; ``None`` where no row is of it.
 
     ``ratio`` gives the tokens of this session's model for each one of a row's.
+    A user has what is bare in the versions that are nearer than those of users, and more.
     """
     nearest = nearest_rows(program, is_subagent=now.is_subagent)
     found = [_of_row(rows, now, ratio) for rows in nearest if rows.rows]
     if not found:
         return None
-    tokens, _, _, source = found[0]
+    is_nearer = nearest[-1].gap < nearest[0].gap
+    tokens, _, _, source = max(found) if is_nearer else found[0]
     low = min(each.tokens - each.below for each in found)
     high = max(each.tokens + each.above for each in found)
     return LearntOverhead(tokens, tokens - low, high - tokens, source)
