@@ -108,6 +108,19 @@ def test_without_a_mark_a_subagent_is_told_by_the_call_that_has_its_task(
     assert main.returned("In two places.").lane == session
 
 
+def test_a_command_that_stands_in_every_prompt_of_a_program_starts_no_subagent() -> None:
+    """mini-swe-agent's model ends a task with a command that the prompt of each session names."""
+    lanes = Lanes()
+    prompt = "Solve this: {}. End it with `echo COMPLETE_THE_TASK now`. Work on your own."
+    sessions = set()
+    for task in ("list the files", "count the words"):
+        talk = Talk(lanes, wire="chat", connection=task)
+        placed = talk.call(prompt.format(task), "echo COMPLETE_THE_TASK now")
+        assert not placed.is_child
+        sessions.add(placed.session)
+    assert len(sessions) == 2
+
+
 # -- calls beside the conversation --
 
 
