@@ -26,7 +26,8 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row. ``tokens`` is the median of ``n`` calls; ``low`` to ``high`` is meant to hold 95 in 100."""
+    """One row. ``tokens`` is the median of ``n`` calls, of bare ones the most; ``low`` to ``high`` is meant to hold 95
+    in 100."""
 
     program: str
     since: str
@@ -56,10 +57,11 @@ class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class NearestRows(NamedTuple):
-    """The rows of the versions that are nearest to one; whether it is among them."""
+    """The rows of the versions that are nearest to one; whether it is among them, and how far away it is."""
 
     rows: Sequence[TypicalFirstCall]
     is_measured: bool
+    gap: int
 
 
 _rows: Final = msgspec.json.Decoder(list[TypicalFirstCall])
@@ -106,7 +108,7 @@ def _nearest(
     version = version_number(program) or max(version_number(row.until) for row in rows)
     gaps = [_gap(row, version) for row in rows]
     nearest = [row for row, gap in zip(rows, gaps, strict=True) if gap == min(gaps)]
-    return NearestRows(nearest, is_measured=is_own and not min(gaps))
+    return NearestRows(nearest, is_own and not min(gaps), min(gaps))
 
 
 def version_number(text: str) -> int:
