@@ -22,7 +22,9 @@ OURS: dict[str, frozenset[str]] = {
         }
     ),
     # it would share the mistakes of what it tests
-    "ullage_simulators/": frozenset({"ullage_simulators", "starlette", "uvicorn"}),
+    "ullage_simulators/": frozenset(
+        {"ullage_simulators", "msgspec", "starlette", "uvicorn"}
+    ),
 }
 """The packages and modules that files of each folder may import beside the standard library."""
 
