@@ -45,7 +45,8 @@ def begun(program: str, model: str, *, is_subagent: bool = False) -> Reading:
 def test_each_row_is_in_order_and_of_a_model_that_is_known(row: TypicalFirstCall) -> None:
     if row.situation == "first call":
         assert 0 < row.low < row.tokens
-    assert row.tokens < row.high
+        assert row.tokens < row.high
+    assert row.low <= row.tokens <= row.high and row.low < row.high
     assert row.n >= 1 and row.source
     assert version_number(row.since) <= version_number(row.until)
     assert not row.model or family_for(row.wire, row.provider, row.model).is_known
