@@ -46,6 +46,8 @@ QUICK = frozenset(
 """What a status line may load of the standard library: it starts with each message of its program."""
 
 MORE = {
+    # only where the ledger is asked
+    "ullage_programs/claude_code/asked.py": {"subprocess"},
     # only where the user has an earlier status line
     "ullage_programs/line/compose.py": {"subprocess"},
     # only of a program whose settings are TOML
