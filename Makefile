@@ -39,8 +39,8 @@ attack:  ## the hostile provider at full size, then all other attacks; ARGS: see
 	@uv run pytest -n 4 -m program tests/hostile/full_size.py $(ARGS)
 	@uv run pytest -m second tests/hostile tests/tools tests/relay packages/ullage-server/tests/server/test_guard.py packages/ullage-server/tests/server/test_connections.py
 
-bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench
-	@uv run python -m bench
+bench:  ## the quick benchmarks, beside their peers; each other one: uv run python -m bench.NAME; their tests: uv run pytest tests/bench
+	@for name in reading startup context_command; do uv run python -m bench.$$name || exit 1; done
 
 clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
