@@ -10,6 +10,7 @@ from ullage.events import (
     CompactionCommitted,
     Event,
     LimitLearnt,
+    SizeStated,
 )
 from ullage.importers import read
 from ullage.meter.meter import Meter
@@ -224,8 +225,8 @@ def test_what_the_server_cleared_is_part_of_the_usage(tmp_path: Path) -> None:
     assert (cleared.tokens, cleared.content, cleared.count) == (5000, "tool_results", 4)
 
 
-def continued(*after: dict[str, object]) -> list[Event]:
-    """The session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
+def continued(*after: dict[str, object], before: tuple[bytes, ...] = ()) -> list[Event]:
+    """A session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
     boundary: dict[str, object] = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -240,7 +241,7 @@ def continued(*after: dict[str, object]) -> list[Event]:
     }
     summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
     reader = ClaudeCodeReader()
-    events = reader.feed(lines("session"))
+    events = reader.feed(before or lines("session"))
     source = [json.dumps(line).encode() for line in (boundary, summary, *after)]
     return [*events, *reader.feed(source), *reader.settle()]
 
@@ -310,6 +311,23 @@ def test_the_zeroed_usage_of_an_answer_that_was_kept_is_none_of_a_call_now() -> 
     assert meter.messages[-2].parts[0].text == "kept"  # type: ignore[union-attr]
     calls = [each.call for each in events if isinstance(each, CallEnded)]
     assert "msg_kept" not in calls
+
+
+def test_its_count_before_a_compaction_is_the_size_of_a_log_without_a_bill() -> None:
+    assert not any(isinstance(each, SizeStated) for each in continued())
+    begun = json.dumps(said("z0", "earlier", "go on")).encode()
+    meter = Meter()
+    for event in continued(before=(begun,)):
+        if isinstance(event, CompactionCommitted):
+            used = meter.reading().used
+            assert (used.low, used.tokens, used.high) == pytest.approx(
+                (88_000, 90_000, 92_000), abs=50
+            )
+            assert meter.reading().basis.label == "as Claude Code says"
+        meter.apply(event)
+    used = meter.reading().used
+    assert used.low < 15_000, "how much of it was conversation is unknown"
+    assert used.high > 85_000
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ def typical_overhead(
     ``ratio`` gives the tokens of this session's model for each one of a row's. A provider that the table of providers
     lacks is expected to add nothing of its own. OpenAI adds about 3,700 tokens for its search, which Codex declares to
     all: Codex 0.142.5 sends 1,842 tokens beyond its log to the simulators, and is billed 5,500 there.
+    A user has what is bare in the versions that are nearer than those of users, and more.
     """
     is_elsewhere = bool(now.model) and not now.provider
     nearest = nearest_rows(
@@ -175,7 +176,8 @@ def typical_overhead(
     found = [_of_row(rows, now, ratio) for rows in nearest if rows.rows]
     if not found:
         return None
-    tokens, _, _, source = found[0]
+    is_nearer = not is_elsewhere and nearest[-1].gap < nearest[0].gap
+    tokens, _, _, source = max(found) if is_nearer else found[0]
     low = min(each.tokens - each.below for each in found)
     high = max(each.tokens + each.above for each in found)
     return LearntOverhead(tokens, tokens - low, high - tokens, source)

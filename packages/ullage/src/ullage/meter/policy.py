@@ -132,6 +132,10 @@ PINS = 2
 how often in a row, until the provider is taken to cut requests: three inputs that are equal by chance to the token are
 one case in millions (anomalyco/opencode/issues/45168: 11 times 196,608)."""
 
+WINDOW_UNITS = (1_024, 1_000)
+"""Tokens of which windows are multiples: 4,096, 196,608, 32,000. One in 500 other numbers is one of these. Without this
+a compaction was due for nothing in a fifth of the calls of endpoints that repeat a report (``bench.reports``)."""
+
 # --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
 
 COUNT_DOUBT = 0.005

@@ -215,6 +215,8 @@ class State:
     """What the endpoint's reports were like."""
     pins: int = 0
     """How many reports in a row were the same as the one before, although messages had been added."""
+    follows: bool = False
+    """Whether a report has grown as the conversation did."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""

@@ -31,7 +31,7 @@ from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.envelope import STEP_CHARS
 from ullage.errors import UnreadableInput
-from ullage.events import Event
+from ullage.events import Amount, Event
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -49,7 +49,7 @@ from ullage.messages import (
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Cleared, Usage
-from ullage_programs.claude_code.facts import LONG_WINDOW
+from ullage_programs.claude_code.facts import FACTS, LONG_WINDOW
 from ullage_programs.claude_code.lines import (
     NO_COMPACTION,
     SILENT_KINDS,
@@ -65,7 +65,7 @@ from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import LONG, ClaudeTotals
 from ullage_programs.claude_code.log_put_back import PutBack
 from ullage_programs.limits import name_and_version
-from ullage_programs.policy import MOST_MODELS
+from ullage_programs.policy import CLAUDE_BEFORE, MOST_MODELS
 
 WIRE = "messages"
 
@@ -148,6 +148,8 @@ class ClaudeCodeReader(Reader):
         """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
+        self._is_billed = False
+        """Whether a call of the conversation has reported its usage."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -491,10 +493,12 @@ class ClaudeCodeReader(Reader):
         if call.usages and _is_set_to_zero(call.usages[-1]):
             rows.add(answer)
         else:
+            used = self._used(call)
+            self._is_billed = self._is_billed or used is not None
             rows.call(
                 call.id,
                 answer,
-                self._used(call),
+                used,
                 stop=call.stop,
                 model=call.model,
                 started=call.started,
@@ -605,6 +609,12 @@ class ClaudeCodeReader(Reader):
         boundary, self._boundary = self._boundary, None
         if boundary is None:
             return
+        if boundary.compaction.before and not self._is_billed:
+            self.rows.say_size(
+                FACTS.title,
+                boundary.compaction.before,
+                beside=Amount(**CLAUDE_BEFORE._asdict()),
+            )
         self.attachments.compacted()
         self.rows.compact(
             summary,
