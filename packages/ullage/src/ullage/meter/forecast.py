@@ -386,7 +386,7 @@ class Forecaster:
             media=media,
             history=history,
         )
-        low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
+        low, high = opening_interval(content, is_exact=self.exact_text)
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,

@@ -57,7 +57,7 @@ def widths_of(state: State) -> OpeningWidths:
         return OTHERWISE
     forecaster = state.forecaster
     return opening_widths(
-        forecaster.template.stratum, is_exact=forecaster.counter.name == "bpe"
+        forecaster.template.stratum, is_exact=forecaster.exact_text
     )
 
 
