@@ -60,7 +60,8 @@ def rows_in(path: Path) -> Iterable[tuple[Row, int]]:
             tools = meter._fold.fixed.tools.tokens > 0
             for hidden in rows_for(*asked):
                 if hidden.fits(request.params, has_tools=tools):
-                    name = f"{'/'.join(hidden.providers)} {hidden.model} {hidden.param} {hidden.value} {hidden.tokens:g}"
+                    name = " ".join((*hidden.providers, hidden.model, hidden.param))
+                    name += f" {hidden.value} {hidden.tokens:g}"
                     yield Row("hidden_prompts", name, hidden.n), left
                     break
 

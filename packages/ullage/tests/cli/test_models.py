@@ -119,7 +119,16 @@ def test_the_list_is_filtered(capsys: CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) > 1_000
     assert main(["models", "--filter", "Anthropic:claude-haiku"]) == 0
     heading, *rows, last = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["Provider", "Window", "$", "in", "$", "out", "Text", "Model"]
+    assert heading.split() == [
+        "Provider",
+        "Window",
+        "$",
+        "in",
+        "$",
+        "out",
+        "Text",
+        "Model",
+    ]
     assert rows and all("claude-haiku" in row for row in rows)
     assert last.startswith(f"{len(rows)} models, {built_in().source}")
     assert main(["models", "--filter", "haiku", "--json"]) == 0

@@ -38,9 +38,7 @@ def test_text_is_exact_where_the_counter_has_the_models_own_vocabulary(
 ) -> None:
     family = family_for("chat", "someone", model)
     names = ("bpe", "pretoken", "quarter", "gemini-cli")
-    assert {
-        name for name in names if is_exact(family, counter_for(name))
-    } == exact_with
+    assert {name for name in names if is_exact(family, counter_for(name))} == exact_with
     assert not is_exact(family, BY_LENGTH)
 
 

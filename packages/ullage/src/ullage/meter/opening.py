@@ -1,9 +1,10 @@
 """The first call: what its content costs, and how far an estimate may be off, when nothing is known but the request.
 
 Bounds are meant to hold the truth 95 times in 100. Half-widths are listed by what they are for: text, tools and an
-answer's schema of one group of models, in tokens and as a share, once for the models' own vocabulary and once for an estimate. They were
-set on recorded first calls so that each group's coverage is between 93 and 98 % (``docs/accuracy.md``). What
-runs on the provider's side is the largest unknown: it may be billed once or with everything it read.
+answer's schema of one group of models, in tokens and as a share, once for the models' own vocabulary and once for an
+estimate. They were set on recorded first calls so that each group's coverage is between 93 and 98 %
+(``docs/accuracy.md``). What runs on the provider's side is the largest unknown: it may be billed once or with
+everything it read.
 """
 
 from __future__ import annotations
