@@ -396,7 +396,7 @@ class Forecaster:
             media=media,
             history=history,
         )
-        low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
+        low, high = opening_interval(content, is_exact=self.exact_text)
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,
