@@ -6,6 +6,7 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import (
+    CallEnded,
     CompactionCommitted,
     Event,
     LimitLearnt,
@@ -266,6 +267,71 @@ def test_after_a_compaction_the_programs_count_of_its_messages_is_the_size() -> 
 def test_what_comes_after_a_compaction_is_not_in_its_count() -> None:
     kinds = [type(event) for event in continued(said("z3", "z2", "go on"))]
     assert kinds[-3:] == [CompactionCommitted, SizeStated, MessageAdded]
+
+
+def attached(uuid: str, parent: str, **attachment: object) -> dict[str, object]:
+    return {
+        "type": "attachment",
+        "uuid": uuid,
+        "parentUuid": parent,
+        "attachment": attachment,
+    }
+
+
+def test_a_log_with_what_comes_back_says_more_than_the_programs_count() -> None:
+    file = {"type": "file", "filename": "/p/a.py", "content": {"content": "a = 1\n" * 99}}
+    events = continued(attached("z3", "z2", **file))
+    assert not any(isinstance(event, SizeStated) for event in events)
+
+
+def test_only_what_is_sent_again_after_a_compaction_stays_in_the_request() -> None:
+    again = {"addedLines": ["- checker: checks"], "isInitial": True}
+    reader = ClaudeCodeReader()
+    source = [
+        attached(
+            "y1", "a5", type="skill_listing", content="- skill: " + "does much " * 99
+        ),
+        attached("y2", "y1", type="agent_listing_delta", **again),
+        attached("y3", "y2", type="mcp_instructions_delta", addedBlocks=["Use it well."]),
+        attached(
+            "y4", "y3", type="nested_memory", path="/p/CLAUDE.md", content="Be kind."
+        ),
+        attached(
+            "y5", "y4", type="instructions", files=[{"path": "/p", "content": "Do."}]
+        ),
+        {
+            "type": "system",
+            "subtype": "compact_boundary",
+            "uuid": "z1",
+            "parentUuid": "y5",
+        },
+        said("z2", "z1", "much was done") | {"isCompactSummary": True},
+        attached("z3", "z2", type="agent_listing_delta", **again),
+        said("z4", "z3", "go on"),
+    ]
+    reader.feed(lines("session"))
+    reader.feed([json.dumps(line).encode() for line in source])
+    assert [block.kind for block in reader.rows.system] == ["instructions", "agents"]
+
+
+def test_an_answer_that_a_compaction_keeps_is_no_bill_of_what_is_left() -> None:
+    usage = {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0}
+    usage |= {"cache_creation_input_tokens": 0}
+    old: dict[str, object] = {"iterations": [{"input_tokens": 204_000}], **usage}
+    kept = {
+        "type": "assistant",
+        "uuid": "z3",
+        "parentUuid": "z2",
+        "message": {
+            "id": "m9",
+            "role": "assistant",
+            "model": "claude-opus-5",
+            "content": [{"type": "text", "text": "as I said"}],
+            "usage": old,
+        },
+    }
+    calls = [event for event in continued(kept) if isinstance(event, CallEnded)]
+    assert calls[-1].usage is None
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,20 @@ class Attachments:
         ]
         return Message(id=name, role="user", parts=tuple(parts), origin="injected")
 
+    def compacted(self) -> None:
+        """What lines put among the messages left with them: what is sent again is logged again.
+
+        So 2.1.170 to 2.1.232 do (n=13 compactions of 5 projects): lists of agents, tools and servers come back; the
+        list of skills and instruction files of folders do not.
+        """
+        self._use_system(
+            [
+                block
+                for block in self._rows.system
+                if block.kind == "prompt" or (block.kind == "instructions" and block.name)
+            ]
+        )
+
     def initial(self, entry: JsonObject) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
         deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
