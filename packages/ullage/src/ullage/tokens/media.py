@@ -19,7 +19,6 @@ from ullage.messages import FilePart, ImagePart
 from ullage.models.facts import facts
 from ullage.models.providers import canonical
 
-
 HIGH_EDGE: Final = 2048
 """Pixels (https://developers.openai.com/api/docs/guides/images-vision#model-sizing-behavior)."""
 
@@ -67,7 +66,10 @@ class ImageRule:
         if self.kind == "flat":
             return self.base
         if detail == "high" and self.high < self.limit:
-            edge, most = min(self.edge, HIGH_EDGE), math.ceil(self.base + self.unit * self.high)
+            edge, most = (
+                min(self.edge, HIGH_EDGE),
+                math.ceil(self.base + self.unit * self.high),
+            )
             rule = replace(self, limit=self.high, edge=edge, cap=most)
             return rule.tokens(size, "")
         if size is None or min(size) <= 0:
