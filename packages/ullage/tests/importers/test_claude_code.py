@@ -6,6 +6,7 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import (
+    CallEnded,
     CompactionCommitted,
     Event,
     LimitLearnt,
@@ -289,6 +290,27 @@ def test_listings_leave_with_a_compaction_until_a_line_brings_them_back() -> Non
     again = attached("l4", "z2", type="mcp_instructions_delta", addedBlocks=["ask"])
     reader.feed([json.dumps(again).encode()])
     assert [block.text for block in reader.rows.system] == ["c", "ask"]
+
+
+def test_the_zeroed_usage_of_an_answer_that_was_kept_is_none_of_a_call_now() -> None:
+    own = {"input_tokens": 2, "cache_read_input_tokens": 90_000, "output_tokens": 40}
+    usage = {"input_tokens": 0, "output_tokens": 0, "iterations": [own]}
+    message = {
+        "id": "msg_kept",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "kept"}],
+        "usage": usage,
+    }
+    kept = {"type": "assistant", "uuid": "z3", "parentUuid": "z2", "message": message}
+    meter = Meter()
+    events = continued(kept, said("z4", "z3", "go on"))
+    for event in events:
+        meter.apply(event)
+    assert meter.reading().used.tokens < 60_000
+    assert meter.messages[-2].parts[0].text == "kept"  # type: ignore[union-attr]
+    calls = [each.call for each in events if isinstance(each, CallEnded)]
+    assert "msg_kept" not in calls
 
 
 def test_its_count_before_a_compaction_is_the_size_of_a_log_without_a_bill() -> None:

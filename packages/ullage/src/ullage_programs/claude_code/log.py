@@ -490,16 +490,19 @@ class ClaudeCodeReader(Reader):
             rows.learn_window(call.model, LONG_WINDOW)
         self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
-        used = self._used(call)
-        self._is_billed = self._is_billed or used is not None
-        rows.call(
-            call.id,
-            answer,
-            used,
-            stop=call.stop,
-            model=call.model,
-            started=call.started,
-        )
+        if call.usages and _is_set_to_zero(call.usages[-1]):
+            rows.add(answer)
+        else:
+            used = self._used(call)
+            self._is_billed = self._is_billed or used is not None
+            rows.call(
+                call.id,
+                answer,
+                used,
+                stop=call.stop,
+                model=call.model,
+                started=call.started,
+            )
         for result in call.held:
             rows.add(result)
         rows.at = now
@@ -636,6 +639,17 @@ class ClaudeCodeReader(Reader):
             return ()
         message = Message(id=name, role="user", parts=tuple(parts), origin="injected")
         return (message,)
+
+
+def _is_set_to_zero(usage: JsonObject) -> bool:
+    """Whether the program took the usage of an answer away, and that of its passes tells what it was.
+
+    So 2.1.226 logs answers that a compaction kept, behind it: their input says nothing of what is in view now (n=1).
+    """
+    fields = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return not any(f.count(usage, each) for each in (*fields, "output_tokens")) and any(
+        f.count(each, "output_tokens") for each in f.objects(usage, "iterations")
+    )
 
 
 def _characters(part: Part) -> int:
