@@ -10,5 +10,5 @@ Body = dict[str, Any]
 """A JSON object."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Size = Annotated[float, msgspec.Meta(ge=0)]
+Quantity = Annotated[float, msgspec.Meta(ge=0)]
 """Numbers that a scenario's file may set."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ullage_simulators.body import Count, Size
+from ullage_simulators.body import Count, Quantity
 from ullage_simulators.models import Model
 from ullage_simulators.tokenizer import tokens
 
@@ -24,9 +24,9 @@ class Drawn:
     descriptions; ``hidden`` how much longer the reasoning is than what is shown of it.
     """
 
-    factor: Size
-    declared: Size
-    hidden: Size
+    factor: Quantity
+    declared: Quantity
+    hidden: Quantity
     request: Count
     message: Count
     tool: Count

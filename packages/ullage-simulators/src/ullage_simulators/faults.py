@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from ullage_simulators.body import Count, Size
+from ullage_simulators.body import Count, Quantity
 
 FaultKind = Literal[
     "no-usage",
@@ -45,8 +45,8 @@ class Fault:
     path: str = ""
     at: Count = 0
     status: Count = 500
-    retry_after_s: Size | None = None
-    seconds: Size = 0.0
+    retry_after_s: Quantity | None = None
+    seconds: Quantity = 0.0
 
     def applies(self, number: int, path: str) -> bool:
         return self.request in (0, number) and path.startswith(self.path)

@@ -14,13 +14,13 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from ullage_simulators.answer import ScriptedAnswer, default_answer
-from ullage_simulators.body import Body, Count, Size
+from ullage_simulators.body import Body, Count, Quantity
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import KINDS, Fault
 from ullage_simulators.models import MODELS, Model, model_of_family
 from ullage_simulators.prompt import ScriptContext
 
-Made = TypeVar("Made")
+FileObject = TypeVar("FileObject")
 
 SCENARIO_BYTES: Final = 16 * 1024 * 1024
 SCENARIO_DEPTH: Final = 100
@@ -78,7 +78,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     models: tuple[Model, ...] = MODELS
     key: str = ""
-    delay_s: Size = 0.0
+    delay_s: Quantity = 0.0
     chunk: Count = 16
     max_body_bytes: Count = 0
     max_images: Count = 0
@@ -251,8 +251,8 @@ def _model(given: Any) -> Model:
 
 
 def _made(
-    kind: type[Made], given: Any, where: str, known: Set[str] | None = None
-) -> Made:
+    kind: type[FileObject], given: Any, where: str, known: Set[str] | None = None
+) -> FileObject:
     """The object that a table describes. Raises ``SimulatorError`` for unknown names and wrong values."""
     table = _table(given, where, known or _names(kind))
     try:
