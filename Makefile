@@ -7,7 +7,7 @@ help:  ## list the targets
 site:  ## the documentation as a site, in site/; ARGS=serve shows it
 	@NO_MKDOCS_2_WARNING=1 uv run --isolated --only-group docs mkdocs $(or $(ARGS),build --strict)
 
-check:  ## lint, format, types, leftovers, house rules, plainness, budget, sizes
+check:  ## lint, format, types, leftovers, house rules, plainness, budget
 	@uv run python -m scripts.check
 
 test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest packages/ullage/tests/meter

@@ -99,6 +99,11 @@ class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="f
     revision: int = 0
     provider: ProviderData | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the request carries it as text."""
+        return bool(self.text) and not self.source
+
 
 COMPACTION: Final = "compaction"
 """``ProviderItem.kind`` of a conversation that the provider compacted. Its ``text`` stands for it with other models."""

@@ -14,6 +14,7 @@ from ullage.events import (
     CallStarted,
     CompactionCommitted,
     Event,
+    LimitLearnt,
     MessageAdded,
     SessionStarted,
     SizeStated,
@@ -225,3 +226,26 @@ def test_a_refusal_that_counts_what_can_not_be_leaves_the_bill(counted: int) -> 
     billed = COMPACTED[:-1]
     before = folded(*billed).reading().used
     assert folded(*billed, CallStarted(call="c2"), refused).reading().used == before
+
+
+@pytest.mark.parametrize("limit", [4, 255, 2_000, MOST_TOKENS])
+@pytest.mark.parametrize("is_window", [True, False])
+def test_a_refusal_that_names_an_impossible_limit_changes_none(
+    is_window: bool, limit: int
+) -> None:
+    """The request before held 9,000 tokens."""
+    before = folded(*COMPACTED[:-1])
+    refused = LimitLearnt(model="gpt-5.2", source="error", input_cap=limit)
+    if is_window:
+        refused = replace(refused, window=limit, input_cap=None)
+    after = folded(*COMPACTED[:-1], refused)
+    assert after.reading().window == before.reading().window
+    assert after.reading().input_limit == before.reading().input_limit
+
+
+@pytest.mark.parametrize("limit", [4_096, 8_000, 200_000, 1_000_000])
+def test_a_smaller_window_than_the_table_says_is_believed_from_a_refusal(
+    limit: int,
+) -> None:
+    refused = LimitLearnt(model="gpt-5.2", source="error", window=limit)
+    assert folded(*COMPACTED[:-1], refused).reading().window.tokens == limit

@@ -90,6 +90,7 @@ from ullage.meter.policy import (
     LEAST_CHANGE_DOUBT,
     LEAST_LEFT,
     LEAST_PINNED_GROWTH,
+    LEAST_WINDOW,
     LITTLE_FIRST,
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
@@ -306,8 +307,17 @@ class Fold(State):
 
     def _may_refuse(self, tokens: int) -> bool:
         """Whether a request of so many tokens can have been refused for its size: what was hidden makes it larger."""
-        most = AGREED_WINDOWS * (largest_window(self) or LARGEST_WINDOW)
-        return LEAST_LEFT * self.estimate().low <= tokens <= most
+        return LEAST_LEFT * self.estimate().low <= tokens <= self._most_believed
+
+    def _may_limit(self, event: LimitLearnt) -> bool:
+        """Whether a refusal can name such a limit: what the model has taken is no multiple of it."""
+        taken = 0 if self.anchor is None else self.anchor.input / AGREED_WINDOWS
+        named = event.window or event.input_cap or 0
+        return max(LEAST_WINDOW, taken) <= named <= self._most_believed
+
+    @property
+    def _most_believed(self) -> int:
+        return AGREED_WINDOWS * (largest_window(self) or LARGEST_WINDOW)
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
@@ -341,7 +351,9 @@ class Fold(State):
         self.shares = None
 
     def _limit(self, event: LimitLearnt) -> None:
-        if not self.model or not event.model or event.model == self.model:
+        if self.model and event.model and event.model != self.model:
+            return
+        if event.source != "error" or self._may_limit(event):
             self.limits = self.limits.learn(event)
             self._take_client_limits()
 

@@ -376,6 +376,7 @@ class Forecaster:
         earlier: float,
         *,
         media: float,
+        media_doubt: Widths = NO_DOUBT,
         history: bool,
         missing: str,
         overhead: LearntOverhead | None = None,
@@ -394,9 +395,10 @@ class Forecaster:
             unread=fixed.tools.unread,
             answer=fixed.answer,
             media=media,
+            media_doubt=media_doubt,
             history=history,
         )
-        low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
+        low, high = opening_interval(content, is_exact=self.exact_text)
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,

@@ -26,7 +26,7 @@ from ullage.meter.clearing import (
     counted_results,
     keeps_reasoning,
 )
-from ullage.meter.cost import TOOL_RESULTS
+from ullage.meter.cost import TOOL_RESULTS, Widths
 from ullage.meter.counting import CountedInput, CountMode
 from ullage.meter.forecast import SAMPLE, Fixed, Forecaster, with_put_back
 from ullage.meter.limits import ModelLimits, lookup
@@ -505,6 +505,7 @@ class State:
             view.opening,
             self.earlier_reasoning(),
             media=view.media,
+            media_doubt=Widths(view.under, view.over),
             history=view.results > 0,
             missing=self.missing,
             overhead=overhead,

@@ -6,7 +6,8 @@ files, skills, tools of servers. Those that ``bench.program_overhead`` wrote are
 Claude Code puts more back after a compaction than the files and skills that its log shows before 2.1.96: skills of an
 earlier session, files that another program changed last, less the list of skills, which is sent again one call later.
 Eleven compactions of public sessions held -18,900 to 23,100 tokens (nine of them -1,000 to 23,100), ten more down to
--12,400 by a rule that counted files as half as large. One call later 2,200 to 3,200 tokens came in 9 of 17.
+-12,400 by a rule that counted files as half as large. One call later 2,200 to 3,720 tokens came in 11 of 20, and
+5,520 in one.
 A compaction of qwen-code behind a tool's result takes the list of skills away (2,271 and 2,309 tokens, n = 4), which a
 new start of the program sends again.
 """
