@@ -302,7 +302,8 @@ def test_the_zeroed_usage_of_an_answer_that_was_kept_is_none_of_a_call_now() -> 
         "content": [{"type": "text", "text": "kept"}],
         "usage": usage,
     }
-    kept = {"type": "assistant", "uuid": "z3", "parentUuid": "z2", "message": message}
+    kept: dict[str, object] = {"type": "assistant", "uuid": "z3", "parentUuid": "z2"}
+    kept["message"] = message
     meter = Meter()
     events = continued(kept, said("z4", "z3", "go on"))
     for event in events:

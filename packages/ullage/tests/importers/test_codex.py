@@ -7,6 +7,7 @@ from tests.importers.folding import FIXTURES, Folded
 from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
 from ullage_programs.codex.log import CodexReader
+from ullage_programs.policy import CODEX_SEARCH
 
 
 def imported(name: str) -> ImportedSession:
@@ -160,7 +161,7 @@ def searching(*after: Line) -> Meter:
 def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -> None:
     meter = searching()
     step = meter.steps[-1]
-    assert step.estimated == pytest.approx(9_000 + 2 * 6_450, abs=100)
+    assert step.estimated == pytest.approx(9_000 + 2 * CODEX_SEARCH.tokens, abs=100)
     assert step.is_inside
     assert step.high - step.low > 2 * 2 * 1_300
     assert meter.reading().used.tokens == pytest.approx(22_020, abs=20)
@@ -168,13 +169,14 @@ def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -
 
 def test_what_one_search_found_may_leave_behind_the_report_that_held_it() -> None:
     used = searching().reading().used
-    assert used.tokens - used.low == pytest.approx(7_850, rel=0.05)
-    assert used.high - used.tokens == pytest.approx(2 * 1_400, rel=0.05)
+    spread = 2 * (CODEX_SEARCH.high - CODEX_SEARCH.tokens)
+    assert used.tokens - used.low == pytest.approx(spread, rel=0.05)
+    assert used.high - used.tokens == pytest.approx(spread, rel=0.05)
 
 
 def test_an_aborted_turn_may_take_what_was_found_with_it() -> None:
     used = searching(ABORTED).reading().used
-    assert used.tokens == pytest.approx(22_000 - 2 * 6_450, rel=0.1)
+    assert used.tokens == pytest.approx(9_000, rel=0.1)
     assert used.high > 22_000
 
 
