@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from math import hypot
 from typing import Final, NamedTuple
 
+from ullage.meter.cost import NO_DOUBT, Widths
 from ullage.meter.policy import (
     FIRST_NARROWEST,
     HOSTED_ABOVE,
@@ -50,6 +51,7 @@ class OpeningContent(NamedTuple):
     hosted: float = 0.0
     answer: float = 0.0
     media: float = 0.0
+    media_doubt: Widths = NO_DOUBT
     history: bool = False
     unread: float = 0.0
     """Not of ``tokens``: ``ToolsCost.unread``."""
@@ -132,9 +134,11 @@ def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, i
         widths.tools.of(content.tools),
         widths.answer.of(content.answer),
         HISTORY.of(content.text) if content.history else 0.0,
-        MEDIA_DOUBT * content.media,
     )
+    of_media = MEDIA_DOUBT * content.media
+    below = hypot(half, max(of_media, content.media_doubt.below))
+    above = hypot(half, max(of_media, content.media_doubt.above))
     tokens = max(0.0, content.tokens)
-    low = max(0, round(tokens - half - HOSTED_BELOW * content.hosted))
-    high = round(tokens + half + hosted_doubt(content.hosted) + content.unread)
+    low = max(0, round(tokens - below - HOSTED_BELOW * content.hosted))
+    high = round(tokens + above + hosted_doubt(content.hosted) + content.unread)
     return min(low, round(tokens)), max(high, round(tokens))
