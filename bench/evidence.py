@@ -17,7 +17,6 @@ from statistics import median
 from typing import NamedTuple
 
 from bench import recorded
-from bench.accuracy_first_call import is_scored
 from bench.evaluate import Replay, rows_of
 from ullage.tokens.families import family_for
 from ullage.tokens.hidden_prompts import rows_for
@@ -48,7 +47,7 @@ def rows_in(path: Path) -> Iterable[tuple[Row, int]]:
                 family = family_for(first.wire, first.provider, first.model)
                 row = Row("families", family.name, family.framing.n)
                 yield row, (made.truth or 0) - made.predicted
-        elif is_scored(read):
+        elif recorded.is_scored(read):
             request = recorded.request_of(read)
             meter = replay.call(request)
             left = (recorded.truth_of(read) or 0) - meter.reading().used.tokens

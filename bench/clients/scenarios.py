@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.clients.client import Client, Lane, ToolCall, Turn
-from ullage.tokens.claude import vocabulary
+from ullage.tokens.claude import VOCABULARIES
+from ullage.tokens.text import counter_for
 from ullage_simulators import Scenario as Script
 from ullage_simulators import read
-from ullage_simulators.tokenizer import tokens
 
 FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
@@ -52,20 +51,14 @@ def drawn(
     return dict(zip(names, given, strict=True))
 
 
-_DIGITS = re.compile(r"\d+")
+_COUNTER = counter_for("bpe")
 
 
-@lru_cache(maxsize=20_000)
-def _with_single_digits(text: str) -> int:
-    """o200k, but that each digit is a token, as in Gemma's vocabulary: https://arxiv.org/abs/2403.08295."""
-    numbers = _DIGITS.findall(text)
-    return tokens(_DIGITS.sub("", text)) + len("".join(numbers))
-
-
-def _in_vocabulary(name: str, numbers: dict[str, float]) -> Numbers:
+def _in_vocabulary(name: str, numbers: Numbers) -> Numbers:
     """The same for a model whose text is counted as its provider does, and not in o200k."""
-    count = lru_cache(maxsize=20_000)(vocabulary(name).count)
-    return {**numbers, "call": 45, "result": 12, "count": count}
+    count = lru_cache(maxsize=20_000)(lambda text: int(_COUNTER.count(text, name)))
+    around = {"call": 45, "result": 12} if name in VOCABULARIES else {}
+    return {**numbers, **around, "count": count}
 
 
 _CLAUDE = _in_vocabulary("claude", drawn(1.0, 4, 3, 497, 8, 1.0))
@@ -78,10 +71,10 @@ _LATER_CLAUDE = _in_vocabulary("claude-4.7", drawn(1.0, 4, 2, 290, 8, 1.0))
 _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 """Responses: n = 35, 6 with tools."""
 
-_DEEPSEEK = drawn(1.01, 1, 4, 226, 6, 1.02)
+_DEEPSEEK = _in_vocabulary("deepseek", drawn(1.0, 1, 4, 226, 6, 1.02))
 """n = 9, 2 with tools."""
 
-_GEMINI = {**drawn(1.06, 0, 0, 0, 4, 0.92), "count": _with_single_digits}
+_GEMINI = _in_vocabulary("gemma", drawn(1.0, 0, 0, 0, 4, 0.92))
 """2.5: n = 31, 5 with tools."""
 
 DRAWN: Mapping[str, Numbers] = {
@@ -93,8 +86,8 @@ DRAWN: Mapping[str, Numbers] = {
     **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-pro"), _GEMINI),
 }
 """What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
-counts, or for Claude its own vocabularies, for Gemini with single digits. The other numbers are drawn with ``SEED``. How close the estimate of a
-text's size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
+counts, or the models' own vocabularies. The other numbers are drawn with ``SEED``. How close the estimate of a text's
+size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
 
 
 class ClientScenario(NamedTuple):
