@@ -42,7 +42,7 @@ attack:  ## the hostile provider at full size, then all other attacks; ARGS: see
 bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench
 	@uv run python -m bench
 
-clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
+clients:  ## real clients from npm and PyPI against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
 
 local:  ## how close the estimates are on a real llama-server; fetches 100 MB

@@ -81,7 +81,7 @@ _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 _DEEPSEEK = drawn(1.01, 1, 4, 226, 6, 1.02)
 """n = 9, 2 with tools."""
 
-_GEMINI = {**drawn(1.06, 0, 0, 0, 4, 0.92), "count": _with_single_digits}
+_GEMINI: Numbers = {**drawn(1.06, 0, 0, 0, 4, 0.92), "count": _with_single_digits}
 """2.5: n = 31, 5 with tools."""
 
 DRAWN: Mapping[str, Numbers] = {
@@ -93,8 +93,8 @@ DRAWN: Mapping[str, Numbers] = {
     **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-pro"), _GEMINI),
 }
 """What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
-counts, or for Claude its own vocabularies, for Gemini with single digits. The other numbers are drawn with ``SEED``. How close the estimate of a
-text's size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
+counts, or for Claude its own vocabularies, and for Gemini with single digits. The others are drawn with ``SEED``. How
+close the estimate of a text's size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
 
 
 class ClientScenario(NamedTuple):

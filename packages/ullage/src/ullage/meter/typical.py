@@ -20,8 +20,10 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class TypicalFirstCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row. ``tokens`` is the median of ``n`` first calls, of bare ones the most; ``low`` to ``high`` is meant to hold
-    95 in 100."""
+    """One row. ``tokens`` is the median of ``n`` first calls, of bare ones the most.
+
+    ``low`` to ``high`` is meant to hold 95 in 100.
+    """
 
     program: str
     since: str
