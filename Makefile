@@ -35,8 +35,8 @@ fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix
 	@uv run ruff format
 
-attack:  ## the hostile provider at full size, then all other attacks; ARGS: see tests/hostile/__main__.py
-	@uv run python -m tests.hostile $(ARGS)
+attack:  ## the hostile provider at full size, then all other attacks; ARGS: see tests/hostile/full_size.py
+	@uv run pytest -n 4 -m program tests/hostile/full_size.py $(ARGS)
 	@uv run pytest -m second tests/hostile tests/tools tests/relay packages/ullage-server/tests/server/test_guard.py packages/ullage-server/tests/server/test_connections.py
 
 bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench

@@ -200,10 +200,12 @@ def rows_of(taught: Sequence[Taught]) -> list[TypicalFirstCall]:
 
 
 def table_with(rows: Sequence[TypicalFirstCall]) -> str:
-    """The table that ships, with these rows in the place of those that the bench wrote of the same programs."""
-    programs = {row.program for row in rows}
+    """The table that ships, with these rows in the place of the first calls that the bench wrote of these programs."""
+    written = {(row.program, row.situation, row.is_bare) for row in rows}
     kept = [
-        row for row in typical_rows() if row.program not in programs or not row.is_bare
+        row
+        for row in typical_rows()
+        if (row.program, row.situation, row.is_bare) not in written
     ]
     both = sorted([*kept, *rows], key=lambda row: (row.program, row.is_subagent))
     lines = [json.dumps(msgspec.to_builtins(row)) for row in both]

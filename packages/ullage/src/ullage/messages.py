@@ -185,6 +185,11 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
         """The parts of one type, in order."""
         return (part for part in self.parts if isinstance(part, kind))
 
+    @property
+    def text(self) -> str:
+        """Its texts, each on a line of its own."""
+        return "\n".join(part.text for part in self.of_type(TextPart))
+
 
 class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of the system prompt: the prompt itself, an instruction file, a list of skills or agents."""

@@ -31,6 +31,10 @@ COPILOT_COUNT_DOUBT = 0.1
 MOST_MODELS = 64
 """Models of one total that are read."""
 
+CLAUDE_BEFORE = Measured(0, -2_000, 2_000)
+"""What the next request holds beyond Claude Code's count before a compaction (``preTokens``): by our reading 1,309 less
+to 1,823 more (n=6)."""
+
 # --- What Claude Code puts back after a compaction (``claude_code/log_put_back.py`` names the versions read).
 
 FILES_PUT_BACK = 5

@@ -94,6 +94,7 @@ from ullage.meter.policy import (
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
     PINS,
+    WINDOW_UNITS,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
@@ -207,6 +208,7 @@ class Fold(State):
         remember(self)
         changed_model = bool(self.model) and model != self.model
         self.reports = ReportHistory()
+        self.follows = False
         self.set_model(model, wire, provider)
         self._take_limits()
         if changed_model:
@@ -845,18 +847,34 @@ class Fold(State):
         )
 
     def _note_pinned(self, pending: Pending | None, context: int) -> None:
-        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more.
+
+        That number is a window: a broken endpoint may repeat any other whatever is sent.
+        """
         before = None if pending is None else pending.before
-        self.pins = (
-            self.pins + 1
-            if before is not None
-            and pending is not None
-            and context == before.anchor.input
-            and not before.anchor.spread
-            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
-            else 0
+        if pending is None or before is None or before.anchor.spread:
+            self.pins = 0
+        elif context == before.anchor.input:
+            grown = pending.messages - before.anchor.messages
+            self.pins = self.pins + 1 if grown >= LEAST_PINNED_GROWTH else 0
+        else:
+            self.pins = 0
+            is_expected = pending.forecast.low <= context <= pending.forecast.high
+            is_larger = context > before.anchor.input
+            self.follows = self.follows or (is_expected and is_larger)
+        is_cut = (
+            pending is not None
+            and self.pins >= PINS
+            and (self.follows or pending.messages > context)
+            and self._is_window(context)
         )
-        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
+        self.limits = self.limits.with_cut(context if is_cut else None)
+
+    def _is_window(self, tokens: int) -> bool:
+        """Whether a window has such a size. Round thousands are no window of reports that followed no conversation."""
+        units = WINDOW_UNITS if self.follows else WINDOW_UNITS[:1]
+        is_round = any(tokens % unit == 0 for unit in units)
+        return is_round or tokens == largest_window(self)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None

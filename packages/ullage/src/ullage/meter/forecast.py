@@ -102,6 +102,7 @@ the other. For each token of GPT-5 the prompts and tools of Claude Code, Codex, 
 1.50), and this one 1.10 and 1.49."""
 
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
+PART_LEFT: Final = "estimated: part of the last request has left"
 
 
 class Fixed(NamedTuple):
@@ -467,13 +468,13 @@ class Forecaster:
         )
         label = ""
         if anchor.stated_by:
-            label = anchor.label
+            label = PART_LEFT if removed else anchor.label
         elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
         elif removed:
-            label = "estimated: part of the last request has left"
+            label = PART_LEFT
         elif changed:
             label = "estimated: system prompt or tools have changed"
         notes: tuple[str, ...] = ()

@@ -124,9 +124,6 @@ SUMMARY_DOUBT = 0.015
 """Share of the whole, where it tells the size of a summary and a bill that of the rest: Codex 0.140 to 0.142.5 were at
 most 1.2 % off (n=14 compactions of 2 projects)."""
 
-ROUGH_COUNT_DOUBT = 0.5
-"""Share of messages that a program counts by their characters: a token has 2.5 to 5."""
-
 # --- Inputs that stand still. Judged by tests/meter/test_stated.py.
 
 LEAST_PINNED_GROWTH = 100.0
@@ -134,6 +131,10 @@ PINS = 2
 """Estimated tokens by which the messages of a request exceed those of the one before with the same reported input, and
 how often in a row, until the provider is taken to cut requests: three inputs that are equal by chance to the token are
 one case in millions (anomalyco/opencode/issues/45168: 11 times 196,608)."""
+
+WINDOW_UNITS = (1_024, 1_000)
+"""Tokens of which windows are multiples: 4,096, 196,608, 32,000. One in 500 other numbers is one of these. Without this
+a compaction was due for nothing in a fifth of the calls of endpoints that repeat a report (``bench.reports``)."""
 
 # --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
 

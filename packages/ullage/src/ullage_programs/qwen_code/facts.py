@@ -16,7 +16,6 @@ from ullage_programs.facts import (
     K,
     LogPlaces,
     ProgramFacts,
-    PutBackTokens,
     SettingsPlaces,
     number_of,
 )
@@ -61,11 +60,6 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
     return [named or f"{home}/.qwen"]
 
 
-PUT_BACK = PutBackTokens(0, 2_400, 0, later=2_400)
-"""A compaction behind a tool's result takes the list of skills away, and a new start of the program sends it again:
-2,271 and 2,309 tokens of a bare installation (0.24.4, n=4)."""
-
-
 FACTS = ProgramFacts(
     "qwen-code",
     "qwen-code",
@@ -84,5 +78,4 @@ FACTS = ProgramFacts(
         ),
     ),
     LogPlaces(directories, ("projects/*/chats/*.jsonl",)),
-    put_back=PUT_BACK,
 )
