@@ -42,7 +42,7 @@ attack:  ## the hostile provider at full size, then all other attacks; ARGS: see
 bench:  ## the quick benchmarks, beside their peers; each other one: uv run python -m bench.NAME; their tests: uv run pytest tests/bench
 	@for name in reading startup context_command; do uv run python -m bench.$$name || exit 1; done
 
-clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
+clients:  ## real clients from npm and PyPI against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
 
 local:  ## how close the estimates are on a real llama-server; fetches 100 MB

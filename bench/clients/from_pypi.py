@@ -8,11 +8,11 @@ from shlex import quote
 from typing import ClassVar
 
 from bench.clients.client import Client, Place, ToolCall, Turn
+from bench.clients.scenarios import PATCH
 
 KEY = "any-key"
 ONE_RUN = "each of its runs is a session of its own"
 NO_TOOLS = "it has no tools: files come with its messages"
-NO_COMMAND = "it has no command that compacts"
 
 
 class MiniSweAgent(Client):
@@ -89,16 +89,18 @@ class Aider(Client):
     no_log = "its log has no whole request"
     lacks: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("tools", "parallel tools", "subagent", "big result"), NO_TOOLS),
-        **dict.fromkeys(("compact", "at a terminal"), NO_COMMAND),
+        "compact": "it has no command that compacts, and does so by itself",
     }
     summary_prompt = "# USER\n"
     side_prompts = ("generates concise, one-line Git commit messages",)
+    compact_command = PATCH
+    """What was said before a commit is summed up behind it."""
     shell_tool = ("", "")
     edit = EDIT
 
     def prepare(self, place: Place) -> dict[str, str]:
         place.write(".gitconfig", "[user]\nname = Ullage\nemail = bench@localhost\n")
-        kept = 100 if place.small_window else 100_000
+        kept = 40 if place.small_window or place.at_terminal else 100_000
         return {
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": f"{place.address}/anthropic",
@@ -116,3 +118,6 @@ class Aider(Client):
         again = self.again(turn, "--restore-chat-history")
         model = self.model_of(turn)
         return [*again, "--model", model, "--message", turn.text, "alpha.txt"]
+
+    def at_terminal(self) -> list[str]:
+        return ["--model", self.model, "alpha.txt"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ullage.events import CallStarted, Event, MessageAdded, Renamed, SessionStarted
-from ullage.messages import Message, TextPart
+from ullage.messages import Message, Role, TextPart
 from ullage.store.naming import naming
 
 
-def said(role: str, text: str) -> MessageAdded:
+def said(role: Role, text: str) -> MessageAdded:
     part = TextPart(id="p", text=text)
     return MessageAdded(message=Message(id=text, role=role, parts=(part,)))
 
