@@ -145,6 +145,22 @@ def test_an_older_call_says_nothing_after_a_rewind(tmp_path: Path) -> None:
     assert "next 22k/200k (11 %) ·" in told(log, 20_000, tmp_path)
 
 
+def test_after_a_compaction_nothing_is_said_that_the_ledger_does_not_say(
+    log: Path, tmp_path: Path
+) -> None:
+    with log.open("ab") as file:
+        file.write(boundary("manual", 132_000) + summary("short"))
+    state = log.stat()
+    nothing = {"log": str(log), "end": state.st_size, "at": state.st_mtime_ns, "used": {}}
+    kept = tmp_path / ".cache/ullage/line/session.asked.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(json.dumps(nothing))
+    shown = line(status_of(log), tmp_path)
+    assert "compacted, size known at the next answer" in shown
+    kept.unlink()
+    assert "next ~" in line(status_of(log), tmp_path)
+
+
 # -- the same number everywhere --
 
 FILE = "steep the tea for a minute longer " * 400
@@ -183,7 +199,7 @@ def session_lines() -> list[bytes]:
     ("situation", "lines"),
     [
         ("before the first call", 1),
-        ("in a turn", 2),
+        ("in the first turn", 2),
         ("after an answer", 4),
         ("with a prompt", 5),
         ("after a compaction", 8),

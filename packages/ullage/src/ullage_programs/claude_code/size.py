@@ -71,17 +71,16 @@ class SessionSize:
         """Whether the first line continues a conversation that is not in view."""
         self.input = 0
         """The last reported input; 0 before the first report and after a compaction."""
-        self.reported = 0
-        """The same as the program repeats it, kept after a compaction; 0 where it may repeat any earlier call's."""
+        self.reported = self.calls = 0
+        """The same as the program repeats it, kept after a compaction; 0 where it may repeat any earlier call's. And
+        how many calls reported one since the start or a compaction."""
         self.output = 0
         """The output of the call that reported it, and the characters that the log shows of this output."""
         self.shown = 0
         self.reports = 0
         self.is_unchanged = True
-        self.has_stopped = False
-        """Of the lines that reported it."""
-        self.is_turn_over = False
-        """Whether the model ended its turn with that call."""
+        self.has_stopped = self.is_turn_over = False
+        """Of the lines that reported it, and whether the model ended its turn with that call."""
         self.call = ""
         self.since = 0
         """Weight of what the last reported call did not see, and tokens that are added to it."""
@@ -283,6 +282,7 @@ class SessionSize:
             self.first_input = reported
             self.first_since, self.first_frames = self.since, self.frames
         self.input = reported
+        self.calls += 1
         self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
 
@@ -378,7 +378,7 @@ class SessionSize:
         self.kept = self._preserved(compaction)
         self.stated = compaction.after
         self.compactions += 1
-        self.input = 0
+        self.input = self.calls = 0
         self._forget_answer()
         self.since = self.pending = self.unsent = 0
         self.frames = self.kept

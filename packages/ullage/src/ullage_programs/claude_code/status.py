@@ -12,7 +12,7 @@ from ullage_programs.files import read_object, write_object
 from ullage_programs.limits import limits_by, version_of
 from ullage_programs.line.drawing import LineContent, draw
 from ullage_programs.line.places import session_file
-from ullage_programs.line.policy import ASKED_FROM
+from ullage_programs.line.policy import ASKED_FROM, FEWEST_CALLS
 from ullage_programs.line.print import print_line, read_input, read_settings
 from ullage_programs.line.settings import LineSettings
 from ullage_programs.settings import settings_of
@@ -52,11 +52,13 @@ def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
     tokens, asked = size.next_input(), None
     usage = mapping(context, "current_usage")
     is_told = size.lacks(usage)
-    is_estimated = not size.input or size.added() > ASKED_FROM * window > 0
+    is_estimated = size.calls < FEWEST_CALLS or size.added() > ASKED_FROM * window > 0
     if is_told:
         tokens = reported_input(usage) + count(usage, "output_tokens")
     elif is_estimated or size.is_turn_over:
         asked = ask(text(status, "transcript_path"))
+        if size.compactions and not (asked or size.input or size.stated):
+            tokens = None  # what the program puts back is not in its own sum
     return LineContent(
         tokens=asked.tokens if asked else tokens,
         low=asked.low if asked else 0,
