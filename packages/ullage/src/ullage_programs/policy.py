@@ -20,6 +20,9 @@ CODEX_SEARCH = Measured(4_200, 200, 12_000)
 """What a search, or a page opened on the provider's side, adds to the input of the call that it is made in and to all
 later ones: 48 steps with 1 to 9 of them (gpt-5.4, gpt-5.5)."""
 
+CODEX_SEARCH_LATER = 1_400
+"""Tokens that a search may bring to the next call as well: 84 of 89 held between this and one search less."""
+
 CODEX_APPS = Measured(12_300, 9_000, 17_600)
 """The tools of a connected GitHub: 9,600 to 17,560 (0.118 to 0.136, 31 sessions of 3 projects). From 100 tools of apps
 and servers on the model looks them up instead (``codex-rs/core/src/mcp_tool_exposure.rs``): so did all of 21 sessions

@@ -16,6 +16,8 @@ from ullage.meter.policy import (
     COUNTING,
     LEAST_COUNT_DOUBT,
     LEAST_STATED_DOUBT,
+    SEALED_DOUBT,
+    SUBAGENT_DOUBT,
     SUMMARY_DOUBT,
 )
 from ullage.meter.reading import STATED
@@ -58,7 +60,10 @@ def anchor_of(state: State, event: SizeStated) -> Anchor:
     is_known = unlogged is not None or not state.partly_unlogged
     if event.known is not None and is_known:
         tokens = ledger_tokens(state) + (unlogged or 0.0)
-        doubt = max(LEAST_STATED_DOUBT, SUMMARY_DOUBT * tokens)
+        sealed = SEALED_DOUBT * (hidden_tokens(event) or 0)
+        doubt = max(LEAST_STATED_DOUBT, SUMMARY_DOUBT * tokens, sealed)
+        if state.is_subagent:
+            doubt = max(doubt, SUBAGENT_DOUBT)
         if not state.forecaster.exact_text:
             doubt = hypot(doubt, COUNTING * state.view.tokens)
     elif event.is_provider:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import ClassVar
 
 import msgspec
@@ -52,6 +53,7 @@ from ullage_programs.policy import (
     CODEX_BESIDE,
     CODEX_BYTES,
     CODEX_SEARCH,
+    CODEX_SEARCH_LATER,
 )
 
 WIRE = "responses"
@@ -323,11 +325,7 @@ class CodexReader(Reader):
         elif call.searches:
             name = rows.reserve("tool")
             self._found[name] = call.searches
-            each, count = CODEX_SEARCH, call.searches
-            size = Amount(
-                tokens=count * each.tokens, low=count * each.low, high=count * each.high
-            )
-            rows.add(_found(name, size))
+            rows.add(_found(name, _size_of(call.searches)))
         rows.call(
             "",
             None if call.summarises else answer,
@@ -355,7 +353,7 @@ class CodexReader(Reader):
                 searches += each
                 self.rows.replace(_found(name, NOTHING, revision=1))
         if searches:
-            staying = Amount(tokens=0, low=0, high=searches * CODEX_SEARCH.high)
+            staying = Amount(tokens=0, low=0, high=_size_of(searches).high)
             self.rows.add(_found(self.rows.reserve("tool"), staying))
         self._found = {}
 
@@ -504,13 +502,20 @@ def _found(name: str, size: Amount, *, revision: int = 0) -> Message:
     return hidden_message(name, size, row=TOOL_RESULTS, what=SEARCHED, revision=revision)
 
 
-def _change_of(searches: int) -> Amount:
-    """How far what searches found may change behind the call that reported it: the results of one search may leave.
+def _size_of(searches: int) -> Amount:
+    """What so many searches found, each of them as large as another one may be or not."""
+    tokens, low, high = CODEX_SEARCH
+    whole, root = searches * tokens, sqrt(searches)
+    return Amount(
+        tokens=whole,
+        low=max(0, round(whole - root * (tokens - low))),
+        high=round(whole + root * (high - tokens)),
+    )
 
-    The next input was 2,053 tokens above to 6,907 below what is expected (5 steps, 17 searches, gpt-5.5).
-    """
-    spread = searches * (CODEX_SEARCH.high - CODEX_SEARCH.tokens)
-    return Amount(tokens=0, low=-max(spread, CODEX_SEARCH.high), high=spread)
+
+def _change_of(searches: int) -> Amount:
+    """How far what searches found may change behind the call that reported it: the results of one search may leave."""
+    return Amount(tokens=0, low=-CODEX_SEARCH.high, high=searches * CODEX_SEARCH_LATER)
 
 
 def _item_of(entry: JsonObject) -> JsonObject:
