@@ -52,11 +52,19 @@ def test_each_row_is_in_order_and_of_a_model_that_is_known(row: TypicalFirstCall
 def test_a_version_has_the_row_of_its_range_and_others_the_nearest_with_a_wider_interval() -> (
     None
 ):
-    inside, above = known("claude-code 2.1.80"), known("claude-code 2.1.103")
+    inside, above = known("claude-code 2.1.80"), known("claude-code 2.1.93")
     assert inside.tokens == above.tokens
     assert above.below == pytest.approx(2 * inside.below)
     assert known("claude-code 2.1.40").tokens > 1.5 * inside.tokens
-    assert "2.1.77 to 2.1.100" in inside.source
+    assert "2.1.77 to 2.1.92" in inside.source
+
+
+def test_a_row_of_this_very_model_comes_before_those_of_others() -> None:
+    sonnet, opus = (
+        known("claude-code 2.1.217", model=model)
+        for model in ("claude-sonnet-5", "claude-opus-5")
+    )
+    assert sonnet.tokens > opus.tokens + 5_000
 
 
 def test_a_version_that_is_not_named_is_the_newest_one() -> None:
@@ -67,12 +75,12 @@ def test_a_bare_installation_widens_what_users_have_and_stands_alone_without_the
     None
 ):
     logged = {"prompt": 4_433}
-    codex, opencode = known("codex 0.169.0", logged=logged), known("opencode 1.18.33")
+    codex, qwen = known("codex 0.169.0", logged=logged), known("qwen-code 0.24.4")
     assert codex.tokens > 5_500
     assert codex.tokens - codex.below < 1_600
     measured = known("codex 0.142.0", logged=logged)
     assert measured.tokens - measured.below > 4_900
-    assert opencode.source.endswith("at the simulators, n = 2")
+    assert qwen.source.endswith("at the simulators, n = 2")
 
 
 def test_a_subagent_has_its_own_row_or_a_wider_one_of_its_program() -> None:
@@ -91,7 +99,7 @@ def test_a_program_that_was_not_measured_has_nothing() -> None:
 def test_a_cold_first_call_names_its_source_and_is_not_sure_of_itself() -> None:
     reading = begun("claude-code 2.1.87", "claude-opus-4-6")
     row = next(row for row in reading.rows if row.name == UNLOGGED)
-    assert row.note == "typical of claude-code 2.1.77 to 2.1.100: public logs, n = 8"
+    assert row.note == "typical of claude-code 2.1.77 to 2.1.92: public logs, n = 66"
     assert 15_000 < reading.used.low < 20_000 < reading.used.tokens < 21_000
     assert reading.used.high > 25_000
     assert not any("lower bound" in note for note in reading.notes)
