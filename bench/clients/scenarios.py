@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -12,6 +13,7 @@ from bench.clients.client import Client, Lane, ToolCall, Turn
 from ullage.tokens.claude import vocabulary
 from ullage_simulators import Scenario as Script
 from ullage_simulators import read
+from ullage_simulators.tokenizer import tokens
 
 FIRST_FILE, SECOND_FILE = "alpha.txt", "beta.txt"
 
@@ -50,6 +52,16 @@ def drawn(
     return dict(zip(names, given, strict=True))
 
 
+_DIGITS = re.compile(r"\d+")
+
+
+@lru_cache(maxsize=20_000)
+def _with_single_digits(text: str) -> int:
+    """o200k, but that each digit is a token, as in Gemma's vocabulary: https://arxiv.org/abs/2403.08295."""
+    numbers = _DIGITS.findall(text)
+    return tokens(_DIGITS.sub("", text)) + len("".join(numbers))
+
+
 def _in_vocabulary(name: str, numbers: dict[str, float]) -> Numbers:
     """The same for a model whose text is counted as its provider does, and not in o200k."""
     count = lru_cache(maxsize=20_000)(vocabulary(name).count)
@@ -69,7 +81,7 @@ _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 _DEEPSEEK = drawn(1.01, 1, 4, 226, 6, 1.02)
 """n = 9, 2 with tools."""
 
-_GEMINI = drawn(1.06, 0, 0, 0, 4, 0.92)
+_GEMINI = {**drawn(1.06, 0, 0, 0, 4, 0.92), "count": _with_single_digits}
 """2.5: n = 31, 5 with tools."""
 
 DRAWN: Mapping[str, Numbers] = {
@@ -81,7 +93,7 @@ DRAWN: Mapping[str, Numbers] = {
     **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-pro"), _GEMINI),
 }
 """What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
-counts, or for Claude its own vocabularies. The other numbers are drawn with ``SEED``. How close the estimate of a
+counts, or for Claude its own vocabularies, for Gemini with single digits. The other numbers are drawn with ``SEED``. How close the estimate of a
 text's size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
 
 
@@ -162,13 +174,34 @@ SCENARIOS: tuple[ClientScenario, ...] = (
 )
 
 
-def reason_against(scenario: ClientScenario, client: Client) -> str:
+def reason_against(
+    scenario: ClientScenario, client: Client, *, by_proxy: bool = True
+) -> str:
     """Why the client can't do the scenario; empty if it can."""
-    return client.lacks.get(scenario.name, "")
+    reason = client.lacks.get(scenario.name, "")
+    return reason or (client.no_log if not by_proxy else "")
 
 
 def script(client: Client, project: Path) -> Script:
     """What the simulated model answers to each prompt."""
+    lines: list[dict[str, Any]] = []
+    lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
+    if client.has_tools:
+        calls = _calls(client, project)
+        lines += [_calling(prompt, called) for prompt, called in calls.items()]
+    if client.edit:
+        lines.append({"when": {"contains": PATCH}, "text": client.edit})
+    done: dict[str, Any] = {"text": "Done."}
+    plain: dict[str, Any] = {"text": "Here is a plain answer."}
+    if client.last_command:
+        done = plain = {"calls": [_scripted(client.shell(client.last_command))]}
+    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", **done})
+    lines.append({"reasoning": "A plain question.", **plain})
+    return replace(read({"answers": lines}), drawn=DRAWN)
+
+
+def _calls(client: Client, project: Path) -> dict[str, list[ToolCall]]:
+    """The calls of tools that answer each prompt."""
     calls = {
         LIST: [client.shell("ls")],
         BOTH: [client.read(project / FIRST_FILE), client.read(project / SECOND_FILE)],
@@ -184,12 +217,7 @@ def script(client: Client, project: Path) -> Script:
     patch = client.patch()
     if patch:
         calls[PATCH] = [patch]
-    lines: list[dict[str, Any]] = []
-    lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
-    lines += [_calling(prompt, called) for prompt, called in calls.items()]
-    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", "text": "Done."})
-    lines.append({"reasoning": "A plain question.", "text": "Here is a plain answer."})
-    return replace(read({"answers": lines}), drawn=DRAWN)
+    return calls
 
 
 def _calling(prompt: str, calls: list[ToolCall]) -> dict[str, Any]:

@@ -16,9 +16,14 @@ class Measured(NamedTuple):
 CODEX_BESIDE = Measured(3_200, 2_200, 4_200)
 """What the next request holds beside the number that Codex writes after a compaction: tools, framing (13 of 14)."""
 
-CODEX_SEARCH = Measured(6_450, 5_050, 7_850)
-"""What a search on the provider's side adds to the input of the call that it is made in, and to all later ones: 5,114
-to 7,316 (8 steps with 20 searches, gpt-5.5)."""
+CODEX_SEARCH = Measured(4_200, 200, 12_000)
+"""What a search, or a page opened on the provider's side, adds to the input of the call that it is made in and to all
+later ones: 48 steps with 1 to 9 of them (gpt-5.4, gpt-5.5)."""
+
+CODEX_APPS = Measured(12_300, 9_000, 17_600)
+"""The tools of a connected GitHub: 9,600 to 17,560 (0.118 to 0.136, 31 sessions of 3 projects). From 100 tools of apps
+and servers on the model looks them up instead (``codex-rs/core/src/mcp_tool_exposure.rs``): so did all of 21 sessions
+with Google Drive beside it or alone."""
 
 CODEX_BYTES = 4
 """Bytes of a token by which Codex estimates a text, and the JSON of an item
@@ -26,10 +31,14 @@ CODEX_BYTES = 4
 
 COPILOT_COUNT_DOUBT = 0.1
 """Share of its own count of the window that this may be off: 3 % too much for one model and 3 % too little for another
-(1.0.20, 1.0.64; n=2)."""
+(1.0.20, 1.0.64; n=2). It was 10 to 18 % too little for Claude 4.5 at the simulators (1.0.102, n=3)."""
 
 MOST_MODELS = 64
 """Models of one total that are read."""
+
+CLAUDE_BEFORE = Measured(0, -2_000, 2_000)
+"""What the next request holds beyond Claude Code's count before a compaction (``preTokens``): by our reading 1,309 less
+to 1,823 more (n=6)."""
 
 # --- What Claude Code puts back after a compaction (``claude_code/log_put_back.py`` names the versions read).
 

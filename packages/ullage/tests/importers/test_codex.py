@@ -182,3 +182,16 @@ def test_a_compaction_takes_what_was_found_with_it_once() -> None:
     history: dict[str, object] = {"replacement_history": [message("user", "go")]}
     compacted = searching(("compacted", history)).reading().used
     assert searching(("compacted", history), ABORTED).reading().used == compacted
+
+
+@pytest.mark.parametrize(
+    ("named", "provider"),
+    [("azure", "azure"), ("my-gateway", ""), ("", "openai")],
+)
+def test_a_name_of_the_users_own_is_no_provider(named: str, provider: str) -> None:
+    meta = {"id": "s", "cli_version": "0.171.0", "model_provider": named}
+    line = {"type": "session_meta", "payload": meta}
+    context = {"type": "turn_context", "payload": {"model": "gpt-5.5"}}
+    reader = CodexReader()
+    reader.feed([json.dumps(each).encode() for each in (line, context)])
+    assert reader.rows.provider == provider

@@ -315,14 +315,23 @@ def test_each_kind_of_content_widens_the_interval(stratum: str) -> None:
         assert width(wider) > width(plain)
 
 
-@pytest.mark.parametrize("stratum", sorted(EXACT))
+@pytest.mark.parametrize("stratum", sorted(ESTIMATED))
 def test_without_a_tokenizer_no_interval_is_narrower(stratum: str) -> None:
     for content in (
         OpeningContent(stratum, 400),
+        OpeningContent(stratum, 40, tools=20),
         OpeningContent(stratum, 900, tools=500),
         OpeningContent(stratum, 900, answer=500),
     ):
         assert width(content, is_exact=False) >= width(content)
+
+
+@pytest.mark.parametrize("stratum", ["open", "gemini"])
+def test_a_long_prompt_in_the_models_own_vocabulary_is_known_closely(
+    stratum: str,
+) -> None:
+    content = OpeningContent(stratum, 10_000)
+    assert width(content) < width(content, is_exact=False) / 4
 
 
 def test_a_model_nobody_measured_has_the_widest() -> None:

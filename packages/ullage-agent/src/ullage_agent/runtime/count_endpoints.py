@@ -46,23 +46,27 @@ class CountEndpoints:
     """When an endpoint that failed may be asked again."""
 
     async def known(self) -> KnownCounts:
-        """What is stored, read once."""
+        """What is stored. It is read once; two that ask at the same time both wait for it."""
         if self._known is None:
-            self._known = KnownCounts()
+            stored = KnownCounts()
             if self.store is not None:
                 with suppress(UllageError):
-                    self._known = await asyncio.to_thread(self.store.read)
+                    stored = await asyncio.to_thread(self.store.read)
+            if self._known is None:
+                self._known = stored
         return self._known
 
     async def keep(self, new: KnownCounts) -> None:
-        """Remember these, in the store as well. What can't be written is kept in memory alone."""
+        """Remember these, in the store as well. What can't be written is kept in memory alone.
+
+        After a cancel the store may have them alone, and never the memory alone.
+        """
+        if self.store is not None:
+            try:
+                await asyncio.to_thread(self.store.add, new)
+            except UllageError as problem:
+                log.debug("%s", problem)
         self._known = (await self.known()).plus(new)
-        if self.store is None:
-            return
-        try:
-            await asyncio.to_thread(self.store.add, new)
-        except UllageError as problem:
-            log.debug("%s", problem)
 
     async def count(
         self,

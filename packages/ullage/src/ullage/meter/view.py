@@ -121,6 +121,9 @@ class View:
     tokens: float = 0.0
     opening: float = 0.0
     media: float = 0.0
+    under: float = 0.0
+    over: float = 0.0
+    """By how much the media may cost less or more."""
     orders: int = 0
     tool_names: dict[str, str] = field(default_factory=dict)
     """Name of the tool by call id, for results that don't say it."""
@@ -249,6 +252,8 @@ class View:
         self.tokens += sign * cost.tokens
         self.opening += sign * entry.facts.opening
         self.media += sign * cost.added.media
+        self.under += sign * cost.added.under
+        self.over += sign * cost.added.over
         for part in cost.parts:
             names = self.rows.setdefault(part.row, {})
             names[part.name] = names.get(part.name, 0.0) + sign * part.tokens

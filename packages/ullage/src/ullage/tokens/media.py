@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -18,6 +18,9 @@ import msgspec
 from ullage.messages import FilePart, ImagePart
 from ullage.models.facts import facts
 from ullage.models.providers import canonical
+
+HIGH_EDGE: Final = 2048
+"""Pixels (https://developers.openai.com/api/docs/guides/images-vision#model-sizing-behavior)."""
 
 
 class PixelSize(NamedTuple):
@@ -52,6 +55,8 @@ class ImageRule:
     edge: float = math.inf
     limit: float = math.inf
     """Most patches."""
+    high: float = math.inf
+    """Most patches with ``detail: high``, whose long edge is at most ``HIGH_EDGE``."""
     low: float | None = None
     """With ``detail: low``."""
 
@@ -60,6 +65,13 @@ class ImageRule:
             return self.low
         if self.kind == "flat":
             return self.base
+        if detail == "high" and self.high < self.limit:
+            edge, most = (
+                min(self.edge, HIGH_EDGE),
+                math.ceil(self.base + self.unit * self.high),
+            )
+            rule = replace(self, limit=self.high, edge=edge, cap=most)
+            return rule.tokens(size, "")
         if size is None or min(size) <= 0:
             return float(self.cap)
         size = size.within(edge=self.edge)

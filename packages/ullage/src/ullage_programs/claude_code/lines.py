@@ -58,15 +58,6 @@ def is_placeholder(
     return is_early or shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1)
 
 
-def is_blanked(usage: dict[str, object]) -> bool:
-    """Whether the program blanked what a call reported, as of an answer that a compaction keeps.
-
-    Its ``iterations`` still have the size of the window before the compaction (2.1.226, a public log).
-    """
-    kinds = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return bool(usage.get("iterations")) and not any(count(usage, kind) for kind in kinds)
-
-
 def is_api_error(entry: dict[str, object]) -> bool:
     """Whether an answer is an error of the API, which is not sent back."""
     return entry.get("isApiErrorMessage") is True

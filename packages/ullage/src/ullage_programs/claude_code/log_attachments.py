@@ -85,20 +85,6 @@ class Attachments:
         ]
         return Message(id=name, role="user", parts=tuple(parts), origin="injected")
 
-    def compacted(self) -> None:
-        """What lines put among the messages left with them: what is sent again is logged again.
-
-        So 2.1.170 to 2.1.232 do (n=13 compactions of 5 projects): lists of agents, tools and servers come back; the
-        list of skills and instruction files of folders do not.
-        """
-        self._use_system(
-            [
-                block
-                for block in self._rows.system
-                if block.kind == "prompt" or (block.kind == "instructions" and block.name)
-            ]
-        )
-
     def initial(self, entry: JsonObject) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
         deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
@@ -158,6 +144,19 @@ class Attachments:
         """A message that waited while the model was busy, at the moment it was delivered."""
         parts = _parts(name).read(attachment.get("prompt"))
         return Message(id=name, role="user", parts=tuple(parts)) if parts else None
+
+    def compacted(self) -> None:
+        """Listings leave with a compaction, as the messages do that they were.
+
+        What is sent again has a line of its own: agents and instructions of servers at once, the skills when a program
+        was started again (11 compactions of 2.1.170 to 2.1.232 in 5 public projects). Instruction files stay.
+        """
+        stays = [
+            block
+            for block in self._rows.system
+            if block.kind == "prompt" or (block.kind == "instructions" and block.name)
+        ]
+        self._use_system(stays)
 
     def _drop_blocks(self, kind: BlockKind) -> None:
         """A whole list follows, as after a compaction: it takes the place of the one that was sent before."""

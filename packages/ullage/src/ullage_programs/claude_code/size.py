@@ -41,6 +41,9 @@ MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_500
 """About the most that an image costs: https://platform.claude.com/docs/en/build-with-claude/vision."""
 
+MORE_FOLLOWS = frozenset({"", "tool_use", "pause_turn"})
+"""Why a call ended whose turn goes on; empty in the lines of versions before 2.1.77."""
+
 NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
@@ -68,6 +71,8 @@ class SessionSize:
         """Whether the first line continues a conversation that is not in view."""
         self.input = 0
         """The last reported input; 0 before the first report and after a compaction."""
+        self.reported = 0
+        """The same as the program repeats it, kept after a compaction; 0 where it may repeat any earlier call's."""
         self.output = 0
         """The output of the call that reported it, and the characters that the log shows of this output."""
         self.shown = 0
@@ -75,6 +80,8 @@ class SessionSize:
         self.is_unchanged = True
         self.has_stopped = False
         """Of the lines that reported it."""
+        self.is_turn_over = False
+        """Whether the model ended its turn with that call."""
         self.call = ""
         self.since = 0
         """Weight of what the last reported call did not see, and tokens that are added to it."""
@@ -161,6 +168,16 @@ class SessionSize:
             return self.tokens(self.shape) + messages
         return None
 
+    def lacks(self, usage: dict[str, object]) -> bool:
+        """Whether the program tells its status line of a call that is not in the log yet.
+
+        Its ``current_usage`` is of the last answer, and older versions repeat it after a compaction.
+        """
+        told = _sum_of_input(usage)
+        if not told or told == self.reported:
+            return False
+        return bool(self.reported) or not (self.input or self.compactions)
+
     def seen(self) -> SeenSizes:
         """What the calls so far show of the program's limits."""
         return SeenSizes(
@@ -232,13 +249,16 @@ class SessionSize:
         if name != self.call or not name:
             self._meet(text(message, "model"))
             self._report(reported)
+            self.reported = _sum_of_input(usage)
             self.call = name
         output = count(usage, "output_tokens")
         self.is_unchanged = not self.reports or (
             self.is_unchanged and output == self.output
         )
         self.reports += 1
-        self.has_stopped = self.has_stopped or bool(text(message, "stop_reason"))
+        stop = text(message, "stop_reason")
+        self.has_stopped = self.has_stopped or bool(stop)
+        self.is_turn_over = stop not in MORE_FOLLOWS
         self.output = max(self.output, output)
         self._see(self.seen().after_call(reported, self.output))
         for block in objects(message.get("content")):
@@ -324,6 +344,7 @@ class SessionSize:
         if parent == self.tip or not self.input or not isinstance(kept, int) or kept <= 0:
             return
         self.input = kept
+        self.reported = 0
         self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
         self.largest, self.largest_name = 0, ""
@@ -385,6 +406,10 @@ def reported_input(usage: dict[str, object]) -> int:
     for last in objects(usage.get("iterations"))[-1:]:
         if "iterations" not in last and reported_input(last):
             return reported_input(last)
+    return _sum_of_input(usage)
+
+
+def _sum_of_input(usage: dict[str, object]) -> int:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return sum(count(usage, name) for name in names)
 

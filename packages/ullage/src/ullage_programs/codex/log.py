@@ -47,7 +47,12 @@ from ullage.meter.measured import hidden_message
 from ullage.models.providers import is_listed
 from ullage.usage import Usage
 from ullage_programs.codex.facts import FACTS
-from ullage_programs.policy import CODEX_BESIDE, CODEX_BYTES, CODEX_SEARCH
+from ullage_programs.policy import (
+    CODEX_APPS,
+    CODEX_BESIDE,
+    CODEX_BYTES,
+    CODEX_SEARCH,
+)
 
 WIRE = "responses"
 
@@ -77,6 +82,10 @@ KNOWN_SILENT = frozenset(
 """Kinds of lines that say nothing about the context."""
 
 SEARCHED = "web_search_call"
+
+APPS = "<apps_instructions>"
+FEW_APPS, MANY_APPS = "- `GitHub`: ", "- `Google Drive`: "
+"""Lines of the plug-ins by which it is told whether the tools of the apps are declared (``CODEX_APPS``)."""
 
 NOTHING = Amount(tokens=0, low=0, high=0)
 
@@ -137,6 +146,7 @@ class CodexReader(Reader):
         self._summary_usage: Usage | None = None
         """The usage of the last call that wrote a summary, until the compaction that it is for."""
         self._has_items = False
+        self._has_apps = False
         self._found: dict[str, int] = {}
         """Messages that stand for what searches found, and how many those were."""
         self._turns: list[str] = []
@@ -198,8 +208,10 @@ class CodexReader(Reader):
         rows.cwd = f.text(meta, "cwd")
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
         provider = f.text(meta, "model_provider")
-        if is_listed(provider):  # else it is a name of the user's own, for some address
-            self.provider = provider
+        if (
+            provider
+        ):  # one that is not listed is a name of the user's own, for some address
+            self.provider = provider if is_listed(provider) else ""
         # ``instructions`` of older rollouts are the user's own, and a message has them again.
         instructions = f.text(f.mapping(meta, "base_instructions"), "text")
         self._instructions = instructions
@@ -282,6 +294,18 @@ class CodexReader(Reader):
             self._turns.append(self.rows.tip)
             self.prompted(said)
         self.rows.say(label, role, parts, "injected" if injected else "said")
+        if not self._has_apps:
+            for message in self._apps(parts):
+                self.rows.add(message)
+
+    def _apps(self, parts: tuple[Part, ...]) -> Iterator[Message]:
+        """Stands for the tools of connected apps, if these instructions say that there are some."""
+        said = "".join(part.text for part in parts if isinstance(part, TextPart))
+        self._has_apps = APPS in said and FEW_APPS in said and MANY_APPS not in said
+        if self._has_apps:
+            size = Amount(**CODEX_APPS._asdict())
+            name = self.rows.reserve("tool")
+            yield hidden_message(name, size, row="Tools of apps", what="tools of apps")
 
     def _end_call(self, usage: Usage | None, error: str) -> None:
         """The open call is over: its answer, then the results that came while it was open."""
@@ -472,6 +496,7 @@ class CodexReader(Reader):
             summarises = is_last or _is_summary(item, parts)
             origin: Origin = "summary" if summarises else "injected"
             yield Message(id=label, role=role, parts=parts, origin=origin)
+            yield from self._apps(parts)
 
 
 def _found(name: str, size: Amount, *, revision: int = 0) -> Message:
