@@ -138,6 +138,7 @@ def test_a_call_follows_the_rule_that_was_measured() -> None:
         ),
         ("responses", "openai", "gpt-5-nano", False, True, False),
         ("responses", "openai", "gpt-5.3-codex", False, True, False),
+        ("responses", "openai", "gpt-5.6-sol", False, True, True),
         ("chat", "openai", "o4-mini", False, False, False),
         ("chat", "azure", "gpt-5-mini", True, False, False),
         ("chat", "vercel-gateway", "openai/gpt-5", False, True, False),

@@ -62,6 +62,14 @@ def test_a_version_has_the_row_of_its_range_and_others_the_nearest_with_a_wider_
     assert "2.1.77 to 2.1.111" in inside.source
 
 
+def test_a_row_of_this_very_model_comes_before_those_of_others() -> None:
+    sonnet, opus = (
+        known("claude-code 2.1.217", model=model, provider="anthropic")
+        for model in ("claude-sonnet-5", "claude-opus-5")
+    )
+    assert sonnet.tokens > opus.tokens + 5_000
+
+
 def test_a_version_that_is_not_named_is_the_newest_one() -> None:
     assert known("codex").source == known("codex 0.171.0").source
 
@@ -70,12 +78,12 @@ def test_a_bare_installation_widens_what_users_have_and_stands_alone_without_the
     None
 ):
     logged = {"prompt": 4_433}
-    codex, opencode = known("codex 0.169.0", logged=logged), known("opencode 1.18.33")
+    codex, qwen = known("codex 0.169.0", logged=logged), known("qwen-code 0.24.4")
     assert codex.tokens > 5_500
     assert codex.tokens - codex.below < 1_600
     measured = known("codex 0.142.0", logged=logged)
     assert measured.tokens - measured.below > 4_900
-    assert "at the simulators" in opencode.source
+    assert "at the simulators" in qwen.source
     # Users of 1.0.64 had 4,426 tokens beside 8,700 of the prompt; bare, 1.0.102 has 9,000 beside 6,268.
     copilot = known("copilot-cli 1.0.103", logged={"prompt": 6_268})
     assert copilot.tokens > 8_500

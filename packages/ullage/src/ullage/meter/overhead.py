@@ -187,7 +187,7 @@ def _of_row(
     nearest: NearestRows, now: FirstCall, ratio: Callable[[TypicalFirstCall], float]
 ) -> LearntOverhead:
     """What the likeliest of these rows says."""
-    row = min(nearest.rows, key=lambda row: abs(ratio(row) - 1))
+    row = min(nearest.rows, key=lambda row: (row.model != now.model, abs(ratio(row) - 1)))
     units, wider = ratio(row), 1.0
     if not nearest.is_measured or abs(units - 1) > OTHER_UNITS:
         wider = UNMEASURED_FACTOR
