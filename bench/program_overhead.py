@@ -207,7 +207,9 @@ def table_with(rows: Sequence[TypicalFirstCall]) -> str:
         for row in typical_rows()
         if (row.program, row.situation, row.is_bare) not in written
     ]
-    both = sorted([*kept, *rows], key=lambda row: (row.program, row.is_subagent))
+    both = sorted(
+        [*kept, *rows], key=lambda row: (row.program, row.situation, row.is_subagent)
+    )
     lines = [json.dumps(msgspec.to_builtins(row)) for row in both]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
