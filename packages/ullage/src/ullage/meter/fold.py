@@ -649,9 +649,7 @@ class Fold(State):
             origin = ContentLocation(self.seq, place)
             entry = self.view.add(message, cost, opening=cost.tokens, origin=origin)
             self.since = self.since.plus(entry, quiet=True)
-        if self.unlogged and (anchor := self.anchor) is not None:
-            if self.partial or anchor.stated_by:
-                self._take_out_earlier(self.unlogged)
+        self._take_out_earlier()
         puts_back = event.puts_back and not self.partial and self.unlogged is not None
         self.begun = Opening(is_compaction=True, puts_back=puts_back)
         self.put_back = 0.0
@@ -672,8 +670,11 @@ class Fold(State):
         self.compactions += 1
         self.marks.append("compaction")
 
-    def _take_out_earlier(self, unlogged: float) -> None:
+    def _take_out_earlier(self) -> None:
         """History from before the log leaves as well. Without a first call its share of what is unlogged is unknown."""
+        anchor, unlogged = self.anchor, self.unlogged
+        if anchor is None or not unlogged or not (self.partial or anchor.stated_by):
+            return
         stays = self.history_doubt = unlogged / 2
         if (usual := self.usual_overhead) is not None:
             stays = min(unlogged, usual.tokens)
