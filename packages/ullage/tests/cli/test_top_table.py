@@ -182,6 +182,12 @@ def test_where_there_is_no_room_the_program_is_named_without_the_proxy() -> None
     assert line.split()[:2] == ["claude-code", "kettle"]
 
 
+def test_a_long_name_of_a_project_is_cut_where_one_sees_it() -> None:
+    lines = drawn(session(cwd="/home/ann/cellar (copy of the old one)"))
+    assert "cellar (copy of the" in lines[2]
+    assert "…" in lines[2]
+
+
 def test_a_session_with_a_problem_is_named_with_it() -> None:
     problem = RunningSession(
         id="b", format="pi", path="/logs/b.jsonl", active_at=NOW, problem="b is a pipe"

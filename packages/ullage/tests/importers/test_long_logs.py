@@ -10,7 +10,7 @@ from ullage.envelope import COPY_STEPS, LINE_BYTES, LOG_LINES, LOG_STEPS
 from ullage.errors import UnreadableInput
 from ullage.importers import read
 from ullage.importers.rows import EventWriter
-from ullage.messages import Message, SystemBlock
+from ullage.messages import Message, SystemBlock, Tool
 
 
 def said(name: str) -> Message:
@@ -73,6 +73,14 @@ def test_a_system_prompt_that_grows_by_each_line_ends_the_reading() -> None:
     with pytest.raises(UnreadableInput, match="too often"):
         for _ in range(1_000):
             rows.use_system([*rows.system, SystemBlock(text="a")])
+
+
+def test_tools_that_are_declared_again_and_again_end_the_reading() -> None:
+    rows = EventWriter("s")
+    tools = [Tool(name=f"t{number}") for number in range(1_000)]
+    with pytest.raises(UnreadableInput, match="too often"):
+        for number in range(LOG_STEPS // 999 + 1):
+            rows.use_tools(tools[number % 2 :])
 
 
 def test_a_name_that_is_used_again_and_again_is_tried_once_a_variant() -> None:

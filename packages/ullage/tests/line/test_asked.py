@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +73,18 @@ def test_a_damaged_answer_is_none(kept: str, log: Path) -> None:
         json.dumps(json.loads(place.read_text()) | {"used": json.loads(kept)})
     )
     assert ask(str(log)) is None
+
+
+def test_a_status_line_that_is_ended_ends_the_command(log: Path, tmp_path: Path) -> None:
+    command, told = tmp_path / "command", tmp_path / "told"
+    command.write_text(f"#!/bin/sh\necho $$ > {told}\nexec sleep 60\n")
+    command.chmod(0o700)
+    os.mkfifo(told)
+    code = "import sys; from ullage_programs.claude_code.asked import printed\n"
+    code += "sys.executable = sys.argv[1]; printed(sys.argv[2])"
+    asking = subprocess.Popen([sys.executable, "-c", code, str(command), str(log)])
+    number = int(told.read_text())
+    asking.send_signal(signal.SIGTERM)
+    assert asking.wait() == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)

@@ -52,6 +52,12 @@ def test_each_row_is_in_order_and_of_a_model_that_is_known(row: TypicalFirstCall
     assert not row.model or family_for(row.wire, row.provider, row.model).is_known
 
 
+@pytest.mark.parametrize("version", ["{}.1.1", "2.{}.1", "2.1.{}"])
+def test_a_version_may_have_any_number_of_digits(version: str) -> None:
+    longest, long = (version.format("9" * digits) for digits in (5_000, 9))
+    assert version_number(longest) == version_number(long) > version_number("2.1.99")
+
+
 def test_a_version_has_the_row_of_its_range_and_others_the_nearest_with_a_wider_interval() -> (
     None
 ):

@@ -262,7 +262,7 @@ def _widths(rows: Sequence[dict[str, Span]], width: int) -> dict[str, int]:
 def _aligned(column: TopColumn, text: str, width: int) -> str:
     whole = printable(text)
     for beside in (" (", " ±"):
-        if cells(whole) > width:
+        if cells(whole) > width and column.name != "project":
             whole = whole.partition(beside)[0]
     cut = shortened(whole, width)
     return padded(cut, width, right=column.right)

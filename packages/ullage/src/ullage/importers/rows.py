@@ -185,6 +185,7 @@ class EventWriter:
         """The tools that are declared, or ``is_part`` of them: requests hold more than the log."""
         declared = tuple(tools)
         if declared != self._tools:
+            self.spend(len(declared))
             self._tools = declared
             self._put(ToolsChanged, tools=declared, is_part=is_part)
 

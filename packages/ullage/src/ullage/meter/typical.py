@@ -119,7 +119,7 @@ def version_number(text: str) -> int:
     found = _VERSION.search(text)
     number = 0
     for part in found.groups(default="0") if found is not None else ():
-        number = VERSION_PART * number + min(int(part), VERSION_PART - 1)
+        number = VERSION_PART * number + min(int(part[:9]), VERSION_PART - 1)
     return number
 
 

@@ -32,9 +32,14 @@ class AskedSize(Record):
 
 
 def printed(log: str) -> dict[str, object]:
-    """What the command prints; empty when it fails or takes too long."""
-    import subprocess  # only where it is needed: it takes as long to load as all the rest
+    """What the command prints; empty when it fails or takes too long.
 
+    A program ends a status line that it does not wait for any longer: the command then ends as well.
+    """
+    import subprocess  # only where it is needed: it takes as long to load as all the rest
+    from signal import SIGTERM, signal
+
+    signal(SIGTERM, lambda *_: sys.exit(1))
     command = (sys.executable, "-I", "-m", "ullage", "context", "--json")
     try:
         done = subprocess.run(  # noqa: S603 - our own command, and the path of a log
