@@ -197,3 +197,26 @@ def test_a_name_of_the_users_own_is_no_provider(named: str, provider: str) -> No
     reader = CodexReader()
     reader.feed([json.dumps(each).encode() for each in (line, context)])
     assert reader.rows.provider == provider
+
+
+def saying(role: str) -> dict[str, object]:
+    text = "<apps_instructions>\n- `GitHub`: pull requests\n</apps_instructions>"
+    return {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text}],
+    }
+
+
+@pytest.mark.parametrize(("role", "times"), [("user", 0), ("developer", 2)])
+def test_apps_are_told_of_by_instructions_alone_and_once_before_and_after_a_compaction(
+    role: str, times: int
+) -> None:
+    said = {"type": "response_item", "payload": saying(role)}
+    prompt = {"type": "response_item", "payload": message("user", "go")}
+    history = [saying(role)] * 3
+    compacted = {"type": "compacted", "payload": {"replacement_history": history}}
+    source = [json.dumps(each).encode() for each in (said, said, prompt, compacted)]
+    reader = CodexReader()
+    events = [*reader.feed(source), *reader.settle()]
+    assert str(events).count("tools of apps") == times, events

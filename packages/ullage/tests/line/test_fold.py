@@ -81,6 +81,15 @@ def test_of_several_sampling_passes_the_last_is_the_context() -> None:
     assert folded(as_line(entry)).input == 31_000
 
 
+def test_a_kept_answer_whose_usage_was_set_to_zero_reports_nothing() -> None:
+    kept = json.loads(answer("msg_2", reported=5, output=0))
+    usage = kept["message"]["usage"]
+    usage["input_tokens"] = 0
+    usage["iterations"] = [{"input_tokens": 150_000, "output_tokens": 10}]
+    size = folded(answer("msg_1", reported=20_000), boundary("auto", 150_010), as_line(kept))
+    assert size.input == 0
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ullage_programs.fields import count, mapping, text
+from ullage_programs.fields import count, mapping, objects, text
 from ullage_programs.record import Record
 
 SILENT_KINDS = frozenset(
@@ -56,6 +56,17 @@ def is_placeholder(
     """
     is_early = not has_stopped and lines > 1 and is_unchanged and output <= EARLY_AT_MOST
     return is_early or shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1)
+
+
+def is_set_to_zero(usage: dict[str, object]) -> bool:
+    """Whether the program took the usage of an answer away, and that of its passes tells what it was.
+
+    So 2.1.226 logs answers that a compaction kept, behind it: their input says nothing of what is in view now (n=1).
+    """
+    fields = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return not any(count(usage, each) for each in (*fields, "output_tokens")) and any(
+        count(each, "output_tokens") for each in objects(usage.get("iterations"))
+    )
 
 
 def is_api_error(entry: dict[str, object]) -> bool:

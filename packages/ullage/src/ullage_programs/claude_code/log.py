@@ -59,6 +59,7 @@ from ullage_programs.claude_code.lines import (
     is_of_program,
     is_only_shown,
     is_placeholder,
+    is_set_to_zero,
     is_summary,
 )
 from ullage_programs.claude_code.log_attachments import Attachments
@@ -490,7 +491,7 @@ class ClaudeCodeReader(Reader):
             rows.learn_window(call.model, LONG_WINDOW)
         self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
-        if call.usages and _is_set_to_zero(call.usages[-1]):
+        if call.usages and is_set_to_zero(call.usages[-1]):
             rows.add(answer)
         else:
             used = self._used(call)
@@ -639,17 +640,6 @@ class ClaudeCodeReader(Reader):
             return ()
         message = Message(id=name, role="user", parts=tuple(parts), origin="injected")
         return (message,)
-
-
-def _is_set_to_zero(usage: JsonObject) -> bool:
-    """Whether the program took the usage of an answer away, and that of its passes tells what it was.
-
-    So 2.1.226 logs answers that a compaction kept, behind it: their input says nothing of what is in view now (n=1).
-    """
-    fields = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return not any(f.count(usage, each) for each in (*fields, "output_tokens")) and any(
-        f.count(each, "output_tokens") for each in f.objects(usage, "iterations")
-    )
 
 
 def _characters(part: Part) -> int:

@@ -14,6 +14,7 @@ from ullage_programs.claude_code.lines import (
     is_of_program,
     is_only_shown,
     is_placeholder,
+    is_set_to_zero,
     is_summary,
 )
 from ullage_programs.fields import count, mapping, objects, text
@@ -242,7 +243,7 @@ class SessionSize:
             return
         usage = mapping(message, "usage")
         reported = reported_input(usage)
-        if not reported:
+        if not reported or is_set_to_zero(usage):
             return
         name = text(message, "id")
         if name != self.call or not name:

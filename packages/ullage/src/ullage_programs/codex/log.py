@@ -296,12 +296,13 @@ class CodexReader(Reader):
             self._turns.append(self.rows.tip)
             self.prompted(said)
         self.rows.say(label, role, parts, "injected" if injected else "said")
-        if not self._has_apps:
-            for message in self._apps(parts):
-                self.rows.add(message)
+        for message in self._apps(role, parts):
+            self.rows.add(message)
 
-    def _apps(self, parts: tuple[Part, ...]) -> Iterator[Message]:
-        """Stands for the tools of connected apps, if these instructions say that there are some."""
+    def _apps(self, role: Role, parts: tuple[Part, ...]) -> Iterator[Message]:
+        """Stands for the tools of connected apps, if these are the first instructions that say that there are some."""
+        if self._has_apps or role != "system":
+            return
         said = "".join(part.text for part in parts if isinstance(part, TextPart))
         self._has_apps = APPS in said and FEW_APPS in said and MANY_APPS not in said
         if self._has_apps:
@@ -444,6 +445,7 @@ class CodexReader(Reader):
 
     def _compacted(self, payload: JsonObject) -> None:
         self._end_call(None, "")
+        self._has_apps = False
         rows = self.rows
         usage, self._unclaimed = self._unclaimed, {}
         counted, self._summary_usage = self._summary_usage, None
@@ -494,7 +496,7 @@ class CodexReader(Reader):
             summarises = is_last or _is_summary(item, parts)
             origin: Origin = "summary" if summarises else "injected"
             yield Message(id=label, role=role, parts=parts, origin=origin)
-            yield from self._apps(parts)
+            yield from self._apps(role, parts)
 
 
 def _found(name: str, size: Amount, *, revision: int = 0) -> Message:
