@@ -7,7 +7,7 @@ help:  ## list the targets
 site:  ## the documentation as a site, in site/; ARGS=serve shows it
 	@NO_MKDOCS_2_WARNING=1 uv run --isolated --only-group docs mkdocs $(or $(ARGS),build --strict)
 
-check:  ## lint, format, types, leftovers, house rules, plainness, budget, sizes
+check:  ## lint, format, types, leftovers, house rules, plainness, budget
 	@uv run python -m scripts.check
 
 test:  ## the first tier of tests, in one process more than there are cores; one package: uv run pytest packages/ullage/tests/meter
@@ -35,14 +35,14 @@ fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix
 	@uv run ruff format
 
-attack:  ## the hostile provider at full size, then all other attacks; ARGS: see tests/hostile/__main__.py
-	@uv run python -m tests.hostile $(ARGS)
+attack:  ## the hostile provider at full size, then all other attacks; ARGS: see tests/hostile/full_size.py
+	@uv run pytest -n 4 -m program tests/hostile/full_size.py $(ARGS)
 	@uv run pytest -m second tests/hostile tests/tools tests/relay packages/ullage-server/tests/server/test_guard.py packages/ullage-server/tests/server/test_connections.py
 
-bench:  ## all benchmarks, beside their peers where there are any; their tests: uv run pytest tests/bench
-	@uv run python -m bench
+bench:  ## the quick benchmarks, beside their peers; each other one: uv run python -m bench.NAME; their tests: uv run pytest tests/bench
+	@for name in reading startup context_command; do uv run python -m bench.$$name || exit 1; done
 
-clients:  ## real clients from npm against the simulators; ARGS='--client codex --scenario resume' and others
+clients:  ## real clients from npm and PyPI against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
 
 local:  ## how close the estimates are on a real llama-server; fetches 100 MB

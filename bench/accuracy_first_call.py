@@ -13,7 +13,6 @@ that no other source speaks for falls back to its group's median. Rendering rule
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
 from collections import defaultdict
@@ -24,7 +23,7 @@ from statistics import median, quantiles
 from typing import Any, Final
 
 from bench import formulas, recorded
-from bench.evaluate import Replay
+from bench.evaluate import Replay, rows_of
 from bench.results import Table, write_tables
 from ullage.messages import ToolResultPart
 from ullage.meter.meter import Meter
@@ -100,27 +99,10 @@ def fold_of(source: str) -> int:
     return int(hashlib.sha256(source.encode()).hexdigest(), 16) % FOLDS
 
 
-def is_scored(row: Mapping[str, Any]) -> bool:
-    """A first call whose count is known and whose content can be counted."""
-    if row.get("is_b") or not recorded.truth_of(row):
-        return False
-    return not recorded.kinds_of(row) & (recorded.MEDIA | recorded.OPAQUE)
-
-
 def read(path: Path, estimator: str) -> list[Call]:
     """The scored requests of a file, estimated."""
     replay = Replay(estimator)
-    calls: list[Call] = []
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as lines
-    ):
-        for line in lines:
-            row = json.loads(line)
-            if is_scored(row):
-                calls.append(call_of(row, replay))
-    return calls
+    return [call_of(row, replay) for row in rows_of(path) if recorded.is_scored(row)]
 
 
 def call_of(row: Mapping[str, Any], replay: Replay) -> Call:

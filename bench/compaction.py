@@ -13,9 +13,8 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.environments import (
     HARNESS_COMPACTION,
@@ -25,40 +24,37 @@ from bench.environments import (
     Peer,
     measured_by,
 )
-from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
-from bench.plugins.outcome import texts
+from bench.plugins.frameworks import Framework
+from bench.plugins.outcome import PluginOutcome, is_summary
+from bench.plugins.outcome import outcome as judged_as_a_plug_in
+from bench.plugins.scenarios import TRIGGER, Played, Step, markers_of, script
 from bench.results import Table, show, write_tables
 from ullage_simulators import running
 from ullage_simulators.drawn import Drawn
-from ullage_simulators.models import Model
-from ullage_simulators.scenario import Scenario, read
 from ullage_simulators.server import Exchange
 from ullage_simulators.tokenizer import tokens
 
 TURNS = 300
 WINDOW = 32_000
 LOG_WINDOW = 48_000
-TRIGGER = 0.8
 SEED = 4
 SEEDS = (4, 5, 6, 7)
 """Of the invented sessions: where the last compaction falls is luck, and four even it out."""
 NEAR = 0.02
 """A trigger this share of the threshold below it by the true count is taken to be at it."""
-BLOCK = 128
-"""Tokens in which this wire caches: less than one block is no loss."""
+BLOCK, LEAST = 128, 1_024
+"""Tokens in which this wire caches, and of the shortest prefix: less than one block is no loss."""
 MODEL = "gpt-4.1"
-TELLING = 20
-"""Characters of a message that stand nowhere else by chance."""
-SUMMARISES = (
-    "Write down what is needed to go on",
-    "Messages to summarize:",
-    "Write the summary under these exact",
+COMPARED = Framework(
+    "Agents",
+    (),
+    models=(MODEL, "gpt-4.1-mini"),
+    summaries=("Messages to summarize:", "Write the summary under these exact"),
 )
-"""How a request for a summary is known: ours, langchain's, the harness'."""
+"""What is compared: how langchain's and the harness' requests for a summary are known."""
 ENDS = "This result is too long to show whole"
 """Stands between the ends of a result that ours has cut; the others cut none."""
-HERE = Path(__file__).parent
 KINDS = {"invented": "Invented sessions", "recorded": "Recorded session"}
 """How the titles of the tables begin."""
 
@@ -92,104 +88,65 @@ CLIENTS = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class Outcome(PluginOutcome):
     """What one client did, from the simulator's side. Tokens are true ones.
 
-    ``lost``: what stood in the request before and in this one, and was not read from the cache. ``early`` and ``late``
-    are wrong triggers: fired below the threshold, and a request sent above it. ``unseen`` are turns whose words left
-    the view without having been in any request for a summary, ``shortened`` results cut to their ends. ``counted`` is
-    what the client says that all its calls took, ``billed`` what they did.
+    ``lost``: what stood in the request before and in this one, and was not read from the cache. ``early`` and ``above``
+    are wrong triggers: fired below the threshold, and a request sent above it. ``shortened`` are results cut to their
+    ends.
     """
 
-    calls: int = 0
-    summaries: int = 0
     compactions: int = 0
-    refused: int = 0
-    failed_turns: int = 0
     sent: int = 0
-    uncached: int = 0
     lost: int = 0
     early: int = 0
-    late: int = 0
-    unseen: int = 0
     shortened: int = 0
     summary_billed: int = 0
-    billed: int = 0
-    counted: int = 0
     problems: tuple[str, ...] = ()
 
-    def add(self, other: Outcome) -> None:
-        """And what another session came to."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
-
-def plan(session: LongSession, window: int, folder: str) -> dict[str, Any]:
-    """What the clients are told: what to say, and what their tool gives."""
-    steps = [{"said": said, "model": MODEL} for said in session.turns]
-    said = {"steps": steps, "results": session.results, "system": session.system}
-    return {**said, "window": window, "trigger": TRIGGER, "folder": folder}
-
-
-def scenario(session: LongSession, window: int) -> Scenario:
-    """What the model says: a summary when asked for one, otherwise the session's answers in their order."""
-    summary = "## Goal\nLook after the valves.\n## State\n" + Author(SEED).prose(900)
-    asked = [{"when": {"contains": marker}, "text": summary} for marker in SUMMARISES]
-    return read(
-        {
-            "models": [{"name": MODEL, "like": MODEL, "window": window}],
-            "answers": [*asked, *session.answers],
-        }
-    )
+def played(session: LongSession, window: int) -> Played:
+    """The session as it is said to each client."""
+    return Played(session, window, [[Step(said, MODEL) for said in session.turns]])
 
 
 def run(
     client: Client, session: LongSession, window: int
 ) -> tuple[Outcome, dict[str, str]]:
     """Drive one client through the session. Raises ``ClientFailed``, ``NotInstalled``."""
-    played = scenario(session, window)
+    said = played(session, window)
     with (
-        running(played, seed=SEED, wires=["openai"]) as server,
+        running(script(said, COMPARED), seed=SEED, wires=["openai"]) as server,
         tempfile.TemporaryDirectory() as folder,
     ):
         told = Path(folder) / "plan.json"
-        told.write_text(json.dumps(plan(session, window, folder)))
+        told.write_text(json.dumps(said.plan(0, folder)))
         arguments = (server.url("openai"), str(told), *client.arguments)
         found = measured_by(client.peer, client.script, *arguments)
         exchanges = [each for each in server.exchanges if each.number]
-        model = next(each for each in played.models if each.name == MODEL)
-        outcome = judged(exchanges, server.truth().drawn[MODEL], model)
-    outcome.unseen = unseen(exchanges, session.turns)
-    outcome.shortened = shortened(exchanges)
+        outcome = judged(exchanges, said, server.truth().drawn[MODEL])
     outcome.failed_turns = len(found["problems"])
     outcome.problems = tuple(dict.fromkeys(found["problems"]))
     outcome.counted = sum(found["counted"])
     return outcome, found["versions"]
 
 
-def judged(exchanges: Sequence[Exchange], drawn: Drawn, model: Model) -> Outcome:
+def judged(exchanges: Sequence[Exchange], said: Played, drawn: Drawn) -> Outcome:
     """What the requests of one session come to."""
-    found = Outcome()
-    threshold = TRIGGER * model.window
-    least = model.cache_from
+    found = Outcome(**asdict(judged_as_a_plug_in(exchanges, said, COMPARED)))
+    found.shortened = shortened(exchanges)
+    threshold = TRIGGER * said.window
     before: Exchange | None = None
     for each in exchanges:
-        found.calls += 1
-        summary = is_summary(each)
         if each.bill is None:
-            found.refused += 1
             continue
         found.sent += each.bill.input
-        found.uncached += each.bill.input - each.bill.cache_read
-        found.billed += each.bill.input + each.bill.output
-        if summary:
-            found.summaries += 1
+        if is_summary(each, markers_of(COMPARED)):
             found.summary_billed += each.bill.input + each.bill.output
             continue
-        found.late += each.bill.input > threshold
         if before is not None and before.bill is not None:
             common = min(before.bill.input, each.bill.input)
-            missed = common - each.bill.cache_read if common >= least else 0
+            missed = common - each.bill.cache_read if common >= LEAST else 0
             whole = before.bill.input + before.bill.output + added(each, drawn)
             if missed > BLOCK:
                 found.lost += missed
@@ -197,25 +154,6 @@ def judged(exchanges: Sequence[Exchange], drawn: Drawn, model: Model) -> Outcome
                 found.early += whole < threshold * (1 - NEAR)
         before = each
     return found
-
-
-def is_summary(exchange: Exchange) -> bool:
-    """Whether a request asks for a summary: by the wording of its last message."""
-    last = json.dumps(exchange.body["messages"][-1])
-    return any(marker in last for marker in SUMMARISES)
-
-
-def unseen(exchanges: Sequence[Exchange], turns: Sequence[str]) -> int:
-    """How many of the user's messages are in no request for a summary, and not in the last request either.
-
-    Those too short to be told from other words are not looked for.
-    """
-    kept = [each for each in exchanges if each.bill is not None and is_summary(each)]
-    kept += [
-        each for each in exchanges if each.bill is not None and not is_summary(each)
-    ][-1:]
-    seen = "\n".join(text for each in kept for text in texts(each.body["messages"]))
-    return sum(said not in seen for said in turns if len(said) >= TELLING)
 
 
 def shortened(exchanges: Sequence[Exchange]) -> int:
@@ -287,7 +225,7 @@ SENT = {
 FIRED = {
     "compactions": "compactions",
     "fired below": "early",
-    "sent above": "late",
+    "sent above": "above",
     "summary calls": "summaries",
     "their tokens": "summary_billed",
     "turns lost unseen": "unseen",

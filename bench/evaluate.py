@@ -310,7 +310,7 @@ def of_call(replay: Replay, row: recorded.RecordedRow) -> EvaluatedPrediction:
     """A recorded call that nothing came before."""
     used = replay.call(recorded.request_of(row)).reading().used
     made = Prediction(used.tokens, used.low, used.high, recorded.truth_of(row))
-    return EvaluatedPrediction(made, _call_groups(row, made))
+    return EvaluatedPrediction(made, _call_groups(row))
 
 
 def plain(row: recorded.RecordedRow) -> Prediction:
@@ -351,12 +351,8 @@ def pair_groups(pair: recorded.Pair) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _call_groups(row: recorded.RecordedRow, prediction: Prediction) -> tuple[str, ...]:
-    if (
-        row.get("is_b")
-        or not prediction.truth
-        or recorded.kinds_of(row) & (recorded.MEDIA | recorded.OPAQUE)
-    ):
+def _call_groups(row: recorded.RecordedRow) -> tuple[str, ...]:
+    if not recorded.is_scored(row):
         return ()
     wire = str(row.get("api"))
     provider = str(row.get("provider"))

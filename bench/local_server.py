@@ -31,14 +31,10 @@ MODEL: Final = "llama.cpp:cellar"
 SIZES: Final = (60, 200, 600, 1_500)
 """Characters of a text; of a Chinese one a quarter of them."""
 
-ENDS: Final = 12
-"""Calls at the start and at the end whose bias is shown: two of each kind of text."""
-
 
 class Call(NamedTuple):
-    """One call: its kind of text, what was estimated before it and what was reported."""
+    """One call: what was estimated before it and what was reported."""
 
-    kind: str
     estimated: int
     low: int
     high: int
@@ -111,21 +107,13 @@ async def conversation(
             steps = (await session.meter()).steps
     calls: list[Call] = []
     before = 0
-    for kind, step in zip(kinds, steps, strict=False):
+    for step in steps:
         if step.actual is None:
             raise NotPossible("The server reported no usage for a call.")
         growth = step.actual - before
         before = step.actual
-        calls.append(Call(kind, step.estimated, step.low, step.high, step.actual, growth))
+        calls.append(Call(step.estimated, step.low, step.high, step.actual, growth))
     return Conversation(calls[0], calls[1:])
-
-
-def bias(calls: Sequence[Call]) -> dict[str, int]:
-    """Mean error in tokens by kind of text: below zero where the estimate is too low."""
-    found: dict[str, int] = {}
-    for kind in dict.fromkeys(call.kind for call in calls):
-        found[kind] = round(mean(call.error for call in calls if call.kind == kind))
-    return found
 
 
 def row(conversations: Sequence[Conversation]) -> str:
@@ -142,11 +130,6 @@ def row(conversations: Sequence[Conversation]) -> str:
         f" {errors[int(0.9 * len(errors))]:>7.1f} {100 * width:>8.0f}"
         f" {first:>8.2f} {input_error:>8.2f}"
     )
-
-
-def signed(found: Mapping[str, int]) -> str:
-    """The biases in one line."""
-    return ", ".join(f"{kind} {tokens:+}" for kind, tokens in found.items())
 
 
 def measure(folder: Path, options: argparse.Namespace) -> None:
@@ -168,11 +151,7 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
                 for seed in range(options.seeds):
                     talk = conversation(server, wire, estimator, seed, options)
                     made.append(asyncio.run(talk))
-            print(f"{f'{name}, {wire}, {estimator}':<28}{row(made)}")
-            starts = [call for each in made for call in each.later[:ENDS]]
-            ends = [call for each in made for call in each.later[-ENDS:]]
-            for title, calls in (("first", starts), ("last", ends)):
-                print(f"  bias, {title} {ENDS}: {signed(bias(calls))} tokens", flush=True)
+            print(f"{f'{name}, {wire}, {estimator}':<28}{row(made)}", flush=True)
 
 
 def main() -> None:

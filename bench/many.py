@@ -2,7 +2,7 @@
 
     uv run python -m bench.many                             # leases: the servers drive
     uv run python -m bench.many --dispatch restate          # two workers drive, Restate calls them
-    uv run python -m bench.many --every 2 --json many.json  # slower pieces; the figures for bench.capacity
+    uv run python -m bench.many --every 2                   # slower pieces
 
 Every session is sent its message at one server, and followed and cancelled at another one. All answers begin within
 ``--spread`` seconds and have 100 pieces each, one every ``--every`` seconds, so all of them stream at once for a while.
@@ -10,6 +10,7 @@ Every session is sent its message at one server, and followed and cancelled at a
 other server has it, *piece* from the provider to that client. *Cancel* is of 40 more sessions, one each half second,
 meanwhile. PostgreSQL (with fsync), Restate, the provider and all clients are processes of the same machine. CPU is of
 ``/proc``, for all that the processes do in that time, looks for lost news among it; the cancelled turns are in it too.
+``bench.capacity`` takes that of a turn.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ from pathlib import Path
 from typing import Final
 
 import httpx2
-import msgspec
 
-from bench.capacity import Measured
 from bench.live import (
     PIECES,
     Delays,
@@ -230,18 +229,6 @@ def cpu_table(cpu: dict[str, float], turns: int) -> Table:
     )
 
 
-def figures(cpu: dict[str, float], turns: int) -> Measured:
-    """What ``bench.capacity`` takes. Servers that drive serve their followers too, so nothing is left for these."""
-    ms = {kind: used / turns * 1e3 for kind, used in cpu.items()}
-    has_workers = ms["workers"] > 0
-    return Measured(
-        driving_ms=ms["workers"] if has_workers else ms["servers"],
-        following_ms=ms["servers"] if has_workers else 0.0,
-        postgres_ms=ms["PostgreSQL"],
-        restate_ms=ms["Restate"],
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--dispatch", choices=("lease", "restate"), default="lease")
@@ -249,7 +236,6 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=10_000)
     parser.add_argument("--every", type=float, default=0.6)
     parser.add_argument("--spread", type=float, default=20.0)
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -271,8 +257,6 @@ def main() -> None:
         f"{arguments.dispatch}: {arguments.streams} streams, a piece each {arguments.every} s; "
         f"came {len(found.pieces):,} of {PIECES * arguments.streams:,} in {took_s:.0f} s"
     )
-    if arguments.json:
-        arguments.json.write_bytes(msgspec.json.encode(figures(cpu, arguments.streams)))
 
 
 if __name__ == "__main__":

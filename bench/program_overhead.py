@@ -9,6 +9,7 @@ Each first call is estimated twice: cold, with nothing but what ships (``ullage/
 the sessions that were begun before it, as if all were of one home. Nothing is stored.
 
 The rows are of bare sessions: what ``bench.clients --keep DIR`` leaves, for programs of which there are no public logs.
+Each has the largest first call: at a terminal, as people run it, a program sends up to a fifth more.
 """
 
 from __future__ import annotations
@@ -174,8 +175,8 @@ def rows_of(taught: Sequence[Taught]) -> list[TypicalFirstCall]:
             wires[call.model] = getattr(imported.events[0], "wire", "")
     rows: list[TypicalFirstCall] = []
     for calls in kinds.values():
-        call = calls[-1]
-        tokens = round(median(each.tokens for each in calls))
+        call = max(calls, key=lambda each: each.tokens)
+        tokens = round(call.tokens)
         program, _, version = call.program.partition(" ")
         rows.append(
             TypicalFirstCall(
@@ -199,12 +200,16 @@ def rows_of(taught: Sequence[Taught]) -> list[TypicalFirstCall]:
 
 
 def table_with(rows: Sequence[TypicalFirstCall]) -> str:
-    """The table that ships, with these rows in the place of those that the bench wrote of the same programs."""
-    programs = {row.program for row in rows}
+    """The table that ships, with these rows in the place of the first calls that the bench wrote of these programs."""
+    written = {(row.program, row.situation, row.is_bare) for row in rows}
     kept = [
-        row for row in typical_rows() if row.program not in programs or not row.is_bare
+        row
+        for row in typical_rows()
+        if (row.program, row.situation, row.is_bare) not in written
     ]
-    both = sorted([*kept, *rows], key=lambda row: (row.program, row.is_subagent))
+    both = sorted(
+        [*kept, *rows], key=lambda row: (row.program, row.situation, row.is_subagent)
+    )
     lines = [json.dumps(msgspec.to_builtins(row)) for row in both]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 

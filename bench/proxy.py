@@ -1,6 +1,6 @@
 """What a proxy costs between a client and its provider: nothing in between, Ullage's, LiteLLM's and mitmproxy.
 
-    uv run python -m bench.proxy                            # prints, and writes bench/out/proxy.json
+    uv run python -m bench.proxy                            # prints
     uv run python -m bench.proxy --write docs/proxy.md      # and puts the table into the page
 
 One local provider answers all of them; requests go to each in turn, so that a drift of the machine meets all alike.
@@ -349,12 +349,6 @@ def main() -> None:
     found = table(measured, memory)
     print(found.text())
     print("\n".join([*notes, machine()]))
-    raw = {
-        size: {name: each._asdict() for name, each in by_name.items()}
-        for size, by_name in measured.items()
-    }
-    result = {"machine": machine(), "measured": raw, "memory_mb": memory, "notes": notes}
-    (OUT / "proxy.json").write_text(json.dumps(result, indent=1))
     if chosen.write:
         write_tables(chosen.write, [found])
 

@@ -95,6 +95,12 @@ def is_call(row: RecordedRow) -> bool:
     return "atoms" in row
 
 
+def is_scored(row: RecordedRow) -> bool:
+    """A first call whose count is known and whose content can be counted."""
+    is_first = not row.get("is_b") and bool(truth_of(row))
+    return is_first and not kinds_of(row) & (MEDIA | OPAQUE)
+
+
 def kinds_of(row: RecordedRow) -> set[str]:
     """The kinds of content that a whole request holds."""
     return {_kind(atom) for atom in _atoms(row.get("atoms"))}

@@ -3,9 +3,9 @@
     uv run python -m bench.statusline                  # CPU, on invented logs of 0.1, 1, 10 and 100 MB
     uv run python -m bench.statusline LOG...           # and the error on session logs of Claude Code
 
-*First look* is a log never seen before, *warm* the looks after one more call. Each look is a process of its own,
-started as Claude Code starts it. *Last input* is the number that the client shows itself: the input of the last call as
-if it were the next one's.
+*First look* is a log never seen before, *warm* the looks after one more call, and *asked* one that asks the ledger, as
+after a compaction, with the next look behind it. Each look is a process of its own, started as Claude Code starts it.
+*Last input* is the number that the client shows itself: the input of the last call as if it were the next one's.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from ullage_programs.claude_code.size import SessionSize, reported_input
 PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 SIZES_MB = (0.1, 1, 10, 100)
 LOOKS = 40
+COMPACTED = (
+    b'{"type":"system","subtype":"compact_boundary","uuid":"c","parentUuid":null}\n'
+)
 RESULT_BYTES = 6_000
 """Of a tool result, in the log: about the mean of a real session of Claude Code 2.1.7."""
 
@@ -94,7 +97,7 @@ def cpu_of_look(status: dict[str, object], home: Path) -> float:
 
 
 def measure_cpu(size_mb: float) -> tuple[str, ...]:
-    """A row of the table: first look, and warm."""
+    """A row of the table: first look, warm, and asked."""
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "session.jsonl"
         calls = write_log(log, size_mb)
@@ -108,7 +111,12 @@ def measure_cpu(size_mb: float) -> tuple[str, ...]:
             with log.open("ab") as file:
                 file.writelines(lines_of_call(number, 100_000))
             warm.append(cpu_of_look(status, Path(place)))
-    return (f"{size_mb:g} MB", f"{first:.0f} ms", spread(warm))
+        with log.open("ab") as file:
+            file.write(COMPACTED)
+        asked = cpu_of_look(status, Path(place))
+        again = cpu_of_look(status, Path(place))
+    behind = f"{asked:.0f} ms, then {again:.0f} ms"
+    return (f"{size_mb:g} MB", f"{first:.0f} ms", spread(warm), behind)
 
 
 def spread(values: Sequence[float]) -> str:
@@ -176,7 +184,7 @@ def main() -> None:
     for size_mb in SIZES_MB:
         print(f"measuring {size_mb:g} MB …", file=sys.stderr, flush=True)
         rows.append(measure_cpu(size_mb))
-    columns = ("log", "first look", "warm, p50 / p95")
+    columns = ("log", "first look", "warm, p50 / p95", "asked")
     print(Table("CPU of one look", columns, tuple(rows)).text())
     found = [row for row in map(error_row, chosen.logs) if row is not None]
     if found:

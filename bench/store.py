@@ -1,10 +1,11 @@
-"""What an append costs: in SQLite, or in PostgreSQL beside it.
+"""What an append costs: in SQLite, and in PostgreSQL beside it.
 
     uv run python -m bench.store
     uv run python -m bench.store --postgres
 
-Wall time but where it says CPU, since a store waits for the disk; on the disk of the temporary directory (``TMPDIR``
-chooses another).
+One event of about 600 characters each time, on the disk of the temporary directory (``TMPDIR`` chooses another).
+PostgreSQL is on the same machine, reached by a socket, with fsync (``bench/store_postgres.py``). CPU is of the client's
+process (``process_time``) and of all of PostgreSQL's processes; a write of SQLite has no other process.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -20,21 +21,29 @@ from typing import NamedTuple
 
 from bench.invented import Writer as Author
 from bench.results import Table, show, us
+from bench.store_postgres import cpu_of, store_place
+from tests.postgres import PostgresServer
 from ullage.events import Event, MessageAdded
 from ullage.messages import Message, TextPart
-from ullage.store.leases import new_owner
-from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Lease
-
-SINGLE, MANY, DURABLE = 2_000, 20_000, 300
-SESSIONS, AT_ONCE = 20, 1_000
+from ullage.store.places import store_at
+from ullage.store.store import Store
 
 
-class Spent(NamedTuple):
-    """Seconds for one of many."""
+class Appends(NamedTuple):
+    """So many sessions append at once, each so many times."""
 
-    wall: float
-    cpu: float
+    name: str
+    sessions: int
+    each: int
+    durable: bool = False
+
+
+CASES = (
+    Appends("survives the process", 1, 2_000),
+    Appends("on the disk", 1, 300, durable=True),
+    Appends("200 sessions at once", 200, 20),
+    Appends("200 sessions at once, on the disk", 200, 20, durable=True),
+)
 
 
 def events(count: int, seed: int = 1) -> list[Event]:
@@ -48,69 +57,62 @@ def events(count: int, seed: int = 1) -> list[Event]:
     return made
 
 
-async def one_by_one(
-    store: SqliteStore, name: str, made: Sequence[Event], *, durable: bool
-) -> list[float]:
-    """Seconds of each append that is awaited."""
-    await store.create(name)
-    lease = await store.acquire(name, new_owner(), ttl_s=3_600)
-    times: list[float] = []
-    for after, event in enumerate(made):
-        start = time.perf_counter()
-        await store.append(lease, [event], after=after, durable=durable)
-        times.append(time.perf_counter() - start)
-    return times
+async def _timed(appending: Awaitable[object]) -> float:
+    start = time.perf_counter()
+    await appending
+    return time.perf_counter() - start
 
 
-async def together(store: SqliteStore, count: int = MANY) -> Spent:
-    """Of one of many appends that wait at the same time, in many sessions; CPU with that of the writing thread."""
-    leases: list[Lease] = []
-    for number in range(SESSIONS):
-        await store.create(f"together-{number}")
-        leases.append(await store.acquire(f"together-{number}", new_owner(), ttl_s=3_600))
-    made, after = events(count, 2), [0] * SESSIONS
-    start, began = time.perf_counter(), time.process_time()
-    for first in range(0, count, AT_ONCE):
-        waiting = []
-        for number, event in enumerate(made[first : first + AT_ONCE]):
-            place = number % SESSIONS
-            waiting.append(store.append(leases[place], [event], after=after[place]))
-            after[place] += 1
-        await asyncio.gather(*waiting)
-    wall, cpu = time.perf_counter() - start, time.process_time() - began
-    return Spent(wall / count, cpu / count)
+async def measured(
+    name: str, store: Store, server: PostgresServer | None, made: Sequence[Event]
+) -> AsyncIterator[tuple[str, ...]]:
+    """A row for each case."""
+
+    def used() -> tuple[float, float, float]:
+        backend = cpu_of(server) if server else 0.0
+        return time.perf_counter(), time.process_time(), backend
+
+    for case in CASES:
+        leases = []
+        for number in range(case.sessions):
+            session = f"{case.name} {number}"
+            await store.create(session)
+            leases.append(await store.acquire(session, "o", ttl_s=3_600))
+        began, times = used(), list[float]()
+        for after, event in enumerate(made[: case.each]):
+            times += await asyncio.gather(
+                *(
+                    _timed(
+                        store.append(lease, [event], after=after, durable=case.durable)
+                    )
+                    for lease in leases
+                )
+            )
+        spent = [new - old for old, new in zip(began, used(), strict=True)]
+        wall, client, backend = (each / len(times) for each in spent)
+        slow = sorted(times)[int(len(times) * 0.99)]
+        costs = us(median(times)), us(slow), us(client), us(backend)
+        yield f"{name}, {case.name}", *costs, f"{1 / wall:,.0f}"
 
 
-async def measured(place: Path) -> Table:
-    store = SqliteStore(place / "sessions.db")
-    made = events(SINGLE)
-    began = time.process_time()
-    single = await one_by_one(store, "single", made, durable=False)
-    cpu = (time.process_time() - began) / SINGLE
-    durable = await one_by_one(store, "durable", made[:DURABLE], durable=True)
-    waiting = await together(store)
-    await store.close()
-    rows = (
-        ("survives the process", us(median(single)), us(_p99(single)), us(cpu)),
-        ("on the disk", us(median(durable)), us(_p99(durable)), ""),
-        (f"{AT_ONCE:,} waiting, for each", us(waiting.wall), "", us(waiting.cpu)),
-    )
-    return Table("An append", ("append", "median", "slowest of 100", "CPU"), rows)
-
-
-def _p99(times: Sequence[float]) -> float:
-    return sorted(times)[int(len(times) * 0.99)]
-
-
-def main() -> None:
+async def main() -> None:
+    """Print a row for each store and case."""
+    made = events(max(case.each for case in CASES))
+    stores = {"SQLite": True}
     if "--postgres" in sys.argv[1:]:
-        from bench.store_postgres import table
-
-        show(table(events(SINGLE)))
-        return
-    with TemporaryDirectory() as place:
-        show(asyncio.run(measured(Path(place))))
+        stores["PostgreSQL"] = False
+    rows: list[tuple[str, ...]] = []
+    for name, is_sqlite in stores.items():
+        with (
+            TemporaryDirectory() as folder,
+            store_place(Path(folder), is_sqlite=is_sqlite) as (place, server),
+        ):
+            store = store_at(place)
+            rows += [row async for row in measured(name, store, server, made)]
+            await store.close()
+    columns = ("an append", "median", "slowest of 100", "CPU", "CPU of the server")
+    show(Table("Appends", (*columns, "a second"), tuple(rows)))
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -21,13 +21,12 @@ from statistics import median
 from tests.machines import STORY, Machines, machines, worker
 from tests.restate import new_restate
 from tests.server.served import script
-from tests.sweeps.test_workers import check
+from tests.sweeps.test_workers import SESSIONS, check
 from ullage_cluster.cli.local_restate import free_ports
 from ullage_cluster.postgres.store import PostgresStore
 from ullage_cluster.restate.admin import register_workers
 from ullage_simulators import running
 
-SESSIONS = tuple(f"s{number}" for number in range(6))
 GIVEN_UP_S = 60.0
 BETWEEN_S = 1.5
 """Seconds that the new drivers stream before the next kill."""
@@ -133,7 +132,7 @@ def main() -> None:
             f"{args.kills} kills, {len(took)} sessions: median {median(took):.2f} s, longest {took[-1]:.2f} s"
         )
         cluster.until_rest(SESSIONS)
-        check(cluster)
+        check(cluster.ledgers(SESSIONS))
         print("All came to rest, each message once.")
 
 

@@ -1,4 +1,4 @@
-"""Every check but the tests: lint, format, types, leftovers, known weaknesses, house rules, plainness, budget; sizes.
+"""Every check but the tests: lint, format, types, leftovers, known weaknesses, house rules, plainness, budget.
 
     uv run python -m scripts.check
 
@@ -23,7 +23,6 @@ CHECKS = {
     "house rules": ["-m", "scripts.house"],
     "plainness": ["-m", "scripts.plainness"],
     "budget of tokens": ["-m", "scripts.budget"],
-    "sizes (a signal)": ["-m", "scripts.sizes"],
 }
 
 OUTCOMES = {0: "ok", NOT_CHECKED: "NOT CHECKED"}

@@ -1,20 +1,16 @@
-"""Run what the README tells newcomers, in a clean clone with an empty home, and time it.
-
-    uv run python -m scripts.first_minutes
+"""What the README tells newcomers, to be run in an empty home: by its test, and for its pictures.
 
 The commands are read from the README: a session's window with a suggestion, a loop with a meter and compaction, and a
-service with an approval. Packages come from the package index, or from uv's cache where ``UV_CACHE_DIR`` names one.
+service with an approval.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -163,27 +159,3 @@ def _output(
 
 STEPS: Final = ((WINDOW, see_the_window), (LOOP, run_the_loop), (SERVICE, approve_a_call))
 """What each newcomer does, by how the command is found in the README."""
-
-
-def main() -> int:
-    """0 when each newcomer saw what the README promises."""
-    with tempfile.TemporaryDirectory(prefix="ullage-first-") as name:
-        home, clone = Path(name) / "home", Path(name) / "ullage"
-        prepare(home)
-        kept = ("PATH", "UV_CACHE_DIR", "LANG", "SSL_CERT_FILE")
-        environment = {key: os.environ[key] for key in kept if key in os.environ} | {
-            key: value for key, value in os.environ.items() if key.endswith("INDEX_URL")
-        }
-        environment |= {"HOME": str(home), "COLUMNS": "100"}
-        subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
-        for part, step in STEPS:
-            command = command_of(part)
-            begun = time.monotonic()
-            shown = step(shlex.split(command), clone, environment)
-            print(f"$ {command}\n{shown or ''}")
-            print(f"# {time.monotonic() - begun:.1f} s\n", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from playwright.async_api import Browser, async_playwright
 
+from tests.server.page.fixtures import ARGUMENTS
 from ullage_agent.runtime.agent import Agent
 from ullage_server.app import application
 from ullage_server.guard import LOOPBACK
@@ -20,16 +21,6 @@ from ullage_server.serving import HttpServer, listener, url_of
 
 IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS: Final = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 ColorScheme = Literal["light", "dark"]
 SCHEMES: Final[tuple[ColorScheme, ...]] = ("light", "dark")
 ScreenSizes = Mapping[str, tuple[int, int]]
@@ -59,7 +50,7 @@ async def chromium() -> AsyncIterator[Browser]:
     """A browser without a window."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=list(ARGUMENTS)
+            executable_path=CHROMIUM, args=ARGUMENTS
         )
         try:
             yield browser

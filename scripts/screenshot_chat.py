@@ -19,6 +19,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from scripts.terminal_pictures import write
 from ullage_agent.chat.app import ChatApp
 from ullage_agent.chat.panels import Panel
 from ullage_agent.chat.start import environment_for
@@ -28,7 +29,6 @@ from ullage_agent.runtime.hosting import Host
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
-ROOT = Path(__file__).parents[1]
 SIZE = (100, 36)
 MODEL = "anthropic:claude-sonnet-4-6"
 
@@ -115,11 +115,5 @@ async def _play(app: ChatApp, pilot: Pilot[str]) -> str:
     return app.export_screenshot(title="ullage chat")
 
 
-def main(arguments: list[str]) -> None:
-    out = Path(arguments[0]) if arguments else ROOT / "docs" / "images" / "chat.svg"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(asyncio.run(picture()), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    write("chat.svg", asyncio.run(picture()), sys.argv[1:])

@@ -1,6 +1,6 @@
 """Pictures of what newcomers see in their first minutes: uv run python -m scripts.screenshot_first_minutes
 
-The README's commands are run in an empty home with the sample log; the third picture is the page while a call waits.
+The README's commands are run in an empty home with the sample log; the last picture is the page while a call waits.
 """
 
 from __future__ import annotations
@@ -35,12 +35,10 @@ SAID = (
 """What is said on the page, and what is waited for."""
 
 
-def shown(part: str, home: Path) -> str:
-    """What the README's command with these words shows on a terminal, as an SVG picture."""
-    written = played(without_uv(command_of(part)), WIDTH, HOME=str(home), ULLAGE_DATA="")
-    words = shlex.split(
-        re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command_of(part))
-    )
+def shown(command: str, home: Path) -> str:
+    """What a command of the README shows on a terminal, as an SVG picture."""
+    written = played(without_uv(command), WIDTH, HOME=str(home), ULLAGE_DATA="")
+    words = shlex.split(re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command))
     return drawn(written, " ".join(words), WIDTH, SHOWN)
 
 
@@ -64,12 +62,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         prepare(home)
-        for part, file in ((WINDOW, "first-window.svg"), (LOOP, "first-loop.svg")):
-            (IMAGES / file).write_text(shown(part, home), encoding="utf-8")
-        command = [*without_uv(command_of(SERVICE)), "--port", "0"]
+        for command, file in (
+            (command_of(WINDOW), "first-window.svg"),
+            (command_of(LOOP), "first-loop.svg"),
+            ("uv run ullage context examples/session.jsonl", "context.svg"),
+        ):
+            (IMAGES / file).write_text(shown(command, home), encoding="utf-8")
+        service = [*without_uv(command_of(SERVICE)), "--port", "0"]
         environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
         serving = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, text=True
+            service, env=environment, stdout=subprocess.PIPE, text=True
         )
         try:
             line = seen(serving.stdout, "no output").readline()

@@ -1,6 +1,6 @@
 """Runs real clients against the simulators.
 
-uv run python -m bench.clients                        all of them, some minutes
+uv run python -m bench.clients                        all of them, some 15 minutes
 uv run python -m bench.clients --client codex         one
 uv run python -m bench.clients --quick                two clients, three scenarios: what `.ci/run` runs
 uv run python -m bench.clients --proxy                behind `ullage proxy`, whose ledger is compared
@@ -83,7 +83,7 @@ def _in_clones(options: argparse.Namespace) -> int:
 
 def _in_scenarios(options: argparse.Namespace) -> int:
     results: list[ScenarioResult] = []
-    for found in _kept(options.read) if options.read else _run_all(options):
+    for found in _kept(options) if options.read else _run_all(options):
         print(line(found), flush=True)
         results.append(found)
     print(refusal_table(results).text())
@@ -108,9 +108,12 @@ def _run_all(options: argparse.Namespace) -> Iterator[ScenarioResult]:
             yield run(client, scenario, programs, keep, by_proxy=options.proxy)
 
 
-def _kept(directory: Path) -> Iterator[ScenarioResult]:
+def _kept(options: argparse.Namespace) -> Iterator[ScenarioResult]:
+    """Those behind the proxy, or the others: one directory may have both."""
     for client in CLIENTS.values():
-        yield from kept_runs(client, directory)
+        for found in kept_runs(client, options.read):
+            if found.by_proxy == options.proxy:
+                yield found
 
 
 def _scenarios(options: argparse.Namespace) -> Sequence[str]:

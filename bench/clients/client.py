@@ -71,11 +71,11 @@ class Client(ABC):
     package: ClassVar[str]
     version: ClassVar[str]
     program: ClassVar[str]
-    """The command that the npm package installs."""
+    """The command that the package installs."""
+    on_pypi: ClassVar[bool] = False
+    """Whether its package is of PyPI, and not of npm."""
     newer_node: ClassVar[bool] = True
     """Whether it needs a newer Node than the one that npm itself runs on."""
-    family: ClassVar[Literal["anthropic", "openai", "gemini"]]
-    """Whose token counts the simulator pins (``scenarios.DRAWN``)."""
     model: ClassVar[str]
     other_model: ClassVar[str]
     lacks: ClassVar[Mapping[str, str]] = {}
@@ -86,7 +86,13 @@ class Client(ABC):
     summary_prompt: ClassVar[str]
     """Words of the request that asks for a summary, which no other request has in its last message."""
     side_prompts: ClassVar[tuple[str, ...]] = ()
-    """Words of requests with tools that are neither the conversation's nor a subagent's."""
+    """Words of requests that are neither the conversation's nor a subagent's."""
+    no_log: ClassVar[str] = ""
+    """Why Ullage refuses its log; then it is run behind the proxy alone."""
+    last_command: ClassVar[str] = ""
+    """The shell command with which its model says that it is done; empty where an answer says so."""
+    edit: ClassVar[str] = ""
+    """An answer that changes a file, of a client without tools."""
 
     compact_command: ClassVar[str] = "/compact"
     leave: ClassVar[str] = "/quit"
@@ -95,17 +101,13 @@ class Client(ABC):
     shell_tool: ClassVar[tuple[str, str]] = ("bash", "command")
     shell_more: ClassVar[Arguments] = {}
     read_tool: ClassVar[tuple[str, str]] = ("read", "path")
-    """The names of a tool and of its argument; ``…_more`` are arguments that are always given."""
+    """The names of a tool and of its argument, empty without tools; ``…_more`` are arguments that are always given."""
     agent_tool: ClassVar[str] = ""
     agent_more: ClassVar[Arguments] = {}
 
     @abstractmethod
     def prepare(self, place: Place) -> dict[str, str]:
         """Write the configuration. Gives the environment variables to set."""
-
-    def log_places(self, place: Place) -> dict[str, str]:
-        """Environment variables that say where the log is; none where it is in its usual place."""
-        return {}
 
     @abstractmethod
     def arguments(self, turn: Turn) -> list[str]:
@@ -122,6 +124,10 @@ class Client(ABC):
     def again(self, turn: Turn, *words: str) -> list[str]:
         """These words in a turn that continues a session."""
         return [] if turn.first else [*words]
+
+    @property
+    def has_tools(self) -> bool:
+        return bool(self.shell_tool[0])
 
     def model_of(self, turn: Turn) -> str:
         return self.other_model if turn.other_model else self.model

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import ClassVar
 
 from bench.clients.client import Arguments, Client, Lane, Place, ToolCall, Turn
+from bench.clients.from_pypi import Aider, MiniSweAgent
 
 ALLOWED = ("--allowedTools", "Bash,Read,Agent")
 LOOK: Arguments = {"description": "Look"}
@@ -28,7 +29,6 @@ class ClaudeCode(Client):
     version = "2.1.332"
     program = "claude"
     newer_node = False
-    family = "anthropic"
     model = "claude-opus-5-5"
     other_model = "claude-sonnet-4-5"
     lacks: ClassVar[Mapping[str, str]] = {"custom tool": NO_FREE_TEXT}
@@ -119,7 +119,6 @@ class Codex(Client):
     version = "0.171.0"
     program = "codex"
     newer_node = False
-    family = "openai"
     model = "gpt-5.5"
     other_model = "gpt-5"
     lacks: ClassVar[Mapping[str, str]] = {
@@ -140,8 +139,8 @@ class Codex(Client):
         config = BUILT_IN if is_built_in else CONFIG
         text = config.format(address=place.address, more=more) + trust
         place.write(".codex/config.toml", text)
-        place.write(".codex/auth.json", {"OPENAI_API_KEY": "any-key"})
-        return {"CODEX_HOME": str(place.home / ".codex"), "SIMULATOR_KEY": "any-key"}
+        place.write(".codex/auth.json", {"OPENAI_API_KEY": KEY})
+        return {"CODEX_HOME": str(place.home / ".codex"), "SIMULATOR_KEY": KEY}
 
     def arguments(self, turn: Turn) -> list[str]:
         again = [] if turn.first else ["resume", "--last"]
@@ -170,7 +169,6 @@ class GeminiCli(Client):
     package = "@google/gemini-cli"
     version = "0.61.0"
     program = "gemini"
-    family = "gemini"
     model = "gemini-2.5-flash"
     other_model = "gemini-2.5-pro"
     lacks: ClassVar[Mapping[str, str]] = {
@@ -205,7 +203,7 @@ class GeminiCli(Client):
             settings["model"] = {"compressionThreshold": 0.02}
         place.write(".gemini/settings.json", settings)
         return {
-            "GEMINI_API_KEY": "any-key",
+            "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": f"{place.address}/gemini",
         }
 
@@ -234,7 +232,6 @@ class OpenCode(Client):
     version = "1.18.33"
     program = "opencode"
     newer_node = False
-    family = "anthropic"
     model = "anthropic/claude-sonnet-4-5"
     other_model = "openai/gpt-5"
     lacks: ClassVar[Mapping[str, str]] = {
@@ -251,8 +248,8 @@ class OpenCode(Client):
         window = SMALL if place.small_window else WINDOW
         limit = {"limit": {"context": window, "output": 8_000}}
         address = place.address
-        claude = {"baseURL": f"{address}/anthropic/v1", "apiKey": "any-key"}
-        gpt = {"baseURL": f"{address}/openai/v1", "apiKey": "any-key"}
+        claude = {"baseURL": f"{address}/anthropic/v1", "apiKey": KEY}
+        gpt = {"baseURL": f"{address}/openai/v1", "apiKey": KEY}
         providers = {
             "anthropic": {"options": claude, "models": {"claude-sonnet-4-5": limit}},
             "openai": {"options": gpt, "models": {"gpt-5": limit}},
@@ -278,7 +275,6 @@ class Pi(Client):
     package = "@earendil-works/pi-coding-agent"
     version = "1.6.0"
     program = "pi"
-    family = "anthropic"
     model = "anthropic/claude-opus-4-8"
     other_model = "openai/gpt-5"
     lacks: ClassVar[Mapping[str, str]] = {
@@ -302,8 +298,8 @@ class Pi(Client):
             compaction["reserveTokens"] = 985_000
         place.write(".pi/agent/settings.json", {"compaction": compaction})
         return {
-            "ANTHROPIC_API_KEY": "any-key",
-            "OPENAI_API_KEY": "any-key",
+            "ANTHROPIC_API_KEY": KEY,
+            "OPENAI_API_KEY": KEY,
             "PI_OFFLINE": "1",
             "PI_TELEMETRY": "0",
         }
@@ -329,7 +325,6 @@ class QwenCode(Client):
     package = "@qwen-code/qwen-code"
     version = "0.24.4"
     program = "qwen"
-    family = "openai"
     model = "deepseek-chat"
     other_model = "deepseek-reasoner"
     lacks: ClassVar[Mapping[str, str]] = {"custom tool": NO_FREE_TEXT}
@@ -349,7 +344,7 @@ class QwenCode(Client):
             settings["model"] = {"generationConfig": window}
         place.write(".qwen/settings.json", settings)
         return {
-            "OPENAI_API_KEY": "any-key",
+            "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": f"{place.address}/deepseek",
             "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
         }
@@ -375,7 +370,6 @@ class CopilotCli(Client):
     package = "@github/copilot"
     version = "1.0.102"
     program = "copilot"
-    family = "anthropic"
     model = "claude-sonnet-4-5"
     other_model = "claude-haiku-4-5"
     lacks: ClassVar[Mapping[str, str]] = {
@@ -397,7 +391,7 @@ class CopilotCli(Client):
             "COPILOT_AUTO_UPDATE": "false",
             "COPILOT_PROVIDER_TYPE": "anthropic",
             "COPILOT_PROVIDER_BASE_URL": f"{place.address}/anthropic",
-            "COPILOT_PROVIDER_API_KEY": "any-key",
+            "COPILOT_PROVIDER_API_KEY": KEY,
         }
         place.write(".copilot/config.json", {"trusted_folders": [str(place.project)]})
         if place.small_window:
@@ -426,6 +420,8 @@ _ALL: tuple[Client, ...] = (
     Pi(),
     QwenCode(),
     CopilotCli(),
+    MiniSweAgent(),
+    Aider(),
 )
 
 CLIENTS: Mapping[str, Client] = {client.name: client for client in _ALL}

@@ -54,7 +54,7 @@ def lane_of(client: Client, body: Any) -> Lane:
     if client.summary_prompt in last:
         return "summary"
     aside = any(words in last or words in system for words in client.side_prompts)
-    if aside or not body.get("tools"):
+    if aside or bool(body.get("tools")) != client.has_tools:
         return "other"
     if any(SUBTASK in text for text in said[:3]) and "go-agent" not in " ".join(said):
         return "child"
@@ -166,7 +166,6 @@ class ScenarioResult(Struct, frozen=True):
     estimates: tuple[Estimate, ...] = ()
     logs: int = 0
     unread_lines: int = 0
-    reasons: tuple[str, ...] = ()
     skipped: str = ""
     problem: str = ""
     by_proxy: bool = False
@@ -325,9 +324,6 @@ def compared(
         estimates=tuple(estimates),
         logs=len(logs),
         unread_lines=sum(log.imported.skipped_lines for log in logs),
-        reasons=tuple(
-            f"{times} {reason}" for log in logs for reason, times in log.imported.reasons
-        ),
         problem="; ".join(problems),
     )
 

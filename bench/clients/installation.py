@@ -1,4 +1,4 @@
-"""Installs clients from npm, each version in a directory of its own in the user's cache."""
+"""Installs clients from npm and PyPI, each version in a directory of its own in the user's cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERROR_LINES = 5
 
 
 class NotInstallable(Exception):
-    """npm is missing, doesn't answer or can't install a package; the message says what to do."""
+    """npm or uv is missing, doesn't answer or can't install a package; the message says what to do."""
 
 
 def default_cache() -> Path:
@@ -46,14 +46,25 @@ def npm_answers() -> bool:
 
 
 def newest_version(client: Client) -> str:
-    """The one that npm installs by default. Raises ``NotInstallable``."""
-    return _npm("view", client.package, "version").strip()
+    """The one that is installed by default. Raises ``NotInstallable``."""
+    if not client.on_pypi:
+        return _said("npm", "view", client.package, "version").strip()
+    plain = ("--no-deps", "--no-header", "--no-annotate", "-")
+    pinned = _said("uv", "pip", "compile", *plain, given=client.package)
+    return pinned.strip().rpartition("==")[2]
 
 
 def installed(client: Client, version: str, cache: Path) -> Path:
     """The client's program, installed if it is not there yet. Raises ``NotInstallable``."""
     directory = cache / f"{client.name}-{version}"
-    return _program(directory, client.package, version, client.program)
+    if not client.on_pypi:
+        return _program(directory, client.package, version, client.program)
+    path = directory / "bin" / client.program
+    package = f"{client.package}=={version}"
+    if not path.exists():
+        _said("uv", "venv", "--clear", str(directory))
+        _said("uv", "pip", "install", "--python", str(directory), package)
+    return _brought(path, package)
 
 
 def installed_node(cache: Path) -> Path:
@@ -67,23 +78,29 @@ def _program(directory: Path, package: str, version: str, program: str) -> Path:
         return path
     directory.mkdir(parents=True, exist_ok=True)
     words = ["install", "--no-audit", "--no-fund", "--prefix", str(directory)]
-    _npm(*words, f"{package}@{version}")
+    _said("npm", *words, f"{package}@{version}")
+    return _brought(path, f"{package}@{version}")
+
+
+def _brought(path: Path, package: str) -> Path:
+    """The program that a package has brought. Raises ``NotInstallable``."""
     if not path.exists():
-        raise NotInstallable(f"{package}@{version} brings no program {program!r}.")
+        raise NotInstallable(f"{package} brings no program {path.name!r}.")
     return path
 
 
-def _npm(*words: str) -> str:
-    """What npm prints. Raises ``NotInstallable``."""
-    npm = shutil.which("npm")
-    if npm is None:
+def _said(program: str, *words: str, given: str = "") -> str:
+    """What npm or uv prints, if this is given as its input. Raises ``NotInstallable``."""
+    path = shutil.which(program)
+    if path is None:
         raise NotInstallable(
-            "npm is not installed, and the clients come from there. Install Node.js with npm and run this again."
+            f"{program} is not installed, and clients are installed by it. Install it and run this again."
         )
-    said = f"`npm {' '.join(words)}`"
+    said = f"`{program} {' '.join(words)}`"
     try:
         done = subprocess.run(
-            [npm, *words],
+            [path, *words],
+            input=given,
             capture_output=True,
             text=True,
             timeout=INSTALLED_IN_S,
@@ -97,11 +114,12 @@ def _npm(*words: str) -> str:
     if done.returncode:
         raise NotInstallable(
             f"{said} failed. Check the connection and the registry (`npm ping`) and run this again. "
-            f"npm said:\n{_errors(done.stderr)}"
+            f"{program} said:\n{_errors(done.stderr)}"
         )
     return done.stdout
 
 
 def _errors(printed: str) -> str:
-    lines = [line for line in printed.splitlines() if line.startswith("npm error")]
-    return "\n".join(lines[:ERROR_LINES])
+    lines = printed.splitlines()
+    errors = [line for line in lines if line.startswith("npm error")]
+    return "\n".join((errors or lines)[:ERROR_LINES])

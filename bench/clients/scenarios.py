@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.clients.client import Client, Lane, ToolCall, Turn
-from ullage.tokens.claude import vocabulary
+from ullage.tokens.claude import VOCABULARIES
+from ullage.tokens.text import counter_for
 from ullage_simulators import Scenario as Script
 from ullage_simulators import read
 
@@ -50,10 +51,14 @@ def drawn(
     return dict(zip(names, given, strict=True))
 
 
-def _in_vocabulary(name: str, numbers: dict[str, float]) -> Numbers:
+_COUNTER = counter_for("bpe")
+
+
+def _in_vocabulary(name: str, numbers: Numbers) -> Numbers:
     """The same for a model whose text is counted as its provider does, and not in o200k."""
-    count = lru_cache(maxsize=20_000)(vocabulary(name).count)
-    return {**numbers, "call": 45, "result": 12, "count": count}
+    count = lru_cache(maxsize=20_000)(lambda text: int(_COUNTER.count(text, name)))
+    around = {"call": 45, "result": 12} if name in VOCABULARIES else {}
+    return {**numbers, **around, "count": count}
 
 
 _CLAUDE = _in_vocabulary("claude", drawn(1.0, 4, 3, 497, 8, 1.0))
@@ -66,10 +71,10 @@ _LATER_CLAUDE = _in_vocabulary("claude-4.7", drawn(1.0, 4, 2, 290, 8, 1.0))
 _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 """Responses: n = 35, 6 with tools."""
 
-_DEEPSEEK = drawn(1.01, 1, 4, 226, 6, 1.02)
+_DEEPSEEK = _in_vocabulary("deepseek", drawn(1.0, 1, 4, 226, 6, 1.02))
 """n = 9, 2 with tools."""
 
-_GEMINI = drawn(1.06, 0, 0, 0, 4, 0.92)
+_GEMINI = _in_vocabulary("gemma", drawn(1.0, 0, 0, 0, 4, 0.92))
 """2.5: n = 31, 5 with tools."""
 
 DRAWN: Mapping[str, Numbers] = {
@@ -81,8 +86,8 @@ DRAWN: Mapping[str, Numbers] = {
     **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-pro"), _GEMINI),
 }
 """What a model is charged by: a robust regression of recorded bills on the pieces that the simulators' own tokenizer
-counts, or for Claude its own vocabularies. The other numbers are drawn with ``SEED``. How close the estimate of a
-text's size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
+counts, or the models' own vocabularies. The other numbers are drawn with ``SEED``. How close the estimate of a text's
+size is to a real tokenizer is measured on recorded calls (docs/accuracy.md)."""
 
 
 class ClientScenario(NamedTuple):
@@ -162,13 +167,34 @@ SCENARIOS: tuple[ClientScenario, ...] = (
 )
 
 
-def reason_against(scenario: ClientScenario, client: Client) -> str:
+def reason_against(
+    scenario: ClientScenario, client: Client, *, by_proxy: bool = True
+) -> str:
     """Why the client can't do the scenario; empty if it can."""
-    return client.lacks.get(scenario.name, "")
+    reason = client.lacks.get(scenario.name, "")
+    return reason or (client.no_log if not by_proxy else "")
 
 
 def script(client: Client, project: Path) -> Script:
     """What the simulated model answers to each prompt."""
+    lines: list[dict[str, Any]] = []
+    lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
+    if client.has_tools:
+        calls = _calls(client, project)
+        lines += [_calling(prompt, called) for prompt, called in calls.items()]
+    if client.edit:
+        lines.append({"when": {"contains": PATCH}, "text": client.edit})
+    done: dict[str, Any] = {"text": "Done."}
+    plain: dict[str, Any] = {"text": "Here is a plain answer."}
+    if client.last_command:
+        done = plain = {"calls": [_scripted(client.shell(client.last_command))]}
+    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", **done})
+    lines.append({"reasoning": "A plain question.", **plain})
+    return replace(read({"answers": lines}), drawn=DRAWN)
+
+
+def _calls(client: Client, project: Path) -> dict[str, list[ToolCall]]:
+    """The calls of tools that answer each prompt."""
     calls = {
         LIST: [client.shell("ls")],
         BOTH: [client.read(project / FIRST_FILE), client.read(project / SECOND_FILE)],
@@ -184,12 +210,7 @@ def script(client: Client, project: Path) -> Script:
     patch = client.patch()
     if patch:
         calls[PATCH] = [patch]
-    lines: list[dict[str, Any]] = []
-    lines.append({"when": {"contains": client.summary_prompt}, "text": SUMMARY})
-    lines += [_calling(prompt, called) for prompt, called in calls.items()]
-    lines.append({"when": {"after": "tool"}, "reasoning": "That is it.", "text": "Done."})
-    lines.append({"reasoning": "A plain question.", "text": "Here is a plain answer."})
-    return replace(read({"answers": lines}), drawn=DRAWN)
+    return calls
 
 
 def _calling(prompt: str, calls: list[ToolCall]) -> dict[str, Any]:

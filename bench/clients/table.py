@@ -68,7 +68,7 @@ def accuracy_table(results: Sequence[ScenarioResult]) -> Table:
                 _signed(estimates, "first"),
                 _signed(estimates, "after compaction"),
                 _signed(estimates, "after model"),
-                _inside(estimates),
+                _inside(estimates, mine),
             )
         )
     columns = named(
@@ -92,7 +92,7 @@ def proxy_table(results: Sequence[ScenarioResult]) -> Table:
                 *(_lane_sum(mine, lane) for lane in LANES),
                 _signed(estimates, "first"),
                 _sizes(estimates, "later"),
-                _inside(estimates),
+                _inside(estimates, mine),
             )
         )
     columns = ("client", *LANES, "first call", "later: median / p95 / worst")
@@ -194,8 +194,9 @@ def _signed(estimates: Iterable[Estimate], kind: str) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def _inside(estimates: Sequence[Estimate]) -> str:
-    if not estimates:
-        return NOTHING
+def _inside(estimates: Sequence[Estimate], results: Sequence[ScenarioResult]) -> str:
+    """How many bills are inside the intervals, and how many scenarios failed, so that the row is not whole."""
     inside = sum(each.is_inside for each in estimates)
-    return f"{inside} of {len(estimates)}"
+    told = f"{inside} of {len(estimates)}" if estimates else NOTHING
+    failed = sum(bool(each.failures) for each in results)
+    return f"{told}; **{failed} of {len(results)} runs failed**" if failed else told

@@ -8,11 +8,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from bench.plugins.frameworks import Framework
-from bench.plugins.scenarios import ASKED_FOR_SUMMARY, TRIGGER, Played, Step
+from bench.plugins.scenarios import TRIGGER, Played, Step, markers_of
 from ullage_simulators.server import Exchange
 
 UNCACHED_TARGET = 1.05
 """Times the uncached tokens of the plain SDK with ``Compactor``, in the same scenario."""
+TELLING = 20
+"""Characters of a message that stand nowhere else by chance: shorter ones are not looked for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +66,7 @@ def outcome(
 ) -> PluginOutcome:
     """What one run's requests come to; failed turns and what was counted are not in it."""
     found = PluginOutcome()
-    markers = (*ASKED_FOR_SUMMARY, *framework.summaries)
+    markers = markers_of(framework)
     summaries: list[Exchange] = []
     talk: list[Exchange] = []
     for each in exchanges:
@@ -88,7 +90,7 @@ def outcome(
     kept = [*summaries, *talk[-1:]]
     seen = "\n".join(text for each in kept for text in texts(each.body))
     said = [step.said for step in played.steps if step.is_kept]
-    found.unseen = sum(text not in seen for text in said)
+    found.unseen = sum(text not in seen for text in said if len(text) >= TELLING)
     return found
 
 

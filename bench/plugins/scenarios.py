@@ -152,13 +152,17 @@ MIXED = PluginScenario("mixed", SHORT, _mixed)
 """A cancelled stream, a restart and a model change in one session: what --quick plays."""
 
 
+def markers_of(framework: Framework) -> tuple[str, ...]:
+    """How a request for a summary is known: ours, and the framework's own."""
+    return (*ASKED_FOR_SUMMARY, *framework.summaries)
+
+
 def script(played: Played, framework: Framework) -> Scenario:
     """What the model says: a summary when asked for one, otherwise the session's answers in their order."""
     author = Author(4)
     summary = "## Goal\nLook after the valves.\n## State\n" + author.prose(900)
-    markers = (*ASKED_FOR_SUMMARY, *framework.summaries)
     answers: list[dict[str, Any]] = []
-    for marker in markers:
+    for marker in markers_of(framework):
         answers.append({"when": {"contains": marker}, "text": summary})
     for step in _cancelled(played.steps):
         when = {"contains": step.said, "after": "user"}

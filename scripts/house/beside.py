@@ -22,7 +22,9 @@ OURS: dict[str, frozenset[str]] = {
         }
     ),
     # it would share the mistakes of what it tests
-    "ullage_simulators/": frozenset({"ullage_simulators", "starlette", "uvicorn"}),
+    "ullage_simulators/": frozenset(
+        {"ullage_simulators", "msgspec", "starlette", "uvicorn"}
+    ),
 }
 """The packages and modules that files of each folder may import beside the standard library."""
 
@@ -44,6 +46,8 @@ QUICK = frozenset(
 """What a status line may load of the standard library: it starts with each message of its program."""
 
 MORE = {
+    # only where the ledger is asked
+    "ullage_programs/claude_code/asked.py": {"subprocess"},
     # only where the user has an earlier status line
     "ullage_programs/line/compose.py": {"subprocess"},
     # only of a program whose settings are TOML

@@ -45,6 +45,7 @@ EXCEPTIONS = {
     "ullage_programs/qwen_code/client.py": "whose address qwen-code has",
     "ullage/plugins/litellm.py": "LiteLLM's own name of a provider",
     "ullage_programs/pi/log.py": "pi's own names of APIs",
+    "ullage_programs/pi/log_prompt.py": "pi's own names of providers",
     "ullage_programs/qwen_code/log.py": "qwen-code's own names of APIs",
     "ullage_programs/gemini_cli/facts.py": "the command of a program",
     "ullage_programs/gemini_cli/log.py": "the role of the model in the log",

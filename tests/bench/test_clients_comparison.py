@@ -15,6 +15,7 @@ from bench.clients.comparison import (
     lane_result,
     refusals,
 )
+from bench.clients.table import accuracy_table, proxy_table
 from ullage_simulators.server import Exchange
 
 CODEX = CLIENTS["codex"]
@@ -170,3 +171,15 @@ def test_a_ledger_with_a_line_that_is_not_read_is_a_failure_and_a_log_is_none() 
     log = ScenarioResult("pi", "1", "text", logs=1, unread_lines=2)
     assert ledger.failures == ["2 lines of the ledger were not read"]
     assert not log.failures
+
+
+def test_a_row_of_runs_that_did_not_end_says_so() -> None:
+    ended = ScenarioResult("codex", "1", "text", requests=1, logs=1)
+    stopped = replace(ended, problem="turn 2: it did not end within 120 s")
+    for results, told in (
+        ([ended], "none"),
+        ([ended, stopped], "none; **1 of 2 runs failed**"),
+        ([ended, replace(stopped, ended_rightly="the provider refuses it")], "none"),
+    ):
+        for table in (accuracy_table(results), proxy_table(results)):
+            assert table.rows[0][-1] == told

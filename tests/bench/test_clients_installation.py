@@ -7,9 +7,11 @@ from bench.clients.__main__ import main
 from bench.clients.clients import CLIENTS
 from bench.clients.installation import (
     NODE,
+    NotInstallable,
     default_cache,
     installed,
     installed_node,
+    newest_version,
 )
 
 
@@ -42,6 +44,26 @@ def npm(directory: Path, ping: int) -> None:
     lines = [f'[ "$1" = ping ] && exit {ping}', '[ "$1" = view ] && echo 9.9 && exit 0']
     path.write_text("\n".join(["#!/bin/sh", *lines, "exit 1\n"]), "utf-8")
     path.chmod(0o755)
+
+
+def test_a_client_of_pypi_is_installed_by_uv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = tmp_path / "uv"
+    lines = ['[ "$2" = compile ] && echo "$(cat)==9.9" && exit 0', "echo $* >> log"]
+    uv.write_text("\n".join(["#!/bin/sh", *lines]), "utf-8")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.chdir(tmp_path)
+    client = CLIENTS["mini-swe-agent"]
+    assert newest_version(client) == "9.9"
+    directory = tmp_path / "mini-swe-agent-9.9"
+    with pytest.raises(NotInstallable, match="brings no program 'mini'"):
+        installed(client, "9.9", tmp_path)
+    assert "install" in (tmp_path / "log").read_text("utf-8")
+    (directory / "bin").mkdir(parents=True)
+    (directory / "bin" / "mini").touch()
+    assert installed(client, "9.9", tmp_path) == directory / "bin" / "mini"
 
 
 def test_a_quick_run_names_the_clients_that_can_not_be_installed(

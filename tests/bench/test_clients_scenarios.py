@@ -23,7 +23,8 @@ def test_a_client_does_each_scenario_or_says_why_not(client: Client) -> None:
     assert set(client.lacks) <= names
     for scenario in SCENARIOS:
         if scenario.name == "custom tool":
-            assert bool(client.patch()) != bool(reason_against(scenario, client))
+            changes = bool(client.patch() or client.edit)
+            assert changes != bool(reason_against(scenario, client))
         if scenario.name == "subagent":
             assert bool(client.subagent(SUBTASK)) != bool(
                 reason_against(scenario, client)
@@ -35,10 +36,19 @@ def test_the_model_calls_the_clients_own_tools(client: Client, tmp_path: Path) -
     played = script(client, tmp_path)
     listing = played.answer(ScriptContext(1, LIST), "any", {})
     both = played.answer(ScriptContext(1, BOTH), "any", {})
-    assert [call.name for call in listing.calls] == [client.shell("ls").name]
-    assert len(both.calls) == 2
+    own = [client.shell("ls").name] if client.has_tools else []
+    assert [call.name for call in listing.calls] == own
+    assert len(both.calls) == 2 * len(own)
     after = played.answer(ScriptContext(2, LIST, results=(("id", "done"),)), "any", {})
-    assert not after.calls
+    assert [client.last_command in call.arguments for call in after.calls] == (
+        [True] if client.last_command else []
+    )
+
+
+def test_a_client_whose_log_is_refused_is_run_behind_the_proxy_alone() -> None:
+    aider = CLIENTS["aider"]
+    assert reason_against(SCENARIOS[0], aider, by_proxy=False) == aider.no_log
+    assert not reason_against(SCENARIOS[0], aider, by_proxy=True)
 
 
 @EACH

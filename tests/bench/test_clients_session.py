@@ -10,8 +10,10 @@ import pytest
 
 from bench.clients import session, terminal
 from bench.clients.client import Client, Place, ToolCall, Turn
+from bench.clients.clients import CLIENTS
 from bench.clients.scenarios import ClientScenario
-from bench.clients.session import Programs, kept_runs, run
+from bench.clients.session import KeptRun, Programs, judged, kept_runs, run
+from ullage_simulators.server import Exchange
 
 HELLO = ClientScenario("text", (Turn("Hello.", first=True),))
 
@@ -24,7 +26,6 @@ class FakeClient(Client):
     package = "none"
     version = "1"
     program = "fake"
-    family = "openai"
     model = "gpt-5"
     other_model = "gpt-5"
     summary_prompt = "a summary"
@@ -54,6 +55,30 @@ def test_a_client_that_fails_is_shown_with_the_end_of_its_output(tmp_path: Path)
     found = run(FakeClient(), HELLO, programs(tmp_path, "echo no such $1", "exit 3"))
     assert found.problem == "turn 1: it ended with exit code 3\nno such Hello."
     assert found.failures == [found.problem]
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_right"),
+    [("turn 2: it ended with exit code 1", True), ("turn 2: it did not end", False)],
+)
+def test_a_run_that_took_too_long_failed_whatever_was_refused(
+    tmp_path: Path, problem: str, is_right: bool
+) -> None:
+    gemini = CLIENTS["gemini-cli"]
+    refused = Exchange(1, "gemini", "POST", "/", 400, {}, "result_count", said="No.")
+    kept = KeptRun(
+        version="1",
+        scenario="text",
+        lane="main",
+        in_order=True,
+        by_proxy=False,
+        exchanges=(refused,),
+        interrupted=frozenset(),
+        unserved=frozenset(),
+        problem=problem,
+    )
+    found = judged(gemini, kept, tmp_path)
+    assert (problem in found.failures) != is_right
 
 
 def test_a_client_gets_an_empty_home_and_none_of_the_users_variables(

@@ -67,6 +67,8 @@ def test_turns_in_a_summary_or_in_the_last_request_are_not_lost() -> None:
     summary = exchange(TURNS[0], ASKED_FOR_SUMMARY[0])
     assert found(exchange(TURNS[0]), summary, exchange(TURNS[1])).unseen == 0
     assert found(exchange(TURNS[0]), exchange(TURNS[1])).unseen == 1
+    short = [Step("ok", "m")]
+    assert found(exchange(TURNS[0]), steps=short).unseen == 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from scripts.house.source import parsed
         ("ullage_proxy/relay/a.py", "from ullage_programs import facts"),
         ("ullage_proxy/relay/a.py", "from ullage.meter.meter import Meter"),
         ("ullage_simulators/a.py", "from ullage.messages import Message"),
-        ("ullage_simulators/a.py", "import msgspec"),
+        ("ullage_simulators/a.py", "import httpx2"),
     ],
 )
 def test_an_import_that_a_file_may_not_make_is_found(file: str, planted: str) -> None:

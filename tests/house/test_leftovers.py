@@ -1,7 +1,6 @@
 import pytest
 
 from scripts.leftovers import leftovers, machine_paths
-from scripts.sizes import large
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,3 @@ def test_a_path_of_the_machine_is_found_and_a_longer_name_is_not(
     line: str, found: bool
 ) -> None:
     assert bool(list(machine_paths(line, ["/build/cask"]))) is found
-
-
-def test_sizes_are_listed() -> None:
-    long = "def f():\n" + "    x = 1\n" * 600
-    assert list(large("a.py", long)) == ["a.py:1: 602 lines", "a.py:1: f has 601 lines"]
-    assert list(large("a.py", "def f():\n    pass\n")) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tests.integration import epochs
-from tests.integration.conversation import CLAUDE_BILLS
+from tests.integration.conversation import BILLS
 from ullage.codec.stream import Answer
 from ullage.events import (
     CallEnded,
@@ -109,7 +109,7 @@ SIX = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK, BOUND_CLAUDE)
 def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:
     """A scenario whose Claude charges text as the real one does."""
     scenario = read({"answers": [dict(answer) for answer in answers], **more})
-    return replace(scenario, drawn={**scenario.drawn, **CLAUDE_BILLS})
+    return replace(scenario, drawn={**scenario.drawn, **BILLS})
 
 
 class Sent(Hook):

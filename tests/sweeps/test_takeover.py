@@ -9,22 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.promises.stage import of_kind
+from tests.machines import STORY
 from tests.server.served import Api, Process, patiently, process, script
-from ullage.events import (
-    CallEnded,
-    Event,
-    MessageAdded,
-    Queued,
-    QueueLeft,
-    TurnEnded,
-    TurnStarted,
-)
+from tests.sweeps.test_workers import SESSIONS, check
+from ullage.events import Event
 from ullage.store.sqlite.store import SqliteStore
 from ullage_simulators import running
 
-SESSIONS = tuple(f"s{number}" for number in range(6))
-STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
 LEASE_S = "1"
 
 
@@ -54,21 +45,9 @@ def until_all_rest(api: Api) -> None:
     raise AssertionError("The other server did not finish the work.")
 
 
-def check(path: Path, cut: Iterable[str]) -> None:
-    """Each message once, each turn ended once, no gap; the calls of these sessions were cut and made again."""
-    was_cut = set(cut)
-    for name, events in ledgers(path).items():
-        assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        for kind in (Queued, QueueLeft, TurnStarted, TurnEnded):
-            assert sum(isinstance(event, kind) for event in events) == 1, (name, kind)
-        said = [
-            event.message.id
-            for event in of_kind(events, MessageAdded)
-            if event.message.id == f"m-{name}"
-        ]
-        assert said == [f"m-{name}"]
-        outcomes = [event.outcome for event in of_kind(events, CallEnded)]
-        assert outcomes == (["cancelled"] if name in was_cut else []) + ["finished"]
+def check_cut(path: Path, cut: Iterable[str]) -> None:
+    """The calls of these sessions were cut and made again, once; all the rest is as ``check`` has it."""
+    assert check(ledgers(path)) == {name: int(name in cut) for name in SESSIONS}
 
 
 def begin(api: Api) -> None:
@@ -96,7 +75,7 @@ def test_what_a_killed_server_drove_is_finished_by_another_one_without_a_request
             killed.kill()
             with survivor.api() as api:
                 until_all_rest(api)
-    check(store, cut=SESSIONS)
+    check_cut(store, cut=SESSIONS)
 
 
 def test_a_server_that_hung_until_another_one_had_finished_writes_nothing_more(
@@ -114,7 +93,7 @@ def test_a_server_that_hung_until_another_one_had_finished_writes_nothing_more(
                 until_all_rest(api)
             with hung.api() as api:
                 until_all_rest(api)
-    check(store, cut=SESSIONS)
+    check_cut(store, cut=SESSIONS)
 
 
 def test_looking_at_the_sessions_of_another_server_leaves_them_to_it(
@@ -141,7 +120,7 @@ def test_looking_at_the_sessions_of_another_server_leaves_them_to_it(
             assert len(set(drivers.values())) == 1 and "" not in drivers.values()
             metrics = looker.get("/metrics").text
             assert 'ullage_store_write_seconds_count{what="append"}' not in metrics
-    check(store, cut=())
+    check_cut(store, cut=())
 
 
 def test_a_server_that_is_told_to_end_lets_answers_end_and_another_has_the_rest(
@@ -158,7 +137,7 @@ def test_a_server_that_is_told_to_end_lets_answers_end_and_another_has_the_rest(
             ended(leaving, signal.SIGTERM)
             with staying.api() as api:
                 until_all_rest(api)
-    check(store, cut=())
+    check_cut(store, cut=())
 
 
 def ended(server: Process, how: signal.Signals) -> None:

@@ -138,6 +138,7 @@ def test_a_call_follows_the_rule_that_was_measured() -> None:
         ),
         ("responses", "openai", "gpt-5-nano", False, True, False),
         ("responses", "openai", "gpt-5.3-codex", False, True, False),
+        ("responses", "openai", "gpt-5.6-sol", False, True, True),
         ("chat", "openai", "o4-mini", False, False, False),
         ("chat", "azure", "gpt-5-mini", True, False, False),
         ("chat", "vercel-gateway", "openai/gpt-5", False, True, False),
@@ -188,28 +189,13 @@ def test_what_is_not_sent_back_is_not_counted_but_for_xai_s_chat(
     assert is_counted(rule, begins_turn=False, sent_back=sent_back) is counted
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        Maker("messages", "anthropic", "claude-sonnet-4-5"),
-        Maker("responses", "openai", "gpt-5.5"),
-    ],
-)
-def test_a_user_message_beside_results_begins_no_turn(asked: Maker) -> None:
-    rule = rule_for(*asked)
-    assert not begins_turn(rule, user_turn=True, tool_turn=True)
-    assert begins_turn(rule, user_turn=True, tool_turn=False)
-
-
-@pytest.mark.parametrize(
-    ("model", "counted"),
-    [("gpt-5.5", False), ("gpt-5.6-sol", True), ("gpt-5.6-luna", True)],
-)
-def test_reasoning_of_earlier_turns_is_counted_from_gpt_5_6_on(
-    model: str, counted: bool
-) -> None:
-    rule = rule_for("responses", "openai", model)
-    assert is_counted(rule, begins_turn=True, sent_back="yes") is counted
+def test_a_user_message_beside_results_begins_no_turn_for_claude_and_gpt() -> None:
+    claude = rule_for("messages", "anthropic", "claude-sonnet-4-5")
+    for rule in (claude, rule_for("responses", "openai", "gpt-5")):
+        assert not begins_turn(rule, user_turn=True, tool_turn=True)
+        assert begins_turn(rule, user_turn=True, tool_turn=False)
+    gemini = rule_for("generateContent", "google", "gemini-2.5-flash")
+    assert begins_turn(gemini, user_turn=True, tool_turn=True)
 
 
 def test_every_rule_but_the_last_says_from_how_many_pairs_it_was_read() -> None:
@@ -343,13 +329,15 @@ def test_reasoning_of_an_unknown_maker_is_not_foreign_and_yet_not_native() -> No
     )
 
 
-def test_a_users_word_in_an_open_loop_does_not_end_the_turn() -> None:
+def test_a_users_word_in_an_open_loop_ends_no_turn_of_claude_and_gpt() -> None:
     steered = (*LOOP, said("u3", "and be quick"))
     assert last_turn(steered) == (5, False)
     assert last_turn(steered, beside=False) == (2, True)
     policy = ReasoningPolicy(include_in_context=False)
-    for wire, model in (("messages", "claude-sonnet-4-5"), ("responses", "gpt-5")):
-        assert select(steered, policy, wire=wire, model=model).forced == ids("a2")
+    assert select(
+        steered, policy, wire="messages", model="claude-sonnet-4-5"
+    ).forced == ids("a2")
+    assert select(steered, policy, wire="responses", model="gpt-5").forced == ids("a2")
 
 
 def test_what_xai_counts_does_not_depend_on_what_is_sent() -> None:

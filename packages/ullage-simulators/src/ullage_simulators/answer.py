@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ullage_simulators.answer_format import sample_text
-from ullage_simulators.body import Body
+from ullage_simulators.body import Body, Count
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import DeclaredTool, ScriptContext
@@ -38,8 +38,8 @@ class ScriptedAnswer:
     text: str = ""
     calls: tuple[Call, ...] = ()
     redacted: bool = False
-    stop: str = ""
-    iterations: int = 1
+    stop: Literal["", "length", "filter", "refusal"] = ""
+    iterations: Count = 1
     extra: tuple[Body, ...] = ()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ullage_simulators.body import Count, Quantity
 from ullage_simulators.models import Model
 from ullage_simulators.tokenizer import tokens
 
@@ -23,16 +24,16 @@ class Drawn:
     descriptions; ``hidden`` how much longer the reasoning is than what is shown of it.
     """
 
-    factor: float
-    declared: float
-    hidden: float
-    request: int
-    message: int
-    tool: int
-    tools: int
-    result: int
-    call: int
-    image: int
+    factor: Quantity
+    declared: Quantity
+    hidden: Quantity
+    request: Count
+    message: Count
+    tool: Count
+    tools: Count
+    result: Count
+    call: Count
+    image: Count
     loop: bool
     turns: bool
     count: Callable[[str], int] = tokens

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from ullage_simulators.body import Count, Quantity
+
 FaultKind = Literal[
     "no-usage",
     "zero-usage",
@@ -39,12 +41,12 @@ class Fault:
     """
 
     kind: FaultKind
-    request: int = 0
+    request: Count = 0
     path: str = ""
-    at: int = 0
-    status: int = 500
-    retry_after_s: float | None = None
-    seconds: float = 0.0
+    at: Count = 0
+    status: Count = 500
+    retry_after_s: Quantity | None = None
+    seconds: Quantity = 0.0
 
     def applies(self, number: int, path: str) -> bool:
         return self.request in (0, number) and path.startswith(self.path)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ullage_simulators.body import Count
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -23,14 +25,14 @@ class Model:
 
     name: str
     family: str
-    window: int
-    max_output: int
+    window: Count
+    max_output: Count
     reasons: bool = True
     loop: bool = True
     turns: bool = False
     beside: bool = True
     even_unsent: bool = False
-    cache_from: int = 1_024
+    cache_from: Count = 1_024
     traits: frozenset[str] = frozenset()
     reads: str = ""
     """A pattern of the names of other models whose reasoning it reads."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Set
+from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeVar
 
-from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
-from ullage_simulators.body import Body
+import msgspec
+
+from ullage_simulators.answer import ScriptedAnswer, default_answer
+from ullage_simulators.body import Body, Count, Quantity
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import KINDS, Fault
 from ullage_simulators.models import MODELS, Model, model_of_family
 from ullage_simulators.prompt import ScriptContext
+
+FileObject = TypeVar("FileObject")
 
 SCENARIO_BYTES: Final = 16 * 1024 * 1024
 SCENARIO_DEPTH: Final = 100
@@ -35,9 +39,9 @@ class When:
     tool result. ``after`` is ``user`` or ``tool``.
     """
 
-    step: int | None = None
+    step: Count | None = None
     contains: str = ""
-    after: str = ""
+    after: Literal["", "user", "tool"] = ""
     model: str = ""
 
     def matches(self, ask: ScriptContext, model: str) -> bool:
@@ -57,7 +61,7 @@ class ScriptLine:
 
     answer: ScriptedAnswer
     when: When = When()
-    times: int = 0
+    times: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,12 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     models: tuple[Model, ...] = MODELS
     key: str = ""
-    delay_s: float = 0.0
-    chunk: int = 16
-    max_body_bytes: int = 0
-    max_images: int = 0
-    requests_per_minute: int = 0
-    tokens_per_minute: int = 0
+    delay_s: Quantity = 0.0
+    chunk: Count = 16
+    max_body_bytes: Count = 0
+    max_images: Count = 0
+    requests_per_minute: Count = 0
+    tokens_per_minute: Count = 0
     counts: bool = True
     lenient: bool = False
     drawn: Mapping[str, Any] = field(default_factory=dict)
@@ -156,13 +160,13 @@ def _is_too_deep(content: Any) -> bool:
     return True
 
 
-_WHOLE: Final = (
-    "chunk",
-    "max_body_bytes",
-    "max_images",
-    "requests_per_minute",
-    "tokens_per_minute",
-)
+_SERVER: Final = frozenset(
+    {
+        "key", "delay_s", "counts", "lenient", "chunk", "max_body_bytes", "max_images", "requests_per_minute",
+        "tokens_per_minute",
+    }
+)  # fmt: skip
+"""The fields of ``Scenario`` that a file sets in its table ``server``."""
 
 
 def read(content: Any) -> Scenario:
@@ -170,27 +174,14 @@ def read(content: Any) -> Scenario:
     given = _table(
         content, "a scenario", {"answers", "faults", "models", "server", "drawn"}
     )
-    server = _table(
-        given.get("server", {}),
-        "[server]",
-        {"key", "delay_s", "counts", "lenient", *_WHOLE},
-    )
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
-    kinds = {
-        "key": str,
-        "delay_s": (int, float),
-        "counts": bool,
-        "lenient": bool,
-        **dict.fromkeys(_WHOLE, int),
-    }
-    _check(server, "[server]", kinds)
-    return Scenario(
+    return replace(
+        _made(Scenario, given.get("server", {}), "[server]", _SERVER),
         answers=tuple(_line(each) for each in _list(given, "answers")),
         faults=tuple(_fault(each) for each in _list(given, "faults")),
         models=(*own, *(model for model in MODELS if model.name not in names)),
         drawn=_drawn(given.get("drawn", {})),
-        **server,
     )
 
 
@@ -209,96 +200,65 @@ def _drawn(given: Any) -> Body:
 
 
 def _numbers(given: Any, where: str) -> Body:
-    pinned = _table(given, where, _names(Drawn) - {"count"})
-    kinds: Body = dict.fromkeys(pinned, (int, float))
-    _check(pinned, where, kinds | {"loop": bool, "turns": bool})
+    names = _names(Drawn) - {"count"}
+    pinned = _table(given, where, names)
+    unpinned = dict.fromkeys(names, 0) | {"loop": False, "turns": False}
+    _made(Drawn, unpinned | pinned, where)
     return pinned
 
 
 def _line(given: Any) -> ScriptLine:
     answer = _table(given, "[[answers]]", _names(ScriptedAnswer) | {"when", "times"})
     when = _table(answer.pop("when", {}), "answers.when", _names(When))
-    _check(
-        when, "answers.when", {"step": int, "contains": str, "after": str, "model": str}
-    )
-    times = answer.pop("times", 0)
-    kinds = {
-        "reasoning": str,
-        "text": str,
-        "redacted": bool,
-        "stop": str,
-        "iterations": int,
-        "calls": list,
-        "extra": list,
-    }
-    _check({**answer, "times": times}, "[[answers]]", {**kinds, "times": int})
-    if answer.get("stop", "") not in ("", "length", "filter", "refusal"):
-        raise SimulatorError(
-            f"answers.stop is length, filter or refusal, and not {answer['stop']!r}"
-        )
-    if when.get("after", "") not in ("", "user", "tool"):
-        raise SimulatorError(
-            f"answers.when.after is user or tool, and not {when['after']!r}"
-        )
-    answer["calls"] = tuple(_call(each) for each in answer.get("calls", []))
-    answer["extra"] = tuple(
-        _table(each, "answers.extra", None) for each in answer.get("extra", [])
-    )
-    return ScriptLine(ScriptedAnswer(**answer), When(**when), times)
+    line = {"answer": answer, "when": when, "times": answer.pop("times", 0)}
+    if isinstance(calls := answer.get("calls"), list):
+        answer["calls"] = [_call(each) for each in calls]
+    return _made(ScriptLine, line, "[[answers]]")
 
 
-def _call(given: Any) -> Call:
+def _call(given: Any) -> Body:
     call = _table(given, "answers.calls", {"name", "arguments", "input"})
-    kinds = {"name": str, "arguments": (dict, str), "input": str}
-    _check(call, "answers.calls", kinds)
-    if "input" in call:
-        return Call(call.get("name", ""), call["input"], is_custom=True)
     arguments = call.get("arguments", {})
     if isinstance(arguments, dict):
         arguments = json.dumps(arguments)
-    return Call(call.get("name", ""), arguments)
+    is_custom = "input" in call
+    return {
+        "name": call.get("name", ""),
+        "arguments": call["input"] if is_custom else arguments,
+        "is_custom": is_custom,
+    }
 
 
 def _fault(given: Any) -> Fault:
-    fault = _table(given, "[[faults]]", _names(Fault))
-    numbers = {
-        "request": int,
-        "at": int,
-        "status": int,
-        "retry_after_s": (int, float),
-        "seconds": (int, float),
-    }
-    _check(fault, "[[faults]]", {"kind": str, "path": str, **numbers})
-    if fault.get("kind") not in KINDS:
+    kind = _table(given, "[[faults]]", _names(Fault)).get("kind")
+    if kind not in KINDS:
         raise SimulatorError(
-            f"a fault's kind is one of {', '.join(KINDS)}, and not {fault.get('kind')!r}"
+            f"a fault's kind is one of {', '.join(KINDS)}, and not {kind!r}"
         )
-    return Fault(**fault)
+    return _made(Fault, given, "[[faults]]")
 
 
 def _model(given: Any) -> Model:
     wanted = _table(given, "[[models]]", _names(Model) | {"like"})
     like = wanted.pop("like", "")
     base = next((model for model in MODELS if model.name == like), None)
-    if base is None or not isinstance(wanted.get("name"), str):
+    if base is None or "name" not in wanted:
         known = ", ".join(model.name for model in MODELS)
         raise SimulatorError(
             f"a model in [[models]] has a name, and says which it is like: one of {known}"
         )
-    _check(
-        wanted,
-        "[[models]]",
-        {
-            "name": str,
-            "window": int,
-            "max_output": int,
-            "cache_from": int,
-            "traits": list,
-        },
-    )
-    if "traits" in wanted:
-        wanted["traits"] = frozenset(wanted["traits"])
-    return replace(base, **wanted)
+    return _made(Model, {**asdict(base), **wanted}, "[[models]]")
+
+
+def _made(
+    kind: type[FileObject], given: Any, where: str, known: Set[str] | None = None
+) -> FileObject:
+    """The object that a table describes. Raises ``SimulatorError`` for unknown names and wrong values."""
+    table = _table(given, where, known or _names(kind))
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as problem:
+        raise SimulatorError(f"{where}: {problem}") from None
 
 
 def _names(kind: Any) -> set[str]:
@@ -312,11 +272,11 @@ def _list(given: Mapping[str, Any], name: str) -> list[Any]:
     return found
 
 
-def _table(given: Any, where: str, known: set[str] | None) -> Body:
+def _table(given: Any, where: str, known: Set[str]) -> Body:
     if not isinstance(given, dict):
         raise SimulatorError(f"{where} is a table, and not {given!r}")
     for name in given:
-        if known is not None and name not in known:
+        if name not in known:
             near = get_close_matches(name, known, 1)
             hint = (
                 f" Did you mean {near[0]!r}?"
@@ -325,18 +285,3 @@ def _table(given: Any, where: str, known: set[str] | None) -> Body:
             )
             raise SimulatorError(f"{where} has no {name!r}.{hint}")
     return dict(given)
-
-
-def _check(given: Mapping[str, Any], where: str, kinds: Mapping[str, Any]) -> None:
-    for name, kind in kinds.items():
-        if name not in given:
-            continue
-        value, wanted = given[name], kind if isinstance(kind, tuple) else (kind,)
-        is_bad = not isinstance(value, kind) or (
-            isinstance(value, bool) and bool not in wanted
-        )
-        if is_bad or (isinstance(value, int | float) and value < 0):
-            readable = " or ".join(each.__name__ for each in wanted)
-            raise SimulatorError(
-                f"{where}: {name} is {readable} and not below 0; it is {value!r}"
-            )

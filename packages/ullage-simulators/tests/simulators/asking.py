@@ -2,12 +2,14 @@
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import httpx2
 
-from ullage_simulators.server import Server
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server, running
 
 Body = dict[str, Any]
 KEYS = {
@@ -92,6 +94,25 @@ class Case(NamedTuple):
 
 
 Maker = Callable[[Talk], Case]
+
+
+class Usual(NamedTuple):
+    """The request that mends what is refused, where a case gives no other."""
+
+    ask: Ask
+
+    def of(
+        self, says: str, broken: Ask, mended: Ask | None = None, status: int = 400
+    ) -> Maker:
+        return lambda talk: Case(says, broken, mended or self.ask, status)
+
+
+@contextmanager
+def tight_talk(like: str, window: int = 1_000) -> Iterator[Talk]:
+    """Talks to a server with a key of its own and a small window."""
+    models = [{"name": "small", "like": like, "window": window}]
+    with running(read({"models": models, "server": {"key": "any"}}), seed=7) as server:
+        yield Talk(server)
 
 
 def said(answer: Any) -> str:

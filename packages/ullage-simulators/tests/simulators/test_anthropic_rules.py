@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
+from tests.simulators.asking import (
+    WEATHER,
+    Ask,
+    Body,
+    Case,
+    Maker,
+    Talk,
+    Usual,
+    prove,
+    tight_talk,
+)
 from tests.simulators.compactions import ANTHROPIC_CASES
 from tests.simulators.threads import THREAD_CASES
 from ullage_simulators import running
@@ -49,8 +59,7 @@ def ask(*messages: Body, **more: Any) -> Ask:
     return Ask(PATH, {**body, **more})
 
 
-def of(says: str, broken: Ask, mended: Ask | None = None, status: int = 400) -> Maker:
-    return lambda talk: Case(says, broken, mended or ask(), status)
+of = Usual(ask()).of
 
 
 def pairs(says: str, broken: list[Body], mended: list[Body] | None = None) -> Maker:
@@ -451,10 +460,8 @@ def test_another_providers_signature_is_refused(talk: Talk) -> None:
 
 @pytest.fixture(scope="module")
 def tight() -> Iterator[Talk]:
-    """A server with a key of its own and a small window."""
-    models = [{"name": "small", "like": "claude-sonnet-4-5", "window": 2_000}]
-    with running(read({"models": models, "server": {"key": "any"}}), seed=7) as server:
-        yield Talk(server)
+    with tight_talk("claude-sonnet-4-5", 2_000) as talk:
+        yield talk
 
 
 def test_a_prompt_beyond_the_window_is_refused_with_its_count(tight: Talk) -> None:

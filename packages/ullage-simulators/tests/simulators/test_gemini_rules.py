@@ -4,10 +4,18 @@ from typing import Any
 
 import pytest
 
-from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
-from ullage_simulators import running
+from tests.simulators.asking import (
+    WEATHER,
+    Ask,
+    Body,
+    Case,
+    Maker,
+    Talk,
+    Usual,
+    prove,
+    tight_talk,
+)
 from ullage_simulators.gemini.rules import RULES
-from ullage_simulators.scenario import read
 
 THREE = "/v1beta/models/gemini-3-flash-preview:generateContent"
 TWO = "/v1beta/models/gemini-2.5-flash:generateContent"
@@ -34,8 +42,7 @@ def result(count: int = 1) -> Body:
     return {"role": "user", "parts": [part] * count}
 
 
-def of(says: str, broken: Ask, mended: Ask | None = None, status: int = 400) -> Maker:
-    return lambda talk: Case(says, broken, mended or ask(), status)
+of = Usual(ask()).of
 
 
 def thought(talk: Talk) -> Body:
@@ -229,9 +236,8 @@ def test_names_may_come_in_snake_case_too(talk: Talk) -> None:
 
 @pytest.fixture(scope="module")
 def tight() -> Iterator[Talk]:
-    models = [{"name": "small", "like": "gemini-2.5-flash", "window": 1_000}]
-    with running(read({"models": models, "server": {"key": "any"}}), seed=7) as server:
-        yield Talk(server)
+    with tight_talk("gemini-2.5-flash") as talk:
+        yield talk
 
 
 def test_a_prompt_beyond_the_window_is_refused_with_its_count(tight: Talk) -> None:

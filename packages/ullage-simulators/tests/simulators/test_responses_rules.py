@@ -3,7 +3,17 @@ from typing import Any
 
 import pytest
 
-from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
+from tests.simulators.asking import (
+    WEATHER,
+    Ask,
+    Body,
+    Case,
+    Maker,
+    Talk,
+    Usual,
+    prove,
+    tight_talk,
+)
 from tests.simulators.compactions import altered_item
 from ullage_simulators import running
 from ullage_simulators.responses.rules import RULES
@@ -26,8 +36,7 @@ def ask(*items: Body, **more: Any) -> Ask:
     return Ask(PATH, {"model": "gpt-5", "input": list(items) or "hello", **more})
 
 
-def of(says: str, broken: Ask, mended: Ask | None = None, status: int = 400) -> Maker:
-    return lambda talk: Case(says, broken, mended or ask(), status)
+of = Usual(ask()).of
 
 
 def thought(talk: Talk, **more: Any) -> list[Body]:
@@ -275,9 +284,8 @@ def test_invalid_arguments_are_passed_on_as_they_are(talk: Talk) -> None:
 
 @pytest.fixture(scope="module")
 def tight() -> Iterator[Talk]:
-    models = [{"name": "small", "like": "gpt-5", "window": 1_000}]
-    with running(read({"models": models, "server": {"key": "any"}}), seed=7) as server:
-        yield Talk(server)
+    with tight_talk("gpt-5") as talk:
+        yield talk
 
 
 def test_a_prompt_beyond_the_window_is_refused(tight: Talk) -> None:

@@ -58,6 +58,10 @@ class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
 
 
+SentUnlogged = Literal["first call", "after a compaction", "the call after that"]
+"""Calls that hold what their log lacks."""
+
+
 class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
@@ -82,9 +86,7 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     doubt: int = 0
     at: float = 0
-    situation: Literal["first call", "after a compaction", "the call after that"] = (
-        "first call"
-    )
+    situation: SentUnlogged = "first call"
 
 
 class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -621,15 +623,13 @@ class SizeStated(
 ):
     """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens``.
 
-    Less than a reported input, more than an estimate. ``counts`` is what the number is of: the whole next request, or
-    its messages alone.
+    Less than a reported input, more than an estimate.
     """
 
     by: str
     """The program, as people know it, or the provider."""
     is_provider: bool = False
     """The provider counted, because it refused the request for its size."""
-    counts: Literal["request", "messages"] = "request"
     tokens: int
     known: int | None = None
     """Of ``tokens``, what is of content that the log shows. The rest is of a summary that it hides."""

@@ -99,6 +99,11 @@ class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="f
     revision: int = 0
     provider: ProviderData | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the request carries it as text."""
+        return bool(self.text) and not self.source
+
 
 COMPACTION: Final = "compaction"
 """``ProviderItem.kind`` of a conversation that the provider compacted. Its ``text`` stands for it with other models."""
@@ -184,6 +189,11 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     def of_type(self, kind: type[T]) -> Iterator[T]:
         """The parts of one type, in order."""
         return (part for part in self.parts if isinstance(part, kind))
+
+    @property
+    def text(self) -> str:
+        """Its texts, each on a line of its own."""
+        return "\n".join(part.text for part in self.of_type(TextPart))
 
 
 class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):

@@ -83,16 +83,6 @@ class LogPlaces(Record):
     patterns: tuple[str, ...] = ()
 
 
-class PutBackTokens(Record):
-    """What a program adds after a compaction, beyond what its log shows: tokens, and how much fewer or more."""
-
-    tokens: int
-    below: int
-    above: int
-    later: int
-    """Tokens more that the call after that may bring."""
-
-
 class ProgramFacts(Record):
     """One program: its names, and what is known of its limits. A function gives ``None`` for unknown."""
 
@@ -110,7 +100,6 @@ class ProgramFacts(Record):
     logs: LogPlaces
     checks_every_request: bool = False
     """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
-    put_back: PutBackTokens | None = None
 
 
 def no_window(known: Circumstances) -> ClientLimit | None:

@@ -111,13 +111,15 @@ _SDK: Final = re.compile(r"^([A-Za-z][\w-]*)/(Python|JS|Go|Java|Ruby) (\d[\w.+-]
 _PRODUCT: Final = re.compile(r"^([A-Za-z][\w./-]{0,60}?)(?:/v?(\d[\w.+-]*))?(?:\s|$)")
 """``litellm/1.81.10``, ``ai-sdk/openai-compatible/3.0.37 …`` (Cline 3.0.65), ``node-fetch`` (Continue 1.5.47)."""
 
-_PROMPTS: Final = (
-    ("Act as an expert software developer.\nAlways use best practices", "aider"),
-    ("Act as an expert code analyst.", "aider"),
-    ("Act as an expert architect engineer", "aider"),
-)
-"""How system prompts begin, and whose they are, where the user agent is that of an SDK (aider-chat 0.86.2,
-``aider/coders/*_prompts.py``)."""
+_PROMPTS: Final[Mapping[str, tuple[str, MarkedPurpose]]] = {
+    "Act as an expert software developer.\nAlways use best practices": ("aider", ""),
+    "Act as an expert code analyst.": ("aider", ""),
+    "Act as an expert architect engineer": ("aider", ""),
+    "*Briefly* summarize this partial conversation": ("aider", "summary"),
+    "You are an expert software engineer that generates concise": ("aider", "other"),
+}
+"""How system prompts begin, whose they are where the user agent is that of an SDK, and what the call is for
+(aider-chat 0.86.2, ``aider/coders/*_prompts.py`` and ``aider/prompts.py``)."""
 
 UNNAMED: Final = "unnamed"
 """A program that says nothing of itself."""
@@ -138,9 +140,11 @@ def marks_of(
     agent = headers.get("user-agent", "")
     client = _client(agent, headers, prompt)
     if client is None:
+        program, purpose = _unlisted(agent, prompt)
         return Marks(
-            program=_program(agent, prompt),
+            program=program,
             session=header(headers, NAMED_SESSION),
+            purpose=purpose,
         )
     session = ""
     for name in client.session:
@@ -215,14 +219,19 @@ def _tells_agents(
     return version_of(program.partition(" ")[2]) >= client.agents_since
 
 
-def _program(
+def _unlisted(
     agent: str,
     prompt: SeenPrompt,
-) -> str:
-    """The name and version of a program that has no row: its own, or that of the SDK that it calls with."""
-    for beginning, name in _PROMPTS:
+) -> tuple[str, MarkedPurpose]:
+    """The name and version of a program that has no row, and the purpose of a call that its prompt names."""
+    for beginning, told in _PROMPTS.items():
         if prompt.system.startswith(beginning):
-            return name
+            return told
+    return _sender(agent), ""
+
+
+def _sender(agent: str) -> str:
+    """The name and version of the SDK or the program that a user agent names."""
     sdk = _SDK.match(agent)
     if sdk:
         return f"{sdk.group(1)}-{sdk.group(2)} {sdk.group(3)}".lower()

@@ -34,10 +34,14 @@ CODEX_BYTES = 4
 
 COPILOT_COUNT_DOUBT = 0.1
 """Share of its own count of the window that this may be off: 3 % too much for one model and 3 % too little for another
-(1.0.20, 1.0.64; n=2)."""
+(1.0.20, 1.0.64; n=2). It was 10 to 18 % too little for Claude 4.5 at the simulators (1.0.102, n=3)."""
 
 MOST_MODELS = 64
 """Models of one total that are read."""
+
+CLAUDE_BEFORE = Measured(0, -2_000, 2_000)
+"""What the next request holds beyond Claude Code's count before a compaction (``preTokens``): by our reading 1,309 less
+to 1,823 more (n=6)."""
 
 # --- What Claude Code puts back after a compaction (``claude_code/log_put_back.py`` names the versions read).
 

@@ -13,6 +13,7 @@ from ullage.cli.models import translated, write_refreshed
 from ullage.errors import UllageError, UnreadableInput
 from ullage.installation import package_command
 from ullage.models.catalogue import BUILT_IN, REFRESHED, built_in, checked, read_refreshed
+from ullage.tokens.text import counter_for
 
 WITHOUT_PACKAGE = "import sys; sys.modules['genai_prices'] = None; "
 
@@ -33,6 +34,32 @@ def test_each_fact_of_a_model_has_its_source(capsys: CaptureFixture[str]) -> Non
     assert f"{built_in().source}, list prices of {built_in().date}" in shown
     assert "input 3 · output 15 · cache read 0.3 · cache write 3.75" in shown
     assert "above 200,000" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "without", "told"),
+    [
+        ("claude-opus-4-7", True, "as claude-4.7       exact"),
+        ("anthropic:claude-2", False, "as claude           ±8%\n"),
+        ("gpt-4o", False, "as o200k            exact"),
+        ("gpt-4o", True, "as o200k            ±8%, exact with ullage[bpe]"),
+        ("grok-4.5", False, "as o200k            ±8%\n"),
+    ],
+)
+def test_how_its_text_is_counted_is_told(
+    name: str,
+    without: bool,
+    told: str,
+    capsys: CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counter = counter_for("pretoken" if without else "bpe")
+    monkeypatch.setattr("ullage.cli.models.counter_for", lambda: counter)
+    assert main(["models", name]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["models", name, "--json"]) == 0
+    off = 0.0 if "±" not in told else 0.08
+    assert json.loads(capsys.readouterr().out)["text_off"] == off
 
 
 def test_names_without_provider_or_with_colon_work(capsys: CaptureFixture[str]) -> None:
@@ -92,7 +119,16 @@ def test_the_list_is_filtered(capsys: CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) > 1_000
     assert main(["models", "--filter", "Anthropic:claude-haiku"]) == 0
     heading, *rows, last = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["Provider", "Window", "$", "in", "$", "out", "Model"]
+    assert heading.split() == [
+        "Provider",
+        "Window",
+        "$",
+        "in",
+        "$",
+        "out",
+        "Text",
+        "Model",
+    ]
     assert rows and all("claude-haiku" in row for row in rows)
     assert last.startswith(f"{len(rows)} models, {built_in().source}")
     assert main(["models", "--filter", "haiku", "--json"]) == 0

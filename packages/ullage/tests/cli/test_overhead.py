@@ -12,7 +12,7 @@ from tests.importers.first_calls import claude_code
 from ullage.cli import main
 from ullage.store.overhead import KIND, OverheadStore
 
-OVERHEAD = 21_000
+OVERHEAD = 30_000
 QUESTION = "Which price is wrong?"
 
 
@@ -80,7 +80,7 @@ def test_a_store_that_can_not_be_used_is_said_and_the_reading_is_given(
     (tmp_path / "data" / KIND).write_text("no directory")
     assert main(["context", str(claude_code(tmp_path, 1, QUESTION, OVERHEAD))]) == 0
     out, err = capsys.readouterr()
-    assert "21,0" in out
+    assert "30,0" in out
     assert "can't be read" in err
 
 

@@ -10,11 +10,13 @@ from pytest import CaptureFixture, MonkeyPatch
 from tests.cli.logs import empty_home, write_log
 from tests.importers.opencode_database import make_database
 from tests.importers.test_proxied_sessions import ID, metered
+from tests.line.logs import answer, boundary, linked, prompt, summary
 from ullage.cli import main
 from ullage.cli.sessions import line_of, place_of, shorter, size
 from ullage.importers import FoundSession
 from ullage.importers.growing import LogEnds
 from ullage.watching import running
+from ullage_programs.line.drawing import interval
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +91,7 @@ def test_the_list_says_what_was_found(logs: Path, capsys: CaptureFixture[str]) -
     assert lines[0].split()[:5] == ["id", "when", "program", "calls", "size"]
     assert lines[1].startswith("cccc3333  2023-11-14 22:1")
     assert lines[2].startswith("    claude-haiku-4-5 · Fix the parser")
+    assert "used" not in lines[2]
     assert f"pi:{logs.parent}/*/*.jsonl(4)" in "".join(
         text.split()
     )  # however the line is broken
@@ -98,6 +101,19 @@ def test_the_list_says_what_was_found(logs: Path, capsys: CaptureFixture[str]) -
     )
     assert others in " ".join(text.split())
     assert all(len(line) <= 120 for line in lines)
+
+
+def test_a_wide_interval_stands_in_the_list(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
+    log = home / ".claude/projects/k/s.jsonl"
+    log.parent.mkdir(parents=True)
+    lines = linked(prompt("hello"), answer("m", reported=90_000), boundary("auto", 1))
+    log.write_bytes(b"".join((*lines, summary("short"))))
+    used = listed(capsys)["sessions"][0]["used"]
+    assert main(["sessions"]) == 0
+    wide = interval(used["tokens"], used["low"], used["high"])
+    assert f"used {wide}" in capsys.readouterr().out
 
 
 def test_no_sessions_ends_with_2(home: Path, capsys: CaptureFixture[str]) -> None:

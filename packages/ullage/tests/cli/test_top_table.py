@@ -1,6 +1,7 @@
 """The list of running sessions as a table: what its columns say, and what gives way on a narrow display."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cases import case
 from ullage.cli.top_table import UNREAD, TopView, ago, in_order, top_lines
@@ -8,7 +9,7 @@ from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import Line, cells, plain
 from ullage.events import CallEnded, CallStarted, SessionStarted
 from ullage.meter.meter import Meter
-from ullage.meter.reading import CompactionThreshold, Reading
+from ullage.meter.reading import CompactionThreshold, Reading, Used
 from ullage.meter.spend import Money, Spent
 from ullage.usage import Usage
 from ullage.watching.running import Running, RunningSession
@@ -90,6 +91,22 @@ def test_a_line_has_every_column() -> None:
     assert said.startswith("claude-code kettle +2 claude-haiku-4-5 █")
     assert "52,100" in said
     assert said.endswith("+1,204 $1.20 3 s")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(50_000, 54_000, "52,100 ± 2,100"), (52_000, 63_000, "52,100 (52,000 to 63,000)")],
+)
+def test_an_uneven_interval_is_shown_by_its_ends(low: int, high: int, shown: str) -> None:
+    found = session()
+    assert found.reading is not None
+    used = Used(tokens=52_100, low=low, high=high)
+    found = replace(found, reading=replace(found.reading, used=used))
+    assert shown in drawn(found, width=120)[2]
+    narrow = drawn(found, width=45)[2]
+    assert narrow.startswith("kettle")
+    assert narrow.endswith(" 3 s")
+    assert "…" not in narrow
 
 
 def test_the_sums_of_today_are_below() -> None:

@@ -63,6 +63,12 @@ def test_aider_is_told_by_its_prompt() -> None:
     )
     assert told("litellm/1.81.10", prompt).program == "aider"
     assert told("litellm/1.81.10", f"Say: {prompt}").program == "litellm 1.81.10"
+    for prompt, purpose in (
+        ("You are an expert software engineer that generates concise, one-line", "other"),
+        ("*Briefly* summarize this partial conversation about programming.", "summary"),
+    ):
+        marks = told("litellm/1.81.10", prompt)
+        assert (marks.program, marks.purpose) == ("aider", purpose)
 
 
 def test_copilot_is_told_by_its_prompt_or_its_own_headers() -> None:

@@ -169,6 +169,14 @@ def test_rules_of_five_languages_survive_twenty_compactions_word_for_word() -> N
     assert all(rule.standing for rule in kept)
 
 
+def test_a_rule_that_no_summary_of_ours_holds_is_not_carried() -> None:
+    """Its composition takes time with the square of the marks behind one letter."""
+    endless = "Always " + "a" + "\u0316\u0301" * 300
+    part = TextPart(id=rules_part_id("s"), text=f"- Never push.\n- {endless}")
+    summary = Message(id="s", role="user", origin="summary", parts=(part,))
+    assert [rule.text for rule in carried_rules(summary)] == ["Never push."]
+
+
 def test_a_rule_with_a_line_separator_in_it_is_carried_whole() -> None:
     rule = "Never push\u2028to main."
     block = TextPart(id=rules_part_id("s"), text=written([rule]))

@@ -6,10 +6,10 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import (
+    CallEnded,
     CompactionCommitted,
     Event,
     LimitLearnt,
-    MessageAdded,
     SizeStated,
 )
 from ullage.importers import read
@@ -225,8 +225,8 @@ def test_what_the_server_cleared_is_part_of_the_usage(tmp_path: Path) -> None:
     assert (cleared.tokens, cleared.content, cleared.count) == (5000, "tool_results", 4)
 
 
-def continued(*after: dict[str, object]) -> list[Event]:
-    """The session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
+def continued(*after: dict[str, object], before: tuple[bytes, ...] = ()) -> list[Event]:
+    """A session, and then a compaction to 9,000 tokens by the program's count, and these lines."""
     boundary: dict[str, object] = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -241,7 +241,7 @@ def continued(*after: dict[str, object]) -> list[Event]:
     }
     summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
     reader = ClaudeCodeReader()
-    events = reader.feed(lines("session"))
+    events = reader.feed(before or lines("session"))
     source = [json.dumps(line).encode() for line in (boundary, summary, *after)]
     return [*events, *reader.feed(source), *reader.settle()]
 
@@ -251,21 +251,87 @@ def said(uuid: str, parent: str, text: str) -> dict[str, object]:
     return {"type": "user", "uuid": uuid, "parentUuid": parent, "message": message}
 
 
-def test_after_a_compaction_the_programs_count_of_its_messages_is_the_size() -> None:
+def attached(uuid: str, parent: str, **attachment: object) -> dict[str, object]:
+    line = {"type": "attachment", "uuid": uuid, "parentUuid": parent}
+    return {**line, "attachment": attachment}
+
+
+def test_a_file_that_is_put_back_is_counted_once_though_the_programs_count_has_it() -> (
+    None
+):
+    """``postTokens`` is of all that the compaction wrote; the lines of that follow it."""
+    content = {"type": "text", "file": {"filePath": "/a", "content": "price of bread\n"}}
+    file = attached("z3", "z2", type="file", filename="/a", content=content)
+    sizes: list[int] = []
+    for lines_after in ([], [file], [file, said("z4", "z3", "go on")]):
+        meter = Meter()
+        for event in continued(*lines_after):
+            meter.apply(event)
+        sizes.append(meter.reading().used.tokens)
+    assert sizes[0] < sizes[1] < sizes[2] < sizes[0] + 200
+
+
+def test_listings_leave_with_a_compaction_until_a_line_brings_them_back() -> None:
+    reader = ClaudeCodeReader()
+    listings = [
+        attached("l1", "a5", type="skill_listing", content="bake", isInitial=True),
+        attached("l2", "l1", type="mcp_instructions_delta", addedBlocks=["ask"]),
+        attached("l3", "l2", type="instructions", files=[{"path": "C", "content": "c"}]),
+    ]
+    reader.feed(lines("session"))
+    reader.feed([json.dumps(line).encode() for line in listings])
+    assert [block.kind for block in reader.rows.system] == [
+        *("skills", "instructions", "instructions")
+    ]
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "z1"}
+    summary = said("z2", "z1", "much was done") | {"isCompactSummary": True}
+    reader.feed([json.dumps(line).encode() for line in (boundary, summary)])
+    assert [block.name for block in reader.rows.system] == ["C"]
+    again = attached("l4", "z2", type="mcp_instructions_delta", addedBlocks=["ask"])
+    reader.feed([json.dumps(again).encode()])
+    assert [block.text for block in reader.rows.system] == ["c", "ask"]
+
+
+def test_the_zeroed_usage_of_an_answer_that_was_kept_is_none_of_a_call_now() -> None:
+    own = {"input_tokens": 2, "cache_read_input_tokens": 90_000, "output_tokens": 40}
+    usage = {"input_tokens": 0, "output_tokens": 0, "iterations": [own]}
+    message = {
+        "id": "msg_kept",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "kept"}],
+        "usage": usage,
+    }
+    kept: dict[str, object] = {"type": "assistant", "uuid": "z3", "parentUuid": "z2"}
+    kept["message"] = message
     meter = Meter()
-    for event in continued():
+    events = continued(kept, said("z4", "z3", "go on"))
+    for event in events:
         meter.apply(event)
-    reading = meter.reading()
-    first = meter.steps[0].actual
-    assert first is not None
-    assert 9_000 < reading.used.tokens < 9_000 + first
-    assert reading.used.high - reading.used.low > 8_000
-    assert reading.basis.label == "as Claude Code says"
+    assert meter.reading().used.tokens < 60_000
+    assert meter.messages[-2].parts[0].text == "kept"  # type: ignore[union-attr]
+    calls = [each.call for each in events if isinstance(each, CallEnded)]
+    assert "msg_kept" not in calls
 
 
-def test_what_comes_after_a_compaction_is_not_in_its_count() -> None:
-    kinds = [type(event) for event in continued(said("z3", "z2", "go on"))]
-    assert kinds[-3:] == [CompactionCommitted, SizeStated, MessageAdded]
+@pytest.mark.parametrize("parent", ["earlier", ""])
+def test_its_count_before_a_compaction_is_the_size_of_a_log_without_a_bill(
+    parent: str,
+) -> None:
+    assert not any(isinstance(each, SizeStated) for each in continued())
+    begun = json.dumps(said("z0", parent, "go on")).encode()
+    meter = Meter()
+    for event in continued(before=(begun,)):
+        if isinstance(event, CompactionCommitted):
+            used = meter.reading().used
+            assert (used.low, used.tokens, used.high) == pytest.approx(
+                (88_000, 90_000, 92_000), abs=50
+            )
+            assert meter.reading().basis.label == "as Claude Code says"
+        meter.apply(event)
+    used = meter.reading().used
+    assert used.low < 20_000, "what first calls of the program are known to hold"
+    assert 55_000 < used.high < 80_000, "and not half of what it counted before"
 
 
 @pytest.mark.parametrize(

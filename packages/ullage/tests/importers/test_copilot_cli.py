@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.importers.folding import FIXTURES, Folded
-from ullage.events import CompactionCommitted, Event
+from ullage.events import CompactionCommitted, Event, SizeStated
 from ullage.importers import ImportedSession, find_sessions, read
 from ullage.meter.meter import Meter
 from ullage_programs.copilot_cli.log import CopilotCliReader
@@ -168,6 +168,16 @@ def test_without_a_bill_the_window_holds_what_copilot_says_when_it_ends() -> Non
     )
     assert reading.basis.label == "as Copilot CLI says"
     assert "Not in the log" in [row.name for row in reading.rows]
+
+
+def test_what_copilot_says_is_left_out_where_calls_were_reported() -> None:
+    usage = {"model": "gpt-5.2", "interactionType": "conversation-agent"}
+    record = {
+        "type": "session.usage_record",
+        "data": {"usage": {**usage, "inputTokens": 11_500, "outputTokens": 40}},
+    }
+    events = without_usages(json.dumps(record).encode(), left({}))
+    assert not [event for event in events if isinstance(event, SizeStated)]
 
 
 def test_the_tokens_of_each_model_are_spend_without_those_that_calls_reported() -> None:

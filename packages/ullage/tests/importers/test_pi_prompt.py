@@ -1,5 +1,9 @@
+import json
+
+import pytest
+
 from tests.importers.folding import FIXTURES, text_of
-from ullage.events import MessageReplaced
+from ullage.events import MessageReplaced, ToolsChanged
 from ullage.importers import read
 from ullage.importers.fields import JsonObject
 from ullage.meter.meter import Meter
@@ -49,3 +53,133 @@ def test_an_edit_of_a_message_that_left_the_context_does_not_bring_it_back() -> 
     events = [*reader.feed([*lines[:12], late]), *reader.settle()]
     replaced = [each.message for each in events if isinstance(each, MessageReplaced)]
     assert "late" not in [text_of(message) for message in replaced]
+
+
+READ = {
+    "type": "object",
+    "required": ["path"],
+    "properties": {
+        "path": {"type": "string", "description": "The file."},
+        "line": {"type": "number"},
+        "kind": {"anyOf": [{"enum": ["text", "image"]}, {"type": "null"}]},
+        "parts": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"from": {"type": "integer"}}},
+        },
+    },
+}
+
+
+def declared(
+    schema: object, api: str, provider: str, wish: str = "json_schema"
+) -> object:
+    added = {
+        "name": "read",
+        "parameters": schema,
+        "constrainedSampling": {"type": wish, "strict": "prefer"},
+    }
+    prompt = PiPrompt().changed({"toolsAdded": [added]})
+    return json.loads(bytes(prompt.declared(api, provider)[0].schema))
+
+
+def test_a_tool_that_prefers_it_is_sent_with_a_strict_schema() -> None:
+    parts = {
+        "type": "object",
+        "properties": {"from": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["from"],
+        "additionalProperties": False,
+    }
+    assert declared(READ, "anthropic-messages", "anthropic") == {
+        "type": "object",
+        "required": ["path", "line", "kind", "parts"],
+        "properties": {
+            "path": {"type": "string", "description": "The file."},
+            "line": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            "kind": {"anyOf": [{"enum": ["text", "image"]}, {"type": "null"}]},
+            "parts": {"anyOf": [{"type": "array", "items": parts}, {"type": "null"}]},
+        },
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("api", "provider"),
+    [
+        ("", ""),
+        ("anthropic-messages", "openrouter"),
+        ("openai-completions", "my-llama"),
+        ("openai-responses", "xai"),
+    ],
+)
+def test_a_provider_without_strict_tools_gets_the_schema_as_it_was_written(
+    api: str, provider: str
+) -> None:
+    assert declared(READ, api, provider) == READ
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
+        {"type": "object", "properties": {"n": {"description": "anything"}}},
+        {"type": "object", "properties": {"n": {"anyOf": [{"type": "object"}]}}},
+        {"type": "object", "properties": {"n": {"anyOf": []}}},
+        {"type": "object", "properties": {"n": {"properties": {}, "type": "string"}}},
+        {"type": "object", "properties": {"n": True}},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "object", "required": ["gone"]},
+        {"type": ["object", "null"], "properties": {}},
+        {"$ref": "#/x"},
+    ],
+)
+def test_a_schema_without_a_strict_form_is_sent_as_it_was_written(
+    schema: JsonObject,
+) -> None:
+    assert declared(schema, "openai-responses", "openai") == schema
+
+
+def test_a_tool_that_does_not_ask_for_it_keeps_its_schema() -> None:
+    assert declared(READ, "openai-responses", "openai", "grammar") == READ
+
+
+def test_the_tools_change_with_the_provider_that_is_asked() -> None:
+    added = [
+        {
+            "name": "read",
+            "parameters": READ,
+            "constrainedSampling": {"type": "json_schema", "strict": "prefer"},
+        }
+    ]
+    messages: list[JsonObject] = [{"role": "system", "toolsAdded": added}]
+    for api, provider in (
+        ("anthropic-messages", "anthropic"),
+        ("openai-responses", "openai"),
+        ("openai-completions", "my-llama"),
+    ):
+        messages.append({"role": "user", "content": "hi"})
+        messages.append(
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "hello"}],
+                "api": api,
+                "provider": provider,
+                "model": "m",
+                "stopReason": "stop",
+            }
+        )
+    lines = [json.dumps({"type": "session", "version": 3, "id": "s", "cwd": "/a"})]
+    for number, message in enumerate(messages):
+        lines.append(
+            json.dumps({"type": "message", "id": str(number), "message": message})
+        )
+    reader = PiReader()
+    events = [*reader.feed([line.encode() for line in lines]), *reader.settle()]
+    sizes = [
+        len(bytes(each.tools[0].schema))
+        for each in events
+        if isinstance(each, ToolsChanged)
+    ]
+    assert (
+        len(sizes) == 3
+    )  # as written, strict from the first answer on, as written again
+    assert sizes[0] == sizes[2] < sizes[1]

@@ -1,6 +1,7 @@
 import json
 
 from tests.importers.folding import FIXTURES, Folded
+from ullage.events import CompactionCommitted, Event
 from ullage.importers import ImportedSession, read
 from ullage_programs.qwen_code.log import QwenCodeReader
 
@@ -12,6 +13,10 @@ def session() -> ImportedSession:
 
 
 def compacted_by_itself() -> Folded:
+    return Folded(events_of_compaction())
+
+
+def events_of_compaction() -> list[Event]:
     """A compaction between a result and the request that sends it, as the program does it on its own."""
     call = {"functionCall": {"id": "call_9", "name": "read_file", "args": {}}}
     result = {
@@ -49,7 +54,7 @@ def compacted_by_itself() -> Folded:
     ):
         lines.append(json.dumps(more | {"uuid": f"x{len(lines)}"}).encode())
     reader = QwenCodeReader()
-    return Folded([*reader.feed(lines), *reader.settle()])
+    return [*reader.feed(lines), *reader.settle()]
 
 
 def system(subtype: str, payload: dict[str, object]) -> dict[str, object]:
@@ -73,6 +78,15 @@ def test_a_result_that_waits_for_its_request_stays_behind_a_compaction() -> None
         "tool: [read_file] milk 2",
         "assistant: 2.",
     ]
+
+
+def test_what_leaves_with_a_compaction_behind_a_result_may_come_back() -> None:
+    by_itself = events_of_compaction()
+    told = [
+        [each.puts_back for each in events if isinstance(each, CompactionCommitted)]
+        for events in (by_itself, session().events)
+    ]
+    assert told == [[True], [False]]
 
 
 def test_many_requests_without_an_answer_are_each_spend() -> None:

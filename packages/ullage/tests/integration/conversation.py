@@ -6,7 +6,7 @@ simulators agree, whoever carries the bytes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import httpx2
@@ -28,8 +28,9 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.tokens.claude import VOCABULARIES, vocabulary
-from ullage.tokens.families import family_for
+from ullage.tokens.claude import VOCABULARIES
+from ullage.tokens.families import Family, family_for
+from ullage.tokens.text import counter_for
 from ullage.wire.sse import EventReader
 from ullage_simulators import Server
 from ullage_simulators.models import MODELS
@@ -111,23 +112,24 @@ MORE = (
 )
 
 
-def _bills_of_claude(model: str) -> dict[str, object]:
-    family = family_for("messages", "anthropic", model)
-    assert family.vocabulary in VOCABULARIES
-    count = lru_cache(maxsize=20_000)(vocabulary(family.vocabulary).count)
+def _bills_of(family: Family) -> dict[str, object]:
+    counted = partial(counter_for("bpe").count, vocabulary=family.vocabulary)
+    count = lru_cache(maxsize=20_000)(counted)
     text = {"count": count, "factor": 1.0, "declared": 1.0}
+    if family.vocabulary not in VOCABULARIES:
+        return text
     return {**text, "message": int(family.framing.user), "call": 45, "result": 12}
 
 
-CLAUDE_BILLS: Mapping[str, Mapping[str, object]] = {
-    model.name: _bills_of_claude(model.name)
+BILLS: Mapping[str, Mapping[str, object]] = {
+    model.name: _bills_of(family)
     for model in MODELS
-    if model.family == "anthropic"
+    if (family := family_for("", "", model.name)).is_own
 }
-"""What a scenario's ``drawn`` says so that Claude charges a conversation as recorded bills do: its text in its own
-vocabulary, since no factor on o200k is that of any text, and so many tokens around a message, a call (n = 353) and a
-result (n = 96). What a request and its tools cost stays drawn. That these numbers are Claude's is measured on recorded
-calls (docs/accuracy.md), and not here."""
+"""What a scenario's ``drawn`` says so that a model charges text in its own vocabulary, as recorded bills do, since no
+factor on o200k is that of any text; and Claude so many tokens around a message, a call (n = 353) and a result (n = 96).
+What a request and its tools cost stays drawn. That these numbers are theirs is measured on recorded calls
+(docs/accuracy.md), and not here."""
 
 _PATH = msgspec.Raw(
     b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'

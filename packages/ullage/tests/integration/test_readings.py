@@ -1,6 +1,6 @@
 """The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed.
 
-Claude's text is counted in its vocabularies.
+Text is charged in the models' own vocabularies.
 """
 
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from tests.cases import case
 from tests.integration.conversation import (
-    CLAUDE_BILLS,
+    BILLS,
     FIVE,
     MORE,
     Conversation,
@@ -37,15 +37,16 @@ RELEARNT = 6
 LEAST_INSIDE = 0.92 if THOROUGH else 0.88
 """Of one dialect's calls: 40 seeds give 1,360, so that 92 % is far from 95; three give 102, where chance takes 7."""
 
-INSIDE = (0.92, 0.995)
-"""Of all dialects' calls. Above what is meant: a simulator's loop adds nothing unseen, and the part of the interval for
+INSIDE = (0.92, 0.999)
+"""Of all dialects' calls. Above what is meant: a simulator's loop adds nothing unseen, text in the models' own
+vocabularies is counted as it is charged, and the part of the interval for
 what a program adds (``UNLOGGED``) never shrinks below the least of ``SCALE_RANGE``. Of a half-width
 of 24 tokens it is all but 3, where half of the errors are a token."""
 
-WIDEST = 0.02
+WIDEST = 0.015
 """Mean width of an interval, as a share of the input."""
 
-WIDEST_OF = {"older-gemini": 0.035}
+WIDEST_OF = {"older-gemini": 0.025}
 """Instead of ``WIDEST``: whether Gemini 2.5 counts a turn's reasoning after the next user message is not known, so that
 the interval of a turn's first call holds both (1,700 tokens here); the median of its intervals is 0.65 %."""
 
@@ -100,7 +101,7 @@ def script(seed: int) -> Scenario:
     ]
     return Scenario(
         answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120)))),
-        drawn=CLAUDE_BILLS,
+        drawn=BILLS,
     )
 
 
@@ -195,7 +196,7 @@ def ask(conversation: Conversation, dialect: Dialect, meter: Meter) -> Estimate:
 def test_the_estimate_before_each_call_is_close_and_its_interval_holds_as_often_as_it_says() -> (
     None
 ):
-    """After two actuals half of the estimates are within one percent; no interval is wider than a fiftieth."""
+    """After two actuals half of the estimates are within one percent; the mean interval is 1.5 %."""
     everywhere: list[Estimate] = []
     for dialect in DIALECTS:
         with case(dialect.name):

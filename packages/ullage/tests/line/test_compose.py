@@ -30,7 +30,7 @@ def test_ours_is_alone_when_the_earlier_line_fails(tmp_path: Path, code: str) ->
 
 
 def test_an_endless_command_is_ended(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(compose, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(compose, "COMPOSED_TIMEOUT_S", 0.2)
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
     assert composed(script(tmp_path, code), {}, "ours") == "ours"
 

@@ -49,6 +49,19 @@ def test_a_size_that_no_report_supports_has_a_tilde() -> None:
     assert "next ~154k/200k" in line(content(is_reported=False))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (150_000, 158_000, "(77 %) ·"),
+        (130_000, 170_000, "(77 %), ± 24k ·"),
+        (150_000, 190_000, "(77 %), 150k to 190k ·"),
+    ],
+)
+def test_an_interval_is_shown_where_it_is_wide(low: int, high: int, shown: str) -> None:
+    assert shown in line(content()._replace(low=low, high=high))
+    assert "±" not in line(content()._replace(low=low, high=high), ascii=True)
+
+
 def test_beyond_the_threshold_compaction_is_due() -> None:
     assert "compaction is due~" in line(content(168_000, threshold=AT_167))
 

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 import ullage_programs
-from tests.line.logs import answer, as_line, boundary, prompt, result, use
+from tests.line.logs import (
+    answer,
+    as_line,
+    boundary,
+    linked,
+    prompt,
+    result,
+    summary,
+    use,
+)
+from ullage_programs.line.drawing import amount
 
 PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 
@@ -43,6 +53,7 @@ def log(tmp_path: Path) -> Path:
         prompt("hello")
         + answer("msg_1", reported=120_000, output=100, blocks=blocks)
         + result("t1", "steep the tea a minute longer " * 1_500)
+        + answer("msg_2", reported=132_000, output=100)
     )
     return path
 
@@ -93,7 +104,130 @@ def test_without_a_log_the_programs_own_numbers_are_shown(tmp_path: Path) -> Non
     usage = {"input_tokens": 5, "cache_read_input_tokens": 50_000, "output_tokens": 300}
     context = {**CONTEXT, "current_usage": usage}
     shown = line(status_of(tmp_path / "missing.jsonl", context_window=context), tmp_path)
-    assert "next 50k/200k (25 %)" in shown
+    assert "next 50k/200k (25 %), as Claude Code says" in shown
+
+
+def told(log: Path, reported: int, home: Path) -> str:
+    """The line where the program tells of a last call with so much input."""
+    usage = {"input_tokens": 5, "cache_read_input_tokens": reported - 5}
+    context = {**CONTEXT, "current_usage": {**usage, "output_tokens": 300}}
+    return line(status_of(log, context_window=context), home)
+
+
+def test_a_call_that_the_log_does_not_have_yet_is_shown_as_the_program_says(
+    log: Path, tmp_path: Path
+) -> None:
+    assert "next 151k/200k (75 %), as Claude Code says" in told(log, 150_300, tmp_path)
+    assert "next 132k/200k (66 %) ·" in told(log, 132_000, tmp_path)
+
+
+def test_the_last_call_before_a_compaction_says_nothing_of_the_time_after_it(
+    log: Path, tmp_path: Path
+) -> None:
+    with log.open("ab") as file:
+        file.write(boundary("manual", 132_000) + summary("short"))
+    assert "next ~" in told(log, 132_000, tmp_path)
+    assert "next 31k/200k (15 %), as Claude Code says" in told(log, 30_300, tmp_path)
+
+
+def test_an_older_call_says_nothing_after_a_rewind(tmp_path: Path) -> None:
+    log = tmp_path / "session.jsonl"
+    lines = linked(
+        prompt("hello"),
+        answer("msg_1", reported=20_000),
+        prompt("more"),
+        answer("msg_2", reported=90_000),
+    )
+    again = prompt("instead " * 900, uuid="again", parent="line-1")
+    log.write_bytes(b"".join(lines))
+    assert "next 20k/200k (10 %), as" in told(log, 20_000, tmp_path)
+    log.write_bytes(b"".join(lines) + again)
+    assert "next 22k/200k (11 %) ·" in told(log, 20_000, tmp_path)
+
+
+def test_after_a_compaction_nothing_is_said_that_the_ledger_does_not_say(
+    log: Path, tmp_path: Path
+) -> None:
+    with log.open("ab") as file:
+        file.write(boundary("manual", 132_000) + summary("short"))
+    state = log.stat()
+    nothing = {"log": str(log), "end": state.st_size, "at": state.st_mtime_ns, "used": {}}
+    kept = tmp_path / ".cache/ullage/line/session.asked.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(json.dumps(nothing))
+    shown = line(status_of(log), tmp_path)
+    assert "compacted, size known at the next answer" in shown
+    kept.unlink()
+    assert "next ~" in line(status_of(log), tmp_path)
+
+
+# -- the same number everywhere --
+
+FILE = "steep the tea for a minute longer " * 400
+
+
+def session_lines() -> list[bytes]:
+    """A session that reads a file, compacts, and goes on; each line as the program writes it."""
+    seen = json.loads(result("t1", FILE))
+    about = {"filePath": "/k/a.py", "content": FILE, "numLines": 1, "totalLines": 1}
+    seen["toolUseResult"] = {"type": "text", "file": about}
+    lines = linked(
+        prompt("hello"),
+        answer("msg_1", reported=25_000, blocks=[use("t1", "Read", file_path="a.py")]),
+        as_line(seen),
+        answer("msg_2", reported=28_100, output=80),
+        prompt("and now?"),
+        answer("msg_3", reported=28_300, output=90),
+        boundary("manual", 28_400),
+        summary(FILE[:6_000]),
+        answer("msg_4", reported=27_000, output=70),
+        prompt("go on"),
+        answer("msg_5", reported=27_100, blocks=[use("t2", "Bash", command="ls")]),
+        result("t2", FILE * 2),
+    )
+    entries = [json.loads(each) for each in lines]
+    for entry in entries:
+        entry |= {"sessionId": "s", "version": "2.1.80", "cwd": "/k"}
+        if entry["type"] == "assistant":
+            entry["message"]["model"] = "claude-opus-4-6"
+            has_call = bool(entry["message"]["content"])
+            entry["message"]["stop_reason"] = "tool_use" if has_call else "end_turn"
+    return [as_line(entry) for entry in entries]
+
+
+@pytest.mark.parametrize(
+    ("situation", "lines"),
+    [
+        ("before the first call", 1),
+        ("in the first turn", 2),
+        ("after an answer", 4),
+        ("with a prompt", 5),
+        ("after a compaction", 8),
+        ("after the call after that", 9),
+        ("at the next prompt", 10),
+        ("with a large result that no call has seen", 12),
+    ],
+)
+def test_the_line_shows_the_number_that_the_ledger_gives(
+    situation: str, lines: int, tmp_path: Path
+) -> None:
+    log = tmp_path / "session.jsonl"
+    log.write_bytes(b"".join(session_lines()[:lines]))
+    shown = line(status_of(log, model={"id": "claude-opus-4-6"}), tmp_path)
+    printed = subprocess.run(
+        [sys.executable, "-I", "-m", "ullage", "context", "--json", str(log)],
+        capture_output=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
+    )
+    reading = json.loads(printed.stdout)
+    used = reading["used"]
+    assert f"next {amount(used['tokens'])}/" in shown.replace("~", ""), situation
+    if situation == "after a compaction":
+        assert f", {amount(used['low'])} to {amount(used['high'])} ·" in shown
+        assert used["tokens"] > 23_000, "with the file that comes back"
+        left = reading["compaction_point"]["tokens"] - used["high"]
+        assert f"· {amount(left)} to compaction" in shown
 
 
 @pytest.mark.parametrize(

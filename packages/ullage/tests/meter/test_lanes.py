@@ -108,6 +108,19 @@ def test_without_a_mark_a_subagent_is_told_by_the_call_that_has_its_task(
     assert main.returned("In two places.").lane == session
 
 
+def test_a_command_that_stands_in_every_prompt_of_a_program_starts_no_subagent() -> None:
+    """mini-swe-agent's model ends a task with a command that the prompt of each session names."""
+    lanes = Lanes()
+    prompt = "Solve this: {}. End it with `echo COMPLETE_THE_TASK now`. Work on your own."
+    sessions = set()
+    for task in ("list the files", "count the words"):
+        talk = Talk(lanes, wire="chat", connection=task)
+        placed = talk.call(prompt.format(task), "echo COMPLETE_THE_TASK now")
+        assert not placed.is_child
+        sessions.add(placed.session)
+    assert len(sessions) == 2
+
+
 # -- calls beside the conversation --
 
 
@@ -268,6 +281,20 @@ def test_the_same_examples_in_front_of_another_task_are_another_conversation() -
         sessions.add(talk.say(task, "There are seven of them.").session)
         assert not talk.say("And how many directories are there?").is_new
     assert len(sessions) == 2
+
+
+def test_a_commit_message_of_aider_is_beside_its_conversation() -> None:
+    """It comes on a connection of its own, with the last answer in it."""
+    lanes = Lanes()
+    talk = Talk(lanes, wire="chat", tools=(), connection="one")
+    talk.system = "Act as an expert software developer.\nAlways use best practices."
+    first = talk.say("Rename the function.", "It is renamed in both of its files.")
+    commit = Talk(lanes, wire="chat", tools=(), connection="two")
+    commit.system = "You are an expert software engineer that generates concise, one-line"
+    said = "USER: Rename the function.\nASSISTANT: It is renamed in both of its files."
+    beside = commit.say(said, "refactor: rename the function")
+    assert (beside.lane, beside.purpose, beside.mark) == (first.lane, "other", "")
+    assert talk.say("And its tests?").lane == first.lane
 
 
 def test_results_that_are_cleared_in_place_change_no_lane() -> None:

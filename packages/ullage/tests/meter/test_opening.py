@@ -315,14 +315,23 @@ def test_each_kind_of_content_widens_the_interval(stratum: str) -> None:
         assert width(wider) > width(plain)
 
 
-@pytest.mark.parametrize("stratum", sorted(EXACT))
+@pytest.mark.parametrize("stratum", sorted(ESTIMATED))
 def test_without_a_tokenizer_no_interval_is_narrower(stratum: str) -> None:
     for content in (
         OpeningContent(stratum, 400),
+        OpeningContent(stratum, 40, tools=20),
         OpeningContent(stratum, 900, tools=500),
         OpeningContent(stratum, 900, answer=500),
     ):
         assert width(content, is_exact=False) >= width(content)
+
+
+@pytest.mark.parametrize("stratum", ["open", "gemini"])
+def test_a_long_prompt_in_the_models_own_vocabulary_is_known_closely(
+    stratum: str,
+) -> None:
+    content = OpeningContent(stratum, 10_000)
+    assert width(content) < width(content, is_exact=False) / 4
 
 
 def test_a_model_nobody_measured_has_the_widest() -> None:
@@ -334,6 +343,72 @@ def test_a_model_nobody_measured_has_the_widest() -> None:
         assert width(OpeningContent("unknown", 1000, tools=tools), is_exact=False) > max(
             widths
         )
+
+
+WEATHER = Tool(
+    name="get_weather",
+    description="Get the current weather in a given location",
+    schema=msgspec.Raw(
+        b'{"type":"object","properties":{"location":{"type":"string"}},"required":["location"]}'
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "free", "forced"),
+    [
+        ("claude-sonnet-5", 354, 474),
+        ("claude-opus-4-7", 675, 804),
+        ("claude-opus-4-8", 290, 410),
+        ("claude-opus-5", 286, 406),
+        ("claude-sonnet-4-6", 497, 589),
+        ("claude-3-opus-20240229", 530, 281),
+    ],
+)
+def test_claudes_tool_prompt_is_the_published_one_beside_the_declaration(
+    model: str, free: int, forced: int
+) -> None:
+    """The table of https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview#pricing, and 1 or 2 more."""
+
+    def asked(**params: object) -> Used:
+        tools = (WEATHER,) if params else ()
+        return estimate(
+            request(
+                message("user", "What's the weather in Oslo?"),
+                model=model,
+                wire="messages",
+                provider="anthropic",
+                tools=tools,
+                params=params,
+            )
+        )
+
+    alone = asked()
+    by_kind = {
+        kind: asked(tool_choice={"type": kind}) for kind in ("auto", "none", "any")
+    }
+    by_kind["tool"] = asked(tool_choice={"type": "tool", "name": WEATHER.name})
+    declared = by_kind["auto"].tokens - alone.tokens - free
+    assert 30 < declared < 120
+    assert by_kind["none"].tokens == by_kind["auto"].tokens
+    for kind in ("any", "tool"):
+        used = by_kind[kind]
+        assert used.tokens - alone.tokens - forced == pytest.approx(declared, abs=2)
+        assert used.low <= used.tokens <= used.high
+    think = asked(tool_choice={"type": "auto"}, thinking={"type": "adaptive"})
+    assert think.tokens == by_kind["auto"].tokens
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2"]
+)
+def test_a_claude_without_a_published_tool_prompt_may_have_that_of_any_other(
+    model: str,
+) -> None:
+    held = request(message("user", "Hi"), model=model, wire="messages", tools=(WEATHER,))
+    used = estimate(held)
+    published = used.tokens - 354
+    assert used.low <= published + 286 < published + 675 <= used.high
 
 
 def test_a_search_that_is_declared_may_be_used_in_the_first_call() -> None:

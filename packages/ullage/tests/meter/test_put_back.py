@@ -15,13 +15,23 @@ from ullage.events import (
     Event,
     FirstCall,
     MessageAdded,
+    SentUnlogged,
     SessionStarted,
     Uncompacted,
 )
-from ullage.meter.overhead import kept
+from ullage.meter.overhead import LearntOverhead, kept, typical_overhead
 from ullage.meter.reading import Reading, Row
 from ullage.meter.shares import PUT_BACK, UNLOGGED
-from ullage_programs.claude_code.facts import PUT_BACK as USUAL
+
+
+def usual(situation: SentUnlogged) -> LearntOverhead:
+    now = FirstCall(situation=situation)
+    found = typical_overhead("claude-code 2.1.49", now, lambda _: 1.0)
+    assert found is not None
+    return found
+
+
+USUAL, LATER = usual("after a compaction"), usual("the call after that").above
 
 FIXED = 40_000
 LOGGED = "The cellar is dry. " * 12_000
@@ -110,7 +120,7 @@ def test_what_every_request_holds_stays_and_what_comes_back_has_an_interval() ->
     assert used.high == pytest.approx(used.tokens + USUAL.above, rel=0.1)
     assert used.low == pytest.approx(used.tokens - USUAL.below, rel=0.1)
     assert row is not None
-    assert (row.tokens, row.note) == (USUAL.tokens, "as usual in Claude Code")
+    assert (row.tokens, row.note) == (USUAL.tokens, USUAL.source)
     assert row.high is not None
     assert row.high - row.tokens >= USUAL.above
 
@@ -136,7 +146,7 @@ def test_the_call_after_that_may_hold_the_list_of_skills() -> None:
     used = session.reading.used
     assert used.tokens == pytest.approx(FIXED + 2_020, abs=50)
     assert used.low > used.tokens - 100
-    assert used.tokens + USUAL.later <= used.high < used.tokens + USUAL.later + 200
+    assert used.tokens + LATER <= used.high < used.tokens + LATER + 200
     session.call(FIXED + 5_000)
     assert session.reading.used.tokens == pytest.approx(FIXED + 5_020, abs=50)
     row = session.row(PUT_BACK)

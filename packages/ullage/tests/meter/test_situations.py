@@ -12,7 +12,9 @@ from ullage.events import (
     Event,
     MessageAdded,
     MessageReplaced,
+    ModelChanged,
     SessionStarted,
+    SizeStated,
 )
 from ullage.messages import Message
 from ullage.meter.fold import Fold
@@ -72,6 +74,18 @@ def test_each_call_is_told_by_what_it_follows_on() -> None:
     shorter = MessageReplaced(message=said("u1", "."))
     made.apply(shorter)
     assert call(made, "9", said("u5", "Go on."), text="Yes.") == "changed by the caller"
+
+
+@pytest.mark.parametrize("by", ["Copilot", "the provider"])
+def test_a_call_that_rests_on_a_stated_size_follows_on_no_other_model(by: str) -> None:
+    made = meter()
+    made.apply(SizeStated(by=by, tokens=30_000))
+    assert call(made, "1", said("u1", "Begin."), calls=1) == "stated size"
+    widths = made.calibration.models["anthropic/claude-haiku-4-5"].widths
+    assert "stated size" in widths
+    assert "model switch" not in widths
+    made.apply(ModelChanged(model="gpt-5.2", wire="responses", provider="openai"))
+    assert call(made, "2", result("r1", "a-1-0", "found")) == "model switch"
 
 
 def test_a_compaction_is_followed_by_two_situations_of_its_own() -> None:

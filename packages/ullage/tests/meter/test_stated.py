@@ -14,6 +14,7 @@ from ullage.events import (
     CallStarted,
     CompactionCommitted,
     Event,
+    LimitLearnt,
     MessageAdded,
     SessionStarted,
     SizeStated,
@@ -92,16 +93,6 @@ def test_a_number_alone_is_used_with_what_the_program_leaves_out_of_it() -> None
     )
 
 
-def test_a_count_of_messages_is_added_to_what_every_request_carries() -> None:
-    event = SizeStated(by="Claude Code", tokens=4_000, counts="messages")
-    before = folded(*COMPACTED).reading().rows
-    carried = sum(row.tokens for row in before if row.name not in ("Summary", "Messages"))
-    used = folded(*COMPACTED, event).reading().used
-    assert abs(used.tokens - carried - 4_000) < 100
-    assert used.low < used.tokens - 1_500
-    assert used.high > used.tokens + 1_500
-
-
 def test_what_a_program_says_is_less_than_a_report_and_more_than_an_estimate() -> None:
     event = SizeStated(by="Codex", tokens=30_000)
     reported = folded(*COMPACTED[:-1]).reading()
@@ -140,21 +131,48 @@ def test_inputs_that_stand_still_while_the_conversation_grows_are_cut_by_the_pro
 ):
     grows = [8_000, 9_200, 10_400]
     for repeated, is_cut in ((2, False), (3, True), (9, True)):
-        meter = calls(*grows, *[10_500] * repeated)
+        meter = calls(*grows, *[11_000] * repeated)
         meter.apply(MessageAdded(message=said("u", "some words " * 600)))
         reading = meter.reading()
-        assert (reading.window.tokens == 10_500) == is_cut
-        assert (reading.used.tokens == 10_500) == is_cut
+        assert (reading.window.tokens == 11_000) == is_cut
+        assert (reading.used.tokens == 11_000) == is_cut
         assert any("cuts off" in note for note in reading.notes) == is_cut
         if is_cut:
             assert reading.free is not None
             assert reading.free <= 0
-            assert f"The last {repeated} calls reported 10,500" in reading.notes[0]
+            assert f"The last {repeated} calls reported 11,000" in reading.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("constant", "words", "is_cut"),
+    [
+        (1_000, 150, False),
+        (7_000, 1_000, False),
+        (4_096, 1_200, True),
+        (4_096, 200, False),
+    ],
+)
+def test_inputs_that_never_moved_are_cut_where_they_are_a_window_that_the_messages_exceed(
+    constant: int, words: int, is_cut: bool
+) -> None:
+    reading = calls(*[constant] * 6, words=words).reading()
+    assert any("cuts off" in note for note in reading.notes) == is_cut
+    assert (reading.window.tokens == constant) == is_cut
+
+
+@pytest.mark.parametrize(
+    ("repeated", "is_cut"), [(10_501, False), (11_000, True), (11_264, True)]
+)
+def test_a_report_that_is_repeated_is_a_cut_where_windows_have_its_size(
+    repeated: int, is_cut: bool
+) -> None:
+    reading = calls(8_000, 9_200, 10_400, *[repeated] * 4).reading()
+    assert any("cuts off" in note for note in reading.notes) == is_cut
 
 
 def test_an_input_that_moves_again_is_cut_no_more() -> None:
-    meter = calls(8_000, 9_200, 9_300, 9_300, 9_300, 10_500)
-    assert meter.reading().window.tokens != 9_300
+    meter = calls(8_000, 9_200, 9_216, 9_216, 9_216, 10_500)
+    assert meter.reading().window.tokens != 9_216
     assert meter.reading().used.tokens > 10_500
 
 
@@ -215,3 +233,26 @@ def test_a_refusal_that_counts_what_can_not_be_leaves_the_bill(counted: int) -> 
     billed = COMPACTED[:-1]
     before = folded(*billed).reading().used
     assert folded(*billed, CallStarted(call="c2"), refused).reading().used == before
+
+
+@pytest.mark.parametrize("limit", [4, 255, 2_000, MOST_TOKENS])
+@pytest.mark.parametrize("is_window", [True, False])
+def test_a_refusal_that_names_an_impossible_limit_changes_none(
+    is_window: bool, limit: int
+) -> None:
+    """The request before held 9,000 tokens."""
+    before = folded(*COMPACTED[:-1])
+    refused = LimitLearnt(model="gpt-5.2", source="error", input_cap=limit)
+    if is_window:
+        refused = replace(refused, window=limit, input_cap=None)
+    after = folded(*COMPACTED[:-1], refused)
+    assert after.reading().window == before.reading().window
+    assert after.reading().input_limit == before.reading().input_limit
+
+
+@pytest.mark.parametrize("limit", [4_096, 8_000, 200_000, 1_000_000])
+def test_a_smaller_window_than_the_table_says_is_believed_from_a_refusal(
+    limit: int,
+) -> None:
+    refused = LimitLearnt(model="gpt-5.2", source="error", window=limit)
+    assert folded(*COMPACTED[:-1], refused).reading().window.tokens == limit

@@ -2,7 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
+from ullage.tokens.content import (
+    argument_tokens,
+    is_exact,
+    result_tokens,
+    text_tokens,
+)
 from ullage.tokens.families import PLAIN, family_for
 from ullage.tokens.text import counter_for
 
@@ -15,6 +20,26 @@ VERTEX = family_for("generateContent", "vertex", "gemini-3-flash-preview")
 def test_no_text_is_no_token() -> None:
     assert text_tokens("abc", CLAUDE, counter_for(lambda _: 5.0)) == 5
     assert text_tokens("", CLAUDE, counter_for(lambda _: 5.0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "exact_with"),
+    [
+        ("claude-sonnet-4-5", {"bpe", "pretoken"}),
+        ("claude-v2", set()),
+        ("gpt-4o", {"bpe"}),
+        ("qwen3-32b", {"bpe"}),
+        ("qwen3.6", set()),
+        ("grok-4", set()),
+    ],
+)
+def test_text_is_exact_where_the_counter_has_the_models_own_vocabulary(
+    model: str, exact_with: set[str]
+) -> None:
+    family = family_for("chat", "someone", model)
+    names = ("bpe", "pretoken", "quarter", "gemini-cli")
+    assert {name for name in names if is_exact(family, counter_for(name))} == exact_with
+    assert not is_exact(family, BY_LENGTH)
 
 
 def test_claudes_arguments_are_counted_as_values_and_gpts_as_json() -> None:

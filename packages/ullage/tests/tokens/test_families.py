@@ -32,10 +32,48 @@ def test_a_model_belongs_to_the_family_that_was_measured() -> None:
         ("chat", "groq", "deepseek-r1-distill-llama-70b", "llama"),
         ("chat", "deepseek", "deepseek-chat", "deepseek"),
         ("chat", "mistral", "Mistral-Small-Latest", "mistral"),
+        ("chat", "venice", "mistral-small-3-2-24b-instruct", "mistral-venice"),
     ]
     for wire, provider, model, family in cases:
         with case(wire, provider, model, family):
             assert family_for(wire, provider, model).name == family
+
+
+@pytest.mark.parametrize(
+    ("model", "is_own"),
+    [
+        ("claude-3-5-haiku-20241022", True),
+        ("claude-opus-5-5", True),
+        ("claude-v2", False),
+        ("gpt-4o", True),
+        ("openai/gpt-oss-20b", True),
+        ("gpt-6-astra", False),
+        ("text-davinci-003", False),
+        ("gemini-3-flash-preview", True),
+        ("gemini-4-argon", False),
+        ("mistral-small-latest", True),
+        ("mistral-large-2407", False),
+        ("Qwen/Qwen3-8B", True),
+        ("Qwen2.5-VL-72B-Instruct", True),
+        ("qwen3.6:latest", False),
+        ("qwen3-5-9b", False),
+        ("qwen-plus", False),
+        ("glm-4.7", True),
+        ("glm-5-turbo", False),
+        ("kimi-k2.5", True),
+        ("deepseek-v4-flash", True),
+        ("deepseek-r1-distill-qwen-32b", False),
+        ("llama-3.3-70b-versatile", True),
+        ("llama-4-scout", False),
+        ("grok-4", False),
+        ("sonar", False),
+        ("a-model-of-next-year", False),
+    ],
+)
+def test_a_vocabulary_is_a_models_own_or_the_nearest_that_is_known(
+    model: str, is_own: bool
+) -> None:
+    assert family_for("chat", "someone", model).is_own == is_own
 
 
 @pytest.mark.parametrize("model", ["", "a-model-of-next-year", "\ud800"])

@@ -61,6 +61,19 @@ def test_deepseeks_instruction_may_be_there_or_not_unless_it_cannot_be(
     assert (hidden.tokens - hidden.below, hidden.tokens + hidden.above) == (low, high)
 
 
+def test_deepseeks_responses_always_have_the_instruction_so_far() -> None:
+    hidden = found("responses", "deepseek", "deepseek-v4-flash")
+    assert (hidden.tokens, hidden.below, hidden.above) == (79, 79, 0)
+
+
+@pytest.mark.parametrize("kind", ["json_object", "json_schema"])
+def test_groq_describes_the_form_of_the_answer(kind: str) -> None:
+    hidden = found(
+        "chat", "groq", "llama-3.3-70b-versatile", response_format={"type": kind}
+    )
+    assert hidden.tokens > hidden.below > 0
+
+
 def test_no_other_request_has_a_hidden_prompt() -> None:
     assert found("chat", "openai", "gpt-4o") is NONE
     assert found("messages", "anthropic", "claude-sonnet-4-5", has_system=True) is NONE

@@ -132,6 +132,19 @@ def test_the_answer_format_leaves_out_constraints_but_no_property_of_that_name()
     )
 
 
+def test_the_answer_format_leaves_out_what_openai_does_not_read() -> None:
+    schema: dict[str, object] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {
+            "size": {"type": "integer", "format": "uint8"},
+            "day": {"type": "string", "format": "date"},
+        },
+    }
+    assert schemas.as_output_format("Row", "", schema).endswith(
+        '\n\n{"properties":{"size":{"type":"integer"},"day":{"type":"string","format":"date"}}}'
+    )
+
+
 def test_the_answer_format_escapes_what_is_not_ascii() -> None:
     assert "\\u2014" in schemas.as_output_format("Row", "", {"description": "—"})
 

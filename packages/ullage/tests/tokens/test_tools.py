@@ -153,7 +153,7 @@ def test_gemini_3_has_a_prompt_for_hosted_tools_once() -> None:
 
 def test_vertex_counts_a_tool_without_words_by_its_name() -> None:
     bare = Tool(name="get_file", schema=msgspec.Raw(b'{"type":"object","properties":{}}'))
-    assert cost(("generateContent", "vertex", "gemini-2.5-flash"), bare) == 4
+    assert cost(("generateContent", "vertex", "gemini-2.5-flash"), bare) == 3
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,12 @@ def test_a_database_session_has_its_own_time(machine: Machine, tmp_path: Path) -
     assert ages == [5, 600]
 
 
+def test_the_title_that_a_database_has_is_shown(machine: Machine, tmp_path: Path) -> None:
+    machine.add(write_log(tmp_path / "3f0e.jsonl"))
+    machine.places[0] = machine.places[0]._replace(title="Of the database")
+    assert machine.only().title == "Of the database"
+
+
 # -- large logs, and many --
 
 

@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import TextArea
 
-from ullage.cli.screenplay import Notice, Screenplay, text_of
+from ullage.cli.screenplay import Notice, Screenplay
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
@@ -237,7 +237,7 @@ class ChatApp(App[str]):
             ):  # at rest the reading is taken once more, and has not grown
                 self._grown = event.grown
             case Queued():
-                self._said[event.message.id] = text_of(event.message)
+                self._said[event.message.id] = event.message.text
 
     # -- drawing --
 
@@ -398,7 +398,7 @@ class ChatApp(App[str]):
             return
         last = self._stands.queue[-1].message.id
         self._editing = last
-        self.prompt.put(text_of(self._stands.queue[-1].message))
+        self.prompt.put(self._stands.queue[-1].message.text)
         self._is_stale = True
 
     async def _withdraw(self) -> None:
@@ -406,9 +406,7 @@ class ChatApp(App[str]):
             return
         message = self._editing or self._stands.queue[-1].message.id
         text = next(
-            text_of(one.message)
-            for one in self._stands.queue
-            if one.message.id == message
+            one.message.text for one in self._stands.queue if one.message.id == message
         )
         try:
             await self.session.withdraw(message)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
 from ullage.cli.listing import step_table
-from ullage.cli.screenplay import Screenplay, as_markdown, text_of
+from ullage.cli.screenplay import Screenplay, as_markdown
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, counted, number, padded, printable
@@ -338,7 +338,7 @@ class Acting:
             )
         before = messages[places[0] - 1].id if places[0] else ""
         await self.session.rewind(before)
-        return CommandResult(text=text_of(messages[places[0]]))
+        return CommandResult(text=messages[places[0]].text)
 
     # -- looking --
 

@@ -9,7 +9,6 @@ from rich.text import Text
 from textual.app import App
 from textual.widgets import Static
 
-from ullage.cli.screenplay import text_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
@@ -79,7 +78,7 @@ class Panels:
         ids = [one.message.id for one in queue]
         place = ids.index(editing) if editing in ids else -1
         lines = waiting_lines(
-            tuple((one.kind, text_of(one.message)) for one in queue), self._width, place
+            tuple((one.kind, one.message.text) for one in queue), self._width, place
         )
         if lines:
             lines.append((Span("Up edits the newest, Ctrl+X withdraws it", "dim"),))

@@ -11,8 +11,7 @@ from playwright.sync_api import Route, expect
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
-from ullage.display.gauge_line import interval
-from ullage.meter.reading import Used
+from ullage_programs.line.drawing import interval
 from ullage_simulators import running
 
 SHOWN = re.compile("true|false")
@@ -98,14 +97,14 @@ def test_every_row_opens_and_shows_its_source_and_interval(
     (assistant,) = (row for row in messages["children"] if row["name"] == "Assistant")
     screen.row("Messages/Assistant").click()
     note = screen.find("#rows .row-inside .row-inside > .row-note").first
-    expect(note).to_have_text(f"estimated · {interval(Used(**ends_of(assistant)))}")
+    expect(note).to_have_text(f"estimated · {ends_of(assistant)}")
     expect(note).to_be_visible()
     for row in reading["rows"]:
         expect(screen.row(row["name"])).to_have_attribute("aria-expanded", SHOWN)
 
 
-def ends_of(row: dict[str, Any]) -> dict[str, int]:
-    return {end: row[end] for end in ("tokens", "low", "high")}
+def ends_of(row: dict[str, Any]) -> str:
+    return interval(row["tokens"], row["low"], row["high"])
 
 
 def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open) -> None:

@@ -18,7 +18,6 @@ from ullage.cli.screenplay import (
     Screenplay,
     described,
     near_limit_notice,
-    text_of,
 )
 from ullage.cli.scroll import WIDEST, Scroll
 from ullage.display.gauge_line import gauge_line, spelled
@@ -91,7 +90,7 @@ class Live:
         match event:
             case Queued() if event.message.id in self._screenplay.queued:
                 label = f"queued ({event.kind.replace('_', '-')}): "
-                self._labelled(label, printable(text_of(event.message)))
+                self._labelled(label, printable(event.message.text))
             case MessageAdded():
                 self._message(event.message)
             case CallStarted(purpose="main"):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ from ullage.display.text import Line, Span, counted, number, printable
 from ullage.errors import MissingExtra, SettingError, UllageError, UnreadableInput
 from ullage.installation import package_command
 from ullage.meter.limits import ModelLimits, Rate, lookup
+from ullage.meter.policy import COUNTING, STRANGE_COUNTING
 from ullage.models.catalogue import (
     REFRESHED,
     Catalogue,
@@ -38,6 +39,9 @@ from ullage.models.genai_prices import PACKAGE, catalogue_of
 from ullage.models.providers import read_name
 from ullage.models.similar_models import similar_models
 from ullage.store.private_file import replace_file
+from ullage.tokens.content import is_exact
+from ullage.tokens.families import family_for
+from ullage.tokens.text import counter_for
 
 
 def run(options: argparse.Namespace) -> int:
@@ -128,10 +132,11 @@ def _show(name: str, screen: Screen, *, as_json: bool) -> int:
         found = lookup(provider.name, model)
     if found is None:
         raise SettingError(_unknown(name))
+    text = _text_of(provider.name, model)
     if as_json:
-        screen.show_json(msgspec.json.encode(_as_object(name, found)))
+        screen.show_json(msgspec.json.encode(_as_object(name, found, text)))
     else:
-        screen.show(_lines_of(name, found))
+        screen.show(_lines_of(name, found, text))
     return 0
 
 
@@ -142,7 +147,7 @@ def _unknown(name: str) -> str:
     return f"No model {name!r} is in the catalogue. `ullage models --filter TEXT` lists those it has."
 
 
-def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
+def _lines_of(name: str, found: ModelLimits, text: TextCount) -> Iterator[Line]:
     catalogue = in_use()
     yield (Span(printable(name), "title"),)
     facts = {
@@ -154,6 +159,10 @@ def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
         value = "unknown" if tokens is None else f"{number(tokens)} tokens"
         source = "" if tokens is None else _source(found)
         yield (Span(f"  {label:<14}  {value:<18}"), Span(f"  {printable(source)}", "dim"))
+    yield (
+        Span(f"  {'text':<14}  {'as ' + text.vocabulary:<18}"),
+        Span(f"  {text.exactness}{text.remedy}", "dim"),
+    )
     if found.prices is None:
         yield (Span(f"  {'prices':<14}  unknown"),)
         return
@@ -164,6 +173,28 @@ def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
     for tier in found.prices.tiers:
         above = f"above {number(tier.above)}" if tier.above else ""
         yield (Span(f"    {above:<12}  {_priced(tier)}"),)
+
+
+class TextCount(NamedTuple):
+    """How a model's text is counted here."""
+
+    vocabulary: str
+    off: float
+    """The share of it that a count may be off, 95 times in 100; 0 in the model's own vocabulary."""
+    remedy: str = ""
+
+    @property
+    def exactness(self) -> str:
+        return f"±{self.off:.0%}" if self.off else "exact"
+
+
+def _text_of(provider: str, model: str) -> TextCount:
+    family = family_for("", provider, model)
+    off = COUNTING if family.is_known else STRANGE_COUNTING
+    if is_exact(family, counter_for()):
+        return TextCount(family.vocabulary, 0.0)
+    remedy = ", exact with ullage[bpe]" if family.is_own else ""
+    return TextCount(family.vocabulary, off, remedy)
 
 
 def _source(found: ModelLimits) -> str:
@@ -182,7 +213,7 @@ def _priced(tier: Rate) -> str:
     )
 
 
-def _as_object(name: str, found: ModelLimits) -> dict[str, object]:
+def _as_object(name: str, found: ModelLimits, text: TextCount) -> dict[str, object]:
     catalogue = in_use()
     prices: dict[str, object] | None = None
     if found.prices is not None:
@@ -194,6 +225,8 @@ def _as_object(name: str, found: ModelLimits) -> dict[str, object]:
         "input_cap": found.input_cap,
         "max_output": found.max_output,
         "source": _source(found),
+        "vocabulary": text.vocabulary,
+        "text_off": text.off,
         "prices": prices,
     }
 
@@ -226,9 +259,13 @@ def _list(text: str, screen: Screen, *, as_json: bool) -> int:
         Column("Window", right=True),
         Column("$ in", right=True),
         Column("$ out", right=True),
+        Column("Text", right=True),
         Column("Model"),
     )
-    cells = [(provider, *_numbers(row), name) for provider, name, row in listed]
+    cells = [
+        (provider, *_numbers(row), _text_of(provider, name).exactness, name)
+        for provider, name, row in listed
+    ]
     screen.show(columns(table, cells, screen.width))
     print(
         f"{counted(len(listed), 'model')}, {catalogue.source}, list prices per million tokens of {catalogue.date}."

@@ -454,11 +454,6 @@ def _first_names(names: Sequence[str]) -> str:
 # -- calls and messages in words --
 
 
-def text_of(message: Message) -> str:
-    """The text of a message."""
-    return "\n".join(part.text for part in message.of_type(TextPart))
-
-
 def described(name: str, arguments: str) -> str:
     """A call as a person would write it: ``read(path=notes.md)``."""
     values = arguments_of(arguments)
@@ -578,7 +573,7 @@ class Screenplay:
             case TurnStarted():
                 self.is_in_turn = True
             case Queued() if self.is_in_turn:
-                self.queued[event.message.id] = text_of(event.message)
+                self.queued[event.message.id] = event.message.text
             case CompactionCommitted() if event.compaction:
                 self.undoable.append(event.compaction)
             case Pruned() if event.prune:
@@ -707,7 +702,7 @@ class Screenplay:
         return first
 
     def _add_message(self, message: Message) -> None:
-        text = text_of(message)
+        text = message.text
         attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
         was_queued = self.queued.pop(message.id, None) is not None
         self._entries.append(

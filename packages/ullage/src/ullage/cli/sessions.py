@@ -38,10 +38,13 @@ from ullage.importers import (
 from ullage.importers.places import Looked
 from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
+from ullage_programs.line.drawing import interval
+from ullage_programs.line.policy import WIDE_SHARE
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
@@ -209,7 +212,8 @@ def session_lines(
     head, *rows = columns(table, cells, width)
     lines = [head]
     for row, each in zip(rows, listed, strict=True):
-        about = " · ".join(filter(None, (each.model, each.title or each.project)))
+        facts = (each.model, _interval(each.reading), each.title or each.project)
+        about = " · ".join(filter(None, facts))
         said = f"not readable: {each.problem}" if each.problem else about
         text = "    " + shortened(printable(said), width - 4)
         lines += [row, (Span(text, "warn" if each.problem else "dim"),)]
@@ -232,6 +236,15 @@ def session_lines(
     for note in below:
         lines += [(Span(line, "dim"),) for line in wrapped(note, width)]
     return lines
+
+
+def _interval(reading: Reading | None) -> str:
+    """``used 24,005 to 43,001``, where that is wide."""
+    if reading is None:
+        return ""
+    tokens, low, high = reading.used.tokens, reading.used.low, reading.used.high
+    is_wide = high - low > WIDE_SHARE * tokens
+    return f"used {interval(tokens, low, high)}" if is_wide else ""
 
 
 def _row(place: FoundSession, each: RunningSession) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ullage.display.gauge_line import interval
 from ullage.display.text import (
     Line,
     Span,
@@ -18,8 +17,9 @@ from ullage.display.text import (
     shortened,
 )
 from ullage.meter.cost import SUMMARY
-from ullage.meter.reading import Basis, Reading, Row, Used
+from ullage.meter.reading import Basis, Reading, Row
 from ullage.meter.rows import PartEstimate
+from ullage_programs.line.drawing import interval
 
 SOURCES = {
     "reported": "reported",
@@ -135,7 +135,7 @@ def source_of(row: Row, above: Row | None = None) -> str:
     """
     said, ends = SOURCES[row.source], ""
     if row.low is not None and row.high is not None:
-        ends = interval(Used(tokens=row.tokens, low=row.low, high=row.high))
+        ends = interval(row.tokens, row.low, row.high)
     if not ends:
         return said
     if above is not None and above.source == row.source:

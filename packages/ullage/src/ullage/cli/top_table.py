@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ullage.cli.sessions import ID_LENGTH
 from ullage.cli.usage_drawing import compact
 from ullage.display.gauge import gauge
-from ullage.display.gauge_line import spelled
+from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
     Line,
@@ -22,7 +22,7 @@ from ullage.display.text import (
     shortened,
     wrapped,
 )
-from ullage.meter.reading import Reading, Used
+from ullage.meter.reading import Reading
 from ullage.meter.spend import Spent
 from ullage.watching.running import Running, RunningSession
 from ullage_programs.limits import name_and_version
@@ -206,18 +206,11 @@ def _cells(session: RunningSession, at: float, view: TopView) -> dict[str, Span]
     }
     if reading is not None:
         mark = "" if session.is_whole else "~"
-        found["next"] = Span(mark + _amount(reading.used), _warning(reading))
+        found["next"] = Span(mark + amount(reading.used), _warning(reading))
         found["room"] = _room(reading)
     if session.grown:
         found["change"] = Span(f"{session.grown:+,}")
     return found
-
-
-def _amount(used: Used) -> str:
-    """Tokens with the wider side of their interval."""
-    beside = max(used.high - used.tokens, used.tokens - used.low)
-    said = number(used.tokens)
-    return f"{said} ± {number(beside)}" if beside else said
 
 
 def _warning(reading: Reading) -> str:
@@ -256,7 +249,10 @@ def _widths(rows: Sequence[dict[str, Span]], width: int) -> dict[str, int]:
                 less = min(excess, widths[name] - least[name])
                 widths[name] -= less
                 excess -= less
-        if excess <= 0 or not droppable:
+        if excess <= 0:
+            return widths
+        if not droppable:
+            widths["next"] = max(least["next"], widths["next"] - excess)
             return widths
         del widths[droppable.pop(0).name]
         if "gauge" in widths:
@@ -265,8 +261,9 @@ def _widths(rows: Sequence[dict[str, Span]], width: int) -> dict[str, int]:
 
 def _aligned(column: TopColumn, text: str, width: int) -> str:
     whole = printable(text)
-    if cells(whole) > width:
-        whole = whole.removesuffix(PROXIED)
+    for beside in (" (", " ±"):
+        if cells(whole) > width:
+            whole = whole.partition(beside)[0]
     cut = shortened(whole, width)
     return padded(cut, width, right=column.right)
 

@@ -79,7 +79,7 @@ def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
         return RejectedSummary(
             "tool_call", "The model called a tool instead of answering."
         )
-    if "".join(part.text for part in answer.message.of_type(TextPart)).strip():
+    if answer.message.text.strip():
         return None
     if any(answer.message.of_type(ReasoningPart)):
         return RejectedSummary(

@@ -128,7 +128,7 @@ def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """
     if not isinstance(refusal, BodyTooLarge):
         return None
-    sent = situation.fixed_bytes + sum(situation.bytes.values())
+    sent = situation.all_bytes
     return _limit_below(sent, refusal.most)
 
 

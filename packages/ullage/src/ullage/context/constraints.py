@@ -76,13 +76,13 @@ def rules_part_id(summary: str) -> str:
 
 
 def carried_rules(message: Message) -> Iterator[UserRule]:
-    """The rules that an earlier summary holds."""
+    """The rules that an earlier summary holds; it may be of a log that somebody else wrote."""
     if message.origin != "summary":
         return
     for part in message.of_type(TextPart):
         if part.id == rules_part_id(message.id):
             for line in part.text.split("\n"):
-                if line.startswith("- "):
+                if line.startswith("- ") and len(line) <= LONGEST_RULE + 2:
                     yield UserRule(line[2:], kind_of(line[2:]) == "standing")
 
 

@@ -16,7 +16,7 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary_message import earlier_text
 from ullage.events import DroppedMessage
-from ullage.messages import Message, TextPart
+from ullage.messages import Message
 
 NO_ROOM: Final = "no room for it in the digest"
 
@@ -77,7 +77,7 @@ class _DigestRoom:
         for message in reversed(messages):
             if not is_request(message):
                 continue
-            text = "\n".join(part.text for part in message.of_type(TextPart))
+            text = message.text
             tokens = self.count(text) + 1
             if text and tokens <= min(most, self.left):
                 texts[message.id] = f"user (word for word): {text}"

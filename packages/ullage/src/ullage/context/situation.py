@@ -114,12 +114,14 @@ class Situation:
         return system + tools
 
     @property
+    def all_bytes(self) -> int:
+        """Of the whole body."""
+        return self.fixed_bytes + sum(self.bytes.values())
+
+    @property
     def is_over_bytes(self) -> bool:
         """Whether the body has more bytes than the provider takes."""
-        return (
-            self.bytes_limit is not None
-            and self.fixed_bytes + sum(self.bytes.values()) > self.bytes_limit
-        )
+        return self.bytes_limit is not None and self.all_bytes > self.bytes_limit
 
     @cached_property
     def images(self) -> int:

@@ -66,7 +66,7 @@ def _without_old_media(situation: Situation) -> Iterator[Message]:
     if not (situation.is_over_bytes or situation.is_over_images):
         return
     stays = must_stay(situation)
-    size = situation.fixed_bytes + sum(situation.bytes.values())
+    size = situation.all_bytes
     images = situation.images
     for message in situation.messages:
         enough_bytes = situation.bytes_limit is None or size <= situation.bytes_limit // 2

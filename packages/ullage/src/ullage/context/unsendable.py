@@ -70,7 +70,7 @@ def _excess(situation: Situation, limit: int | None) -> str:
     if limit is not None and high > limit:
         return f"The request needs up to {high:,} tokens, and {limit:,} fit."
     if situation.is_over_bytes:
-        size = situation.fixed_bytes + sum(situation.bytes.values())
+        size = situation.all_bytes
         return f"The request has {size:,} bytes, and {situation.bytes_limit:,} fit."
     if situation.is_over_images:
         return (

@@ -7,6 +7,7 @@ from typing import Final
 from ullage.display.gauge import Drawable, Interval, gauge
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, number, percent, shortened
+from ullage_programs.line.drawing import interval
 
 WIDEST: Final = 40
 NARROWEST: Final = 8
@@ -45,26 +46,12 @@ def spelled(line: Line, glyphs: Glyphs) -> Line:
 
 def amount(used: Interval) -> str:
     """Tokens and their interval: ``52,100 ± 140``, ``140 (14 to 286)``, the number alone where it is exact."""
-    said = interval(used)
+    said = interval(used.tokens, used.low, used.high)
     if not said:
         return number(used.tokens)
     if said.startswith("±"):
         return f"{number(used.tokens)} {said}"
     return f"{number(used.tokens)} ({said})"
-
-
-def interval(of: Interval) -> str:
-    """An interval as ``± 140``, by its wider side; empty where the number is exact.
-
-    As its ends, ``14 to 286``, where one side is less than half of the other or more than half of the number.
-    """
-    below, above = of.tokens - of.low, of.high - of.tokens
-    wide, narrow = max(below, above), min(below, above)
-    if wide == 0:
-        return ""
-    if wide <= max(1, 2 * narrow) and 2 * wide <= of.tokens:
-        return f"± {number(wide)}"
-    return f"{number(of.low)} to {number(of.high)}"
 
 
 def sentence(reading: Drawable) -> str:

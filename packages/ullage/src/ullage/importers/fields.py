@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,11 +16,15 @@ from ullage.bounds import (
     may_be_many,
     value_excess,
 )
+from ullage.codec.foreign import get_object, get_text
 from ullage.envelope import CAREFUL_BYTES, JSON_VALUES
 from ullage.messages import clean_text
 
 JsonObject = dict[str, Any]
 """A JSON object of a foreign log. ``Any`` ends here: the functions below give back one type each."""
+
+text: Final = get_text
+mapping: Final = get_object
 
 _decode = msgspec.json.Decoder().decode
 
@@ -84,12 +88,6 @@ def _joined(value: Any, key: str = "") -> Any:
     return value
 
 
-def text(fields: JsonObject, key: str) -> str:
-    """A string field, else the empty string."""
-    value = fields.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def number(fields: JsonObject, key: str) -> float | None:
     """A finite number field, else ``None``."""
     value = fields.get(key)
@@ -105,12 +103,6 @@ def count(fields: JsonObject, key: str) -> int | None:
     """A whole number of at least 1 that a token count or a limit can be, else ``None``."""
     value = number(fields, key)
     return int(value) if value is not None and 1 <= value < 1e12 else None
-
-
-def mapping(fields: JsonObject, key: str) -> JsonObject:
-    """An object field, else an empty one."""
-    value = fields.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def items(fields: JsonObject, key: str) -> list[Any]:

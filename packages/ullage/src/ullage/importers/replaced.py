@@ -30,6 +30,7 @@ def replace_history(
     *,
     trigger: str,
     before: int | None = None,
+    puts_back: bool = False,
     summary_tokens: int | None = None,
     is_automatic: bool = False,
     has_summary: bool = False,
@@ -62,6 +63,7 @@ def replace_history(
         keep=kept,
         trigger=trigger,
         before=before,
+        puts_back=puts_back,
         summary_tokens=summary_tokens if summary is not None else None,
         is_automatic=is_automatic,
     )

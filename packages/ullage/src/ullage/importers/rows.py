@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -208,7 +208,6 @@ class EventWriter:
         by: str,
         tokens: int,
         *,
-        counts: Literal["request", "messages"] = "request",
         known: int | None = None,
         beside: Amount | None = None,
     ) -> None:
@@ -217,7 +216,6 @@ class EventWriter:
             SizeStated,
             by=by,
             tokens=tokens,
-            counts=counts,
             known=known,
             beside=beside,
         )

@@ -90,10 +90,12 @@ from ullage.meter.policy import (
     LEAST_CHANGE_DOUBT,
     LEAST_LEFT,
     LEAST_PINNED_GROWTH,
+    LEAST_WINDOW,
     LITTLE_FIRST,
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
     PINS,
+    WINDOW_UNITS,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
@@ -207,6 +209,7 @@ class Fold(State):
         remember(self)
         changed_model = bool(self.model) and model != self.model
         self.reports = ReportHistory()
+        self.follows = False
         self.set_model(model, wire, provider)
         self._take_limits()
         if changed_model:
@@ -304,8 +307,17 @@ class Fold(State):
 
     def _may_refuse(self, tokens: int) -> bool:
         """Whether a request of so many tokens can have been refused for its size: what was hidden makes it larger."""
-        most = AGREED_WINDOWS * (largest_window(self) or LARGEST_WINDOW)
-        return LEAST_LEFT * self.estimate().low <= tokens <= most
+        return LEAST_LEFT * self.estimate().low <= tokens <= self._most_believed
+
+    def _may_limit(self, event: LimitLearnt) -> bool:
+        """Whether a refusal can name such a limit: what the model has taken is no multiple of it."""
+        taken = 0 if self.anchor is None else self.anchor.input / AGREED_WINDOWS
+        named = event.window or event.input_cap or 0
+        return max(LEAST_WINDOW, taken) <= named <= self._most_believed
+
+    @property
+    def _most_believed(self) -> int:
+        return AGREED_WINDOWS * (largest_window(self) or LARGEST_WINDOW)
 
     def _size_stated(self, event: SizeStated) -> None:
         """What somebody says of the size: readings rest on it if nothing better is known, until the next report."""
@@ -339,7 +351,9 @@ class Fold(State):
         self.shares = None
 
     def _limit(self, event: LimitLearnt) -> None:
-        if not self.model or not event.model or event.model == self.model:
+        if self.model and event.model and event.model != self.model:
+            return
+        if event.source != "error" or self._may_limit(event):
             self.limits = self.limits.learn(event)
             self._take_client_limits()
 
@@ -635,11 +649,7 @@ class Fold(State):
             origin = ContentLocation(self.seq, place)
             entry = self.view.add(message, cost, opening=cost.tokens, origin=origin)
             self.since = self.since.plus(entry, quiet=True)
-        if self.partial and self.unlogged and self.anchor is not None:
-            # History from before the log went as well; what share of the unlogged tokens it was is unknown.
-            self.history_doubt = self.unlogged / 2
-            self.unlogged -= self.history_doubt
-            self.removed += self.history_doubt
+        self._take_out_earlier()
         puts_back = event.puts_back and not self.partial and self.unlogged is not None
         self.begun = Opening(is_compaction=True, puts_back=puts_back)
         self.put_back = 0.0
@@ -659,6 +669,18 @@ class Fold(State):
         self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
+
+    def _take_out_earlier(self) -> None:
+        """History from before the log leaves as well. Without a first call its share of what is unlogged is unknown."""
+        anchor, unlogged = self.anchor, self.unlogged
+        if anchor is None or not unlogged or not (self.partial or anchor.stated_by):
+            return
+        stays = self.history_doubt = unlogged / 2
+        if (usual := self.usual_overhead) is not None:
+            stays = min(unlogged, usual.tokens)
+            self.history_doubt = max(usual.below, usual.above)
+        self.removed += unlogged - stays
+        self.unlogged = stays
 
     def _take_out_unshown(self) -> float:
         """Of what the log does not show of the last request, only what every request holds stays. Gives what left."""
@@ -845,18 +867,34 @@ class Fold(State):
         )
 
     def _note_pinned(self, pending: Pending | None, context: int) -> None:
-        """Whether the provider reports the same input for a longer conversation: it cuts off what is more."""
+        """Whether the provider reports the same input for a longer conversation: it cuts off what is more.
+
+        That number is a window: a broken endpoint may repeat any other whatever is sent.
+        """
         before = None if pending is None else pending.before
-        self.pins = (
-            self.pins + 1
-            if before is not None
-            and pending is not None
-            and context == before.anchor.input
-            and not before.anchor.spread
-            and pending.messages >= before.anchor.messages + LEAST_PINNED_GROWTH
-            else 0
+        if pending is None or before is None or before.anchor.spread:
+            self.pins = 0
+        elif context == before.anchor.input:
+            grown = pending.messages - before.anchor.messages
+            self.pins = self.pins + 1 if grown >= LEAST_PINNED_GROWTH else 0
+        else:
+            self.pins = 0
+            is_expected = pending.forecast.low <= context <= pending.forecast.high
+            is_larger = context > before.anchor.input
+            self.follows = self.follows or (is_expected and is_larger)
+        is_cut = (
+            pending is not None
+            and self.pins >= PINS
+            and (self.follows or pending.messages > context)
+            and self._is_window(context)
         )
-        self.limits = self.limits.with_cut(context if self.pins >= PINS else None)
+        self.limits = self.limits.with_cut(context if is_cut else None)
+
+    def _is_window(self, tokens: int) -> bool:
+        """Whether a window has such a size. Round thousands are no window of reports that followed no conversation."""
+        units = WINDOW_UNITS if self.follows else WINDOW_UNITS[:1]
+        is_round = any(tokens % unit == 0 for unit in units)
+        return is_round or tokens == largest_window(self)
 
     def _spend_main(
         self, event: CallEnded, pending: Pending | None, context: int | None

@@ -32,7 +32,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.messages import Message, Request, TextPart, ToolResultPart
+from ullage.messages import Message, Request, ToolResultPart
 from ullage.meter.held_answers import HeldAnswers
 from ullage.meter.lane_signs import one_spaced, sign_of
 from ullage.meter.policy import MOST_EQUAL, STEP_BACK_AT_MOST
@@ -278,13 +278,9 @@ class Following:
             return False
         if self._has_summary:
             return True
-        answers = [_text_of(each) for each in known if each.role == "assistant"]
+        answers = [each.text for each in known if each.role == "assistant"]
         sign = one_spaced(sign_of(answers[-1])) if answers else ""
-        return bool(sign) and sign in one_spaced(_text_of(message))
-
-
-def _text_of(message: Message) -> str:
-    return "\n".join(part.text for part in message.of_type(TextPart))
+        return bool(sign) and sign in one_spaced(message.text)
 
 
 def _head_events(state: State, request: Request) -> Iterator[Event]:

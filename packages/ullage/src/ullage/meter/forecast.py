@@ -85,14 +85,24 @@ NOW_LEFT_OUT: Final = (
 """The notes of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
-SAMPLE: Final = (
-    "Read a file before you change it, and run its tests afterwards. "
-    '{"type": "object", "properties": {"path": {"type": "string", "description": "The file to read"}}}'
-)
+SAMPLE: Final = """# Editing files
+
+- Read a file before you change it, and NEVER guess at its contents.
+- Use `grep` instead of reading whole directories; quote paths that contain spaces.
+
+If the user's request is ambiguous, ask one question. Otherwise implement it, run the tests (for example `pytest -q`), \
+and report failures honestly.
+
+{"name": "read_file", "description": "Returns up to 2000 lines. Don't call it for directories.", \
+"input_schema": {"type": "object", "properties": {"file_path": {"type": "string", "description": "The absolute path"}, \
+"offset": {"type": "integer"}}, "required": ["file_path"], "additionalProperties": false}}"""
 """Text like that of a system prompt and of tools. How two models count it says what unknown text of one comes to with
-the other."""
+the other. For each token of GPT-5 the prompts and tools of Claude Code, Codex, Copilot CLI, OpenCode and pi are 1.06 to
+1.19 tokens of Claude 4.5 and 1.43 to 1.63 of Opus 5 (n=10 texts of 2,300 to 32,000 characters; all together 1.10 and
+1.50), and this one 1.10 and 1.49."""
 
 NOTHING_REPORTED: Final = "estimated: no call has reported its usage yet"
+PART_LEFT: Final = "estimated: part of the last request has left"
 
 
 class Fixed(NamedTuple):
@@ -388,7 +398,7 @@ class Forecaster:
             media_doubt=media_doubt,
             history=history,
         )
-        low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
+        low, high = opening_interval(content, is_exact=self.exact_text)
         tokens = round(exact)
         bare = Forecast(
             tokens=tokens,
@@ -460,13 +470,13 @@ class Forecaster:
         )
         label = ""
         if anchor.stated_by:
-            label = anchor.label
+            label = PART_LEFT if removed else anchor.label
         elif anchor.label:
             label = f"estimated: {anchor.label}"
         elif estimate.degraded or estimate.recounted:
             label = f"estimated: {_output_label(anchor.usage, estimate)}"
         elif removed:
-            label = "estimated: part of the last request has left"
+            label = PART_LEFT
         elif changed:
             label = "estimated: system prompt or tools have changed"
         notes: tuple[str, ...] = ()

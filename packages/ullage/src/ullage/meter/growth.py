@@ -32,6 +32,7 @@ from ullage.meter.policy import (
     HALF_SESSION_AT,
     HIDDEN,
     LEAST_CONTENT,
+    MEASURED_FROM,
     NARROWEST,
     PLACEHOLDER_SHARE,
     RECOUNT_SHARE,
@@ -329,7 +330,7 @@ class Expected(NamedTuple):
 
 def expected(doubt: Doubt) -> Expected:
     """What an estimate may be off before its model was seen."""
-    base = 6.0 if doubt.framing_n >= 10 else 13.0
+    base = 6.0 if doubt.framing_n >= MEASURED_FROM else 13.0
     if doubt.results > 1:
         base += 4.0
     if not doubt.known:

@@ -24,6 +24,7 @@ from ullage.meter.policy import (
     ANSWER_CALLS,
     FIRST_TEXTS,
     HEAD_CHARACTERS,
+    LONGEST_SIGN,
     OPENING_AT_MOST,
     RECENT_AT_MOST,
     SIGNS_AT_MOST,
@@ -302,8 +303,17 @@ class Lane:
         self.summary_call, self.summary_sign = call, ""
 
     def has_task(self, request: RequestSigns) -> bool:
-        """Whether one of its tool calls has the text with which this request begins."""
-        return any(task in request.opening for task in self.tasks)
+        """Whether one of its tool calls has the text with which one of this request's first texts begins or ends.
+
+        A short command may be anywhere in the prompt that each session of a program begins with (mini-swe-agent 2.4.6).
+        """
+        for piece in request.pieces[:FIRST_TEXTS]:
+            text = one_spaced(piece.text[:OPENING_AT_MOST]).strip()
+            for task in self.tasks:
+                is_at_edge = text.startswith(task) or text.endswith(task)
+                if is_at_edge or (len(task) == LONGEST_SIGN and task in text):
+                    return True
+        return False
 
     def has_summary_in(self, request: RequestSigns) -> bool:
         """Whether the request begins with what this lane's model wrote last, which is then a summary."""

@@ -1,9 +1,10 @@
 """The first call: what its content costs, and how far an estimate may be off, when nothing is known but the request.
 
 Bounds are meant to hold the truth 95 times in 100. Half-widths are listed by what they are for: text, tools and an
-answer's schema of one group of models, in tokens and as a share, once for a real tokenizer and once without. They were
-set on recorded first calls so that each group's coverage is between 92 and 98 % (``docs/accuracy.md``). What
-runs on the provider's side is the largest unknown: it may be billed once or with everything it read.
+answer's schema of one group of models, in tokens and as a share, once for the models' own vocabulary and once for an
+estimate. They were set on recorded first calls so that each group's coverage is between 93 and 98 %
+(``docs/accuracy.md``). What runs on the provider's side is the largest unknown: it may be billed once or with
+everything it read.
 """
 
 from __future__ import annotations
@@ -79,29 +80,26 @@ class OpeningWidths(NamedTuple):
     answer: HalfWidth
 
 
-CLAUDE: Final = OpeningWidths(
+_CLAUDE: Final = OpeningWidths(
     HalfWidth(2.5, 0.005), HalfWidth(4, 0.01), HalfWidth(6, 0.08)
 )
 
 EXACT: Final = {
     "openai": OpeningWidths(HalfWidth(0, 0), HalfWidth(0.6, 0.01), HalfWidth(2, 0.01)),
-    "claude": CLAUDE,
-    "newer claude": CLAUDE._replace(tools=HalfWidth(330, 0.02)),
-    "gemini": OpeningWidths(HalfWidth(2, 0.09), HalfWidth(2, 0.14), HalfWidth(2, 0.2)),
-    "open": OpeningWidths(HalfWidth(2, 0.15), HalfWidth(4, 0.06), HalfWidth(4, 0.3)),
-    "other": OpeningWidths(HalfWidth(3, 0.06), HalfWidth(4, 0.12), HalfWidth(4, 0.3)),
+    "claude": _CLAUDE,
+    "newer claude": _CLAUDE._replace(tools=HalfWidth(330, 0.02)),
+    "gemini": OpeningWidths(HalfWidth(2, 0.015), HalfWidth(5, 0.14), HalfWidth(2, 0.2)),
+    "open": OpeningWidths(HalfWidth(3, 0.015), HalfWidth(11, 0.06), HalfWidth(4, 0.3)),
 }
-"""With the tokenizer of OpenAI's models, which is exact for them: 97 % of 500 requests without tools come out even."""
+"""In the models' own vocabulary: 97 % of 500 requests of OpenAI's without tools come out even."""
 
 ESTIMATED: Final = {
     "openai": OpeningWidths(HalfWidth(2.4, 0.05), HalfWidth(1, 0.08), HalfWidth(4, 0.1)),
-    "claude": CLAUDE,
-    "newer claude": CLAUDE._replace(tools=HalfWidth(330, 0.02)),
-    "gemini": OpeningWidths(HalfWidth(3, 0.1), HalfWidth(2, 0.2), HalfWidth(3, 0.2)),
-    "open": OpeningWidths(HalfWidth(3, 0.16), HalfWidth(5, 0.08), HalfWidth(5, 0.3)),
+    "gemini": OpeningWidths(HalfWidth(3, 0.1), HalfWidth(5, 0.2), HalfWidth(3, 0.2)),
+    "open": OpeningWidths(HalfWidth(3, 0.16), HalfWidth(11, 0.08), HalfWidth(5, 0.3)),
     "other": OpeningWidths(HalfWidth(3, 0.08), HalfWidth(5, 0.12), HalfWidth(5, 0.3)),
 }
-"""Without a tokenizer."""
+"""In the nearest vocabulary, or without a tokenizer."""
 
 UNKNOWN: Final = OpeningWidths(
     HalfWidth(12, 0.35), HalfWidth(120, 0.8), HalfWidth(60, 0.8)
@@ -112,13 +110,14 @@ OTHERWISE: Final = UNKNOWN._replace(tools=HalfWidth(350, 0.8))
 """For a model whose first report has shown that it does not count as it was measured to. The hidden prompt of a batch
 of tools is then known to be from 0 to 500 tokens (``tokens.template``), and no more."""
 
-HISTORY: Final = HalfWidth(4, 0.1)
-"""Tool results and calls of earlier turns (n=34)."""
+HISTORY: Final = HalfWidth(12, 0.2)
+"""Tool results and calls of earlier turns (n=62)."""
 
 
 def opening_widths(stratum: str, *, is_exact: bool) -> OpeningWidths:
-    """The half-widths of one group of models. ``is_exact``: a real tokenizer counted."""
-    return (EXACT if is_exact else ESTIMATED).get(stratum, UNKNOWN)
+    """The half-widths of one group of models. ``is_exact``: its text is counted in its own vocabulary."""
+    exact = EXACT.get(stratum) if is_exact else None
+    return exact or ESTIMATED.get(stratum, UNKNOWN)
 
 
 def hosted_doubt(tokens: float) -> float:
@@ -127,7 +126,7 @@ def hosted_doubt(tokens: float) -> float:
 
 
 def opening_interval(content: OpeningContent, *, is_exact: bool) -> tuple[int, int]:
-    """The bounds of a first call's input, in whole tokens. ``is_exact``: a real tokenizer counted."""
+    """The bounds of a first call's input, in whole tokens. ``is_exact``: as in ``opening_widths``."""
     widths = opening_widths(content.stratum, is_exact=is_exact)
     half = hypot(
         FIRST_NARROWEST if content.tokens else 0.0,

@@ -56,9 +56,7 @@ def widths_of(state: State) -> OpeningWidths:
     if off > SHARES_OFF:
         return OTHERWISE
     forecaster = state.forecaster
-    return opening_widths(
-        forecaster.template.stratum, is_exact=forecaster.counter.name == "bpe"
-    )
+    return opening_widths(forecaster.template.stratum, is_exact=forecaster.exact_text)
 
 
 # -- what every request carries --

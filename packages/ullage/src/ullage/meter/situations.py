@@ -12,6 +12,7 @@ CallSituation = Literal[
     "second call",
     "after a compaction",
     "the call after that",
+    "stated size",
     "model switch",
     "changed by the caller",
     "hosted tools",
@@ -65,7 +66,7 @@ def situation_of(
     if opening.is_compaction and opening.reports == 0:
         return "after a compaction"
     if basis.anchor.spread:
-        return "model switch"
+        return "stated size" if basis.anchor.stated_by else "model switch"
     if basis.output_left or basis.removed or basis.changed or basis.anchor.edited:
         return "changed by the caller"
     answer = basis.output.cost.answer if basis.output is not None else None

@@ -66,7 +66,6 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import NOTHING_SEEN, SeenSizes
-from ullage_programs.programs import facts_of
 
 PLAUSIBLE: Final = (0.5, 2.0)
 """Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
@@ -216,6 +215,8 @@ class State:
     """What the endpoint's reports were like."""
     pins: int = 0
     """How many reports in a row were the same as the one before, although messages had been added."""
+    follows: bool = False
+    """Whether a report has grown as the conversation did."""
     pending: dict[str, Pending] = field(default_factory=dict)
     summaries: dict[str, int] = field(default_factory=dict)
     """What calls for a summary were estimated at, until they end."""
@@ -513,7 +514,12 @@ class State:
     @property
     def overhead(self) -> LearntOverhead | None:
         """What the first call of this session adds to its log: by earlier ones, else as is typical of its program."""
-        if self.partial or not (self.earlier_calls or self.lacking):
+        return None if self.partial else self.usual_overhead
+
+    @property
+    def usual_overhead(self) -> LearntOverhead | None:
+        """What any first call of this program adds to its log, also where this log begins later."""
+        if not (self.earlier_calls or self.lacking):
             return None
         earlier = [call for call in self.earlier_calls if self.believes(call)]
         now = self.session_facts()
@@ -534,20 +540,14 @@ class State:
     @property
     def expected_put_back(self) -> LearntOverhead | None:
         """What the next call holds beyond its log because it follows a compaction; ``None`` where it does not."""
-        begun, facts = self.begun, facts_of(self.program)
-        if not begun.is_filled or facts is None or facts.put_back is None:
+        if not self.begun.is_filled:
             return None
-        tokens, below, above, later = facts.put_back
-        source = f"as usual in {facts.title}"
-        usual = LearntOverhead(tokens, below, above, source)
-        if begun.reports:
-            usual = LearntOverhead(0, 0, later, source)
-        return learnt_put_back(
-            self.after_compactions,
-            self.earlier_calls,
-            replace(self.session_facts(), situation=AFTER_COMPACTION[begun.reports]),
-            usual,
-        )
+        situation = AFTER_COMPACTION[self.begun.reports]
+        now = replace(self.session_facts(), situation=situation, logged={})
+        usual = typical_overhead(self.program, now, self.text_ratio_to)
+        if usual is None:
+            return None
+        return learnt_put_back(self.after_compactions, self.earlier_calls, now, usual)
 
     @property
     def expected_unlogged(self) -> float:

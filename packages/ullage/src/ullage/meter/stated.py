@@ -16,7 +16,6 @@ from ullage.meter.policy import (
     COUNTING,
     LEAST_COUNT_DOUBT,
     LEAST_STATED_DOUBT,
-    ROUGH_COUNT_DOUBT,
     SEALED_DOUBT,
     SUBAGENT_DOUBT,
     SUMMARY_DOUBT,
@@ -55,7 +54,7 @@ def hidden_tokens(event: SizeStated) -> int | None:
 def anchor_of(state: State, event: SizeStated) -> Anchor:
     """What the next request holds, and how far that may be off.
 
-    Where it tells the size of a summary, or of the messages, the rest is what the first call was reported with.
+    Where it tells the size of a summary, the rest is what the first call was reported with.
     """
     unlogged = state.unlogged
     is_known = unlogged is not None or not state.partly_unlogged
@@ -67,10 +66,6 @@ def anchor_of(state: State, event: SizeStated) -> Anchor:
             doubt = max(doubt, SUBAGENT_DOUBT)
         if not state.forecaster.exact_text:
             doubt = hypot(doubt, COUNTING * state.view.tokens)
-    elif event.counts == "messages":
-        rest = state.fixed.tokens + (unlogged or 0.0)
-        tokens = rest + event.tokens
-        doubt = ROUGH_COUNT_DOUBT * event.tokens + LEAST_STATED_DOUBT
     elif event.is_provider:
         tokens = event.tokens
         doubt = max(LEAST_COUNT_DOUBT, COUNT_DOUBT * tokens)

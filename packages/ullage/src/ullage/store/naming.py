@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ullage.codec.reminders import words_of_person
 from ullage.events import (
+    CallStarted,
     Event,
     MessageAdded,
     ModelChanged,
@@ -19,7 +20,11 @@ TITLE_LENGTH = 80
 
 
 def naming(title: str, model: str, events: Sequence[Event]) -> tuple[str, str]:
-    """Title and model after these events: the title given last, or else the first message of a person."""
+    """Title and model after these events: the title given last, or else the first message of a person.
+
+    Of a conversation that begins with answers, such as examples, it is the first message behind them.
+    """
+    first = latest = ""
     for event in events:
         match event:
             case SessionStarted():
@@ -29,10 +34,14 @@ def naming(title: str, model: str, events: Sequence[Event]) -> tuple[str, str]:
             case ModelChanged():
                 model = event.model
             case MessageAdded(message=message) | Queued(message=message) if not title:
-                title = _first_words(message)
+                words = _first_words(message)
+                first = first or words
+                latest = "" if message.role == "assistant" else latest or words
+            case CallStarted() if not title:
+                title = latest
             case _:
                 pass
-    return title, model
+    return title or first, model
 
 
 def _first_words(message: Message) -> str:

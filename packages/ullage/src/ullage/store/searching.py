@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ullage.events import Event, MessageAdded, MessageReplaced
-from ullage.messages import Message, TextPart
+from ullage.messages import Message
 from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, Store
 
 AROUND: Final = 60
@@ -125,7 +125,7 @@ def first_hit(events: Sequence[Event], words: Sequence[str]) -> FoundMessage | N
 def _said(message: Message) -> str:
     if message.role not in ("user", "assistant"):
         return ""
-    return "\n".join(part.text for part in message.of_type(TextPart))
+    return message.text
 
 
 def excerpt_of(text: str, word: str) -> str:

@@ -48,6 +48,10 @@ class BpeCounter:
     def __init__(self) -> None:
         import_module("splintr")
 
+    def is_exact(self, vocabulary: str) -> bool:
+        """Claude's vocabularies, and those in ``ENCODING``."""
+        return vocabulary in claude.VOCABULARIES or vocabulary in ENCODING
+
     def count(self, text: str, vocabulary: str) -> float:
         """Tokens of ``text``: exact where ``ENCODING`` names the vocabulary."""
         if not text:

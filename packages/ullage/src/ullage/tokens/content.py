@@ -8,7 +8,6 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.bounds import json_excess
-from ullage.tokens import claude
 from ullage.tokens.families import Family
 from ullage.tokens.policy import DEEPEST
 from ullage.tokens.text import TextCounter
@@ -27,10 +26,8 @@ def text_tokens(text: str, family: Family, counter: TextCounter) -> float:
 
 
 def is_exact(family: Family, counter: TextCounter) -> bool:
-    """Whether text is counted with the provider's own tokenizer."""
-    if family.vocabulary in claude.VOCABULARIES:
-        return counter.name in {"bpe", "pretoken"}
-    return counter.name == "bpe" and family.has_public_vocabulary
+    """Whether text is counted in the models' own vocabulary."""
+    return family.is_own and counter.is_exact(family.vocabulary)
 
 
 def argument_tokens(arguments: str, family: Family, counter: TextCounter) -> Arguments:

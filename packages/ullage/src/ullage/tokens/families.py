@@ -7,7 +7,7 @@ whose ratio is learnt from reported inputs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -39,11 +39,8 @@ class Family:
     forgets: bool = False
     """Whether an answer is not charged again once a user's message follows it (DeepSeek R1: n=2, two providers)."""
     is_known: bool = True
-
-    @property
-    def has_public_vocabulary(self) -> bool:
-        """Whether a real tokenizer counts this family's text exactly."""
-        return self.name.startswith("gpt")
+    is_own: bool = False
+    """Whether the models were trained with this vocabulary; else it is the nearest that is known."""
 
     def framing_for(self, *, kept: bool) -> Framing:
         """The constants for what follows an answer whose reasoning is (not) in the next input."""
@@ -64,6 +61,8 @@ class FamilyRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     family: Family
     wire: str = ""
     provider: str = ""
+    own: str | None = None
+    """The models that the family's vocabulary is their own of (``Family.is_own``), as a regular expression."""
     note: str = ""
 
 
@@ -88,5 +87,6 @@ def family_for(wire: str, provider: str, model: str) -> Family:
             and re.search(row.wire, wire)
             and re.search(row.provider, provider)
         ):
-            return row.family
+            is_own = row.own is not None and bool(re.search(row.own, model))
+            return replace(row.family, is_own=is_own)
     return GENERIC

@@ -141,6 +141,10 @@ class PretokenCounter:
         self._tables = tables
         self._memos: dict[str, _PieceWeights] = {}
 
+    def is_exact(self, vocabulary: str) -> bool:
+        """Claude's vocabularies alone: the core has them."""
+        return vocabulary in claude.VOCABULARIES
+
     def count(self, text: str, vocabulary: str) -> float:
         """Tokens of ``text``, estimated; any string is accepted, lone surrogates included."""
         if vocabulary in claude.VOCABULARIES:

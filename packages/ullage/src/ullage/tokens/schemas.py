@@ -151,7 +151,7 @@ def shape_of(schema: Schema) -> Shape:
 _NOT_WRITTEN: Final = frozenset(
     {
         "required", "additionalProperties", "default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-        "multipleOf", "minItems", "maxItems", "minLength", "maxLength",
+        "multipleOf", "minItems", "maxItems", "minLength", "maxLength", "$schema",
     }
 )  # fmt: skip
 
@@ -159,9 +159,9 @@ _NOT_WRITTEN: Final = frozenset(
 def as_output_format(name: str, description: str, schema: Schema) -> str:
     """A JSON Schema for the answer as OpenAI writes it before the model.
 
-    Without ``required``, ``additionalProperties`` and constraints on numbers and lengths
-    (https://cookbook.openai.com/articles/openai-harmony, "Response Formats"), and with characters
-    beyond ASCII escaped: so 126 of 146 recorded requests come out within one token.
+    Without ``required``, ``additionalProperties``, ``$schema``, formats of numbers and constraints on numbers and
+    lengths (https://cookbook.openai.com/articles/openai-harmony, "Response Formats"), and with characters
+    beyond ASCII escaped: so 150 of 170 recorded requests come out within one token.
     """
     head = f"# Response Formats\n\n## {name}\n\n" + (
         f"// {description}\n" if description else ""
@@ -214,7 +214,7 @@ def _without(value: object, drop: frozenset[str], depth: int) -> object:
         return value
     kept: Schema = {}
     for key, each in value.items():
-        if key in drop:
+        if key in drop or (key == "format" and value.get("type") != "string"):
             continue
         if key in {"properties", "$defs", "definitions"} and isinstance(each, dict):
             kept[key] = {

@@ -21,8 +21,20 @@ class TextCounter(Protocol):
         """Tokens of ``text`` in a family's vocabulary. Accepts any string, never raises, costs O(len)."""
         ...
 
+    def is_exact(self, vocabulary: str) -> bool:
+        """Whether it counts in that vocabulary itself, and does not estimate."""
+        ...
 
-class InjectedCounter:
+
+class Estimates:
+    """What all estimators share that hold no vocabulary."""
+
+    def is_exact(self, vocabulary: str) -> bool:
+        """Never."""
+        return False
+
+
+class InjectedCounter(Estimates):
     """An estimator that the application provides, the same for all vocabularies."""
 
     name = "custom"
@@ -35,7 +47,7 @@ class InjectedCounter:
         return float(self.estimate(text))
 
 
-class QuarterCounter:
+class QuarterCounter(Estimates):
     """A token for every four characters, rounded per text, as OpenCode, Dexto and others do: for comparison."""
 
     name = "quarter"
@@ -51,7 +63,7 @@ OTHER_TOKENS = 1.3
 (https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/tokenCalculation.ts)."""
 
 
-class GeminiCliCounter:
+class GeminiCliCounter(Estimates):
     """0.25 tokens for an ASCII character and 1.3 for any other, as gemini-cli estimates."""
 
     name = "gemini-cli"

@@ -328,7 +328,7 @@ class RunningList:
             id=place.session or imported.session or place.id,
             size_bytes=imported.size_bytes or _size_of(place.path),
             program=imported.program or imported.format,
-            title=imported.title or place.title,
+            title=place.title or imported.title,
             cwd=imported.cwd or place.cwd,
             model=reading.model,
             calls=seen.calls,

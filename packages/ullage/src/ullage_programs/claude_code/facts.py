@@ -22,7 +22,6 @@ from ullage_programs.facts import (
     K,
     LogPlaces,
     ProgramFacts,
-    PutBackTokens,
     SettingsPlaces,
     is_off,
     is_on,
@@ -189,13 +188,6 @@ def directories(environment: Mapping[str, str], home: str) -> list[str]:
     return [each for each in named.split(",") if each] or usual
 
 
-PUT_BACK = PutBackTokens(2_000, 13_000, 24_000, later=3_200)
-"""Beside the summary, the files and the skills that the log shows: skills of an earlier session, files that another
-program changed last, less the list of skills, which is sent again one call later. Seven compactions of public sessions
-of 2.1.39 to 2.1.87 held -1,000 to 23,100 tokens, ten more of 2.1.37 to 2.1.87 down to -12,400 by a rule that counted
-files as half as large. One call later 2,200 to 3,200 tokens came in 9 of 17."""
-
-
 FACTS = ProgramFacts(
     "claude-code",
     "Claude Code",
@@ -221,5 +213,4 @@ FACTS = ProgramFacts(
     ),
     LogPlaces(directories, ("projects/*/*.jsonl",)),
     checks_every_request=True,
-    put_back=PUT_BACK,
 )

@@ -31,7 +31,7 @@ from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.envelope import STEP_CHARS
 from ullage.errors import UnreadableInput
-from ullage.events import Event
+from ullage.events import Amount, Event
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import LogFormat, Reader
@@ -65,7 +65,7 @@ from ullage_programs.claude_code.log_attachments import Attachments
 from ullage_programs.claude_code.log_costs import LONG, ClaudeTotals
 from ullage_programs.claude_code.log_put_back import PutBack
 from ullage_programs.limits import name_and_version
-from ullage_programs.policy import MOST_MODELS
+from ullage_programs.policy import CLAUDE_BEFORE, MOST_MODELS
 
 WIRE = "messages"
 
@@ -148,8 +148,8 @@ class ClaudeCodeReader(Reader):
         """Models that the program named with ``[1m]``."""
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
-        self._after = 0
-        """What the program counted after a compaction, until the conversation goes on."""
+        self._is_billed = False
+        """Whether a call of the conversation has reported its usage."""
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, _ChildCall] = {}
@@ -227,7 +227,6 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._flush_child()
         self._flush_boundary(None)
-        self._say_size()
         self._spend_unlogged()
 
     def _total(self, entry: JsonObject) -> None:
@@ -369,7 +368,6 @@ class ClaudeCodeReader(Reader):
             )
             return
         self._flush_boundary(None)
-        self._say_size()
         self._follow(entry, can_restart=not results)
         beside: list[Part] = [
             part for part in parts if not isinstance(part, ToolResultPart)
@@ -456,7 +454,6 @@ class ClaudeCodeReader(Reader):
         if call is None or call.id != name:
             self._flush_call()
             self._flush_boundary(None)
-            self._say_size()
             self._follow(entry, can_restart=False)
             label = self.rows.reserve("assistant", name)
             provider = _provider(model)
@@ -493,14 +490,19 @@ class ClaudeCodeReader(Reader):
             rows.learn_window(call.model, LONG_WINDOW)
         self.totals.read_call(call.model, call.counted())
         answer = Message(id=call.message, role="assistant", parts=tuple(call.parts))
-        rows.call(
-            call.id,
-            answer,
-            self._used(call),
-            stop=call.stop,
-            model=call.model,
-            started=call.started,
-        )
+        if call.usages and _is_set_to_zero(call.usages[-1]):
+            rows.add(answer)
+        else:
+            used = self._used(call)
+            self._is_billed = self._is_billed or used is not None
+            rows.call(
+                call.id,
+                answer,
+                used,
+                stop=call.stop,
+                model=call.model,
+                started=call.started,
+            )
         for result in call.held:
             rows.add(result)
         rows.at = now
@@ -607,6 +609,13 @@ class ClaudeCodeReader(Reader):
         boundary, self._boundary = self._boundary, None
         if boundary is None:
             return
+        if boundary.compaction.before and not self._is_billed:
+            self.rows.say_size(
+                FACTS.title,
+                boundary.compaction.before,
+                beside=Amount(**CLAUDE_BEFORE._asdict()),
+            )
+        self.attachments.compacted()
         self.rows.compact(
             summary,
             keep=boundary.keep,
@@ -617,16 +626,6 @@ class ClaudeCodeReader(Reader):
             added=() if self.put_back.is_logged else self._put_back(),
             puts_back=not self.put_back.is_logged,
         )
-        self._after = boundary.compaction.after
-
-    def _say_size(self) -> None:
-        """Its count after a compaction holds the summary and what the program puts back, and no system prompt or tools.
-
-        In public logs it is 7,794 to 14,129, below any first call (n=3).
-        """
-        after, self._after = self._after, 0
-        if after:
-            self.rows.say_size(FACTS.title, after, counts="messages")
 
     def _put_back(self) -> tuple[Message, ...]:
         """What the program puts back now, as far as the log has shown it."""
@@ -640,6 +639,17 @@ class ClaudeCodeReader(Reader):
             return ()
         message = Message(id=name, role="user", parts=tuple(parts), origin="injected")
         return (message,)
+
+
+def _is_set_to_zero(usage: JsonObject) -> bool:
+    """Whether the program took the usage of an answer away, and that of its passes tells what it was.
+
+    So 2.1.226 logs answers that a compaction kept, behind it: their input says nothing of what is in view now (n=1).
+    """
+    fields = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return not any(f.count(usage, each) for each in (*fields, "output_tokens")) and any(
+        f.count(each, "output_tokens") for each in f.objects(usage, "iterations")
+    )
 
 
 def _characters(part: Part) -> int:

@@ -145,6 +145,19 @@ class Attachments:
         parts = _parts(name).read(attachment.get("prompt"))
         return Message(id=name, role="user", parts=tuple(parts)) if parts else None
 
+    def compacted(self) -> None:
+        """Listings leave with a compaction, as the messages do that they were.
+
+        What is sent again has a line of its own: agents and instructions of servers at once, the skills when a program
+        was started again (11 compactions of 2.1.170 to 2.1.232 in 5 public projects). Instruction files stay.
+        """
+        stays = [
+            block
+            for block in self._rows.system
+            if block.kind == "prompt" or (block.kind == "instructions" and block.name)
+        ]
+        self._use_system(stays)
+
     def _drop_blocks(self, kind: BlockKind) -> None:
         """A whole list follows, as after a compaction: it takes the place of the one that was sent before."""
         self._use_system([block for block in self._rows.system if block.kind != kind])

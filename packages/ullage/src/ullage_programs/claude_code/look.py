@@ -13,7 +13,7 @@ from ullage_programs.fields import count, mapping, text
 from ullage_programs.files import open_regular, read_object, write_object
 from ullage_programs.line.places import session_file
 
-VERSION = 6
+VERSION = 7
 
 MOST = 2 * 1024 * 1024
 """Bytes that one look reads, and so of a line: a longer one is passed over. Claude Code cuts tool results below that;

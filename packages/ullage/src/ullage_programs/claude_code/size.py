@@ -41,6 +41,9 @@ MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_500
 """About the most that an image costs: https://platform.claude.com/docs/en/build-with-claude/vision."""
 
+MORE_FOLLOWS = frozenset({"", "tool_use", "pause_turn"})
+"""Why a call ended whose turn goes on; empty in the lines of versions before 2.1.77."""
+
 NAMES_KEPT, RESULTS_KEPT, MARKS_KEPT, NAME_LENGTH = 64, 32, 500, 28
 
 SILENT = tuple(
@@ -68,13 +71,16 @@ class SessionSize:
         """Whether the first line continues a conversation that is not in view."""
         self.input = 0
         """The last reported input; 0 before the first report and after a compaction."""
+        self.reported = self.calls = 0
+        """The same as the program repeats it, kept after a compaction; 0 where it may repeat any earlier call's. And
+        how many calls reported one since the start or a compaction."""
         self.output = 0
         """The output of the call that reported it, and the characters that the log shows of this output."""
         self.shown = 0
         self.reports = 0
         self.is_unchanged = True
-        self.has_stopped = False
-        """Of the lines that reported it."""
+        self.has_stopped = self.is_turn_over = False
+        """Of the lines that reported it, and whether the model ended its turn with that call."""
         self.call = ""
         self.since = 0
         """Weight of what the last reported call did not see, and tokens that are added to it."""
@@ -161,6 +167,16 @@ class SessionSize:
             return self.tokens(self.shape) + messages
         return None
 
+    def lacks(self, usage: dict[str, object]) -> bool:
+        """Whether the program tells its status line of a call that is not in the log yet.
+
+        Its ``current_usage`` is of the last answer, and older versions repeat it after a compaction.
+        """
+        told = _sum_of_input(usage)
+        if not told or told == self.reported:
+            return False
+        return bool(self.reported) or not (self.input or self.compactions)
+
     def seen(self) -> SeenSizes:
         """What the calls so far show of the program's limits."""
         return SeenSizes(
@@ -232,13 +248,16 @@ class SessionSize:
         if name != self.call or not name:
             self._meet(text(message, "model"))
             self._report(reported)
+            self.reported = _sum_of_input(usage)
             self.call = name
         output = count(usage, "output_tokens")
         self.is_unchanged = not self.reports or (
             self.is_unchanged and output == self.output
         )
         self.reports += 1
-        self.has_stopped = self.has_stopped or bool(text(message, "stop_reason"))
+        stop = text(message, "stop_reason")
+        self.has_stopped = self.has_stopped or bool(stop)
+        self.is_turn_over = stop not in MORE_FOLLOWS
         self.output = max(self.output, output)
         self._see(self.seen().after_call(reported, self.output))
         for block in objects(message.get("content")):
@@ -263,6 +282,7 @@ class SessionSize:
             self.first_input = reported
             self.first_since, self.first_frames = self.since, self.frames
         self.input = reported
+        self.calls += 1
         self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
 
@@ -324,6 +344,7 @@ class SessionSize:
         if parent == self.tip or not self.input or not isinstance(kept, int) or kept <= 0:
             return
         self.input = kept
+        self.reported = 0
         self._forget_answer()
         self.since = self.frames = self.pending = self.unsent = 0
         self.largest, self.largest_name = 0, ""
@@ -357,7 +378,7 @@ class SessionSize:
         self.kept = self._preserved(compaction)
         self.stated = compaction.after
         self.compactions += 1
-        self.input = 0
+        self.input = self.calls = 0
         self._forget_answer()
         self.since = self.pending = self.unsent = 0
         self.frames = self.kept
@@ -385,6 +406,10 @@ def reported_input(usage: dict[str, object]) -> int:
     for last in objects(usage.get("iterations"))[-1:]:
         if "iterations" not in last and reported_input(last):
             return reported_input(last)
+    return _sum_of_input(usage)
+
+
+def _sum_of_input(usage: dict[str, object]) -> int:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return sum(count(usage, name) for name in names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ullage_programs.claude_code.asked import ask
 from ullage_programs.claude_code.facts import FACTS
 from ullage_programs.claude_code.look import look
 from ullage_programs.claude_code.size import SessionSize, reported_input
@@ -11,6 +12,7 @@ from ullage_programs.files import read_object, write_object
 from ullage_programs.limits import limits_by, version_of
 from ullage_programs.line.drawing import LineContent, draw
 from ullage_programs.line.places import session_file
+from ullage_programs.line.policy import ASKED_FROM, FEWEST_CALLS
 from ullage_programs.line.print import print_line, read_input, read_settings
 from ullage_programs.line.settings import LineSettings
 from ullage_programs.settings import settings_of
@@ -40,18 +42,30 @@ def remember(log: str, status: dict[str, object]) -> None:
 
 
 def content_of(status: dict[str, object], size: SessionSize) -> LineContent:
-    """What to show: sizes from the log, else the program's own; the window and the cost as the program says them."""
+    """What to show: the window and the cost as the program says them, and the size of the next call.
+
+    That is what the program says, if it names a call that its log does not have yet. Else it is by the log, and as the
+    ledger has it while no turn is under way, and where little or nothing was reported of what the next call holds.
+    """
     context = mapping(status, "context_window")
     window = count(context, "context_window_size")
-    tokens = size.next_input()
-    is_reported = size.input > 0
+    tokens, asked = size.next_input(), None
     usage = mapping(context, "current_usage")
-    if not size.input and not size.compactions and reported_input(usage):
+    is_told = size.lacks(usage)
+    is_estimated = size.calls < FEWEST_CALLS or size.added() > ASKED_FROM * window > 0
+    if is_told:
         tokens = reported_input(usage) + count(usage, "output_tokens")
-        is_reported = True
+    elif is_estimated or size.is_turn_over:
+        asked = ask(text(status, "transcript_path"))
+        if size.compactions and not (asked or size.input or size.stated):
+            tokens = None  # what the program puts back is not in its own sum
     return LineContent(
-        tokens=tokens,
-        is_reported=is_reported,
+        tokens=asked.tokens if asked else tokens,
+        low=asked.low if asked else 0,
+        high=asked.high if asked else 0,
+        proven_high=asked.proven_high if asked else 0,
+        is_reported=is_told or size.input > 0,
+        said_by=FACTS.title if is_told else "",
         window=window,
         threshold=threshold_of(status, window, size),
         largest=size.largest,

@@ -210,8 +210,10 @@ class CodexReader(Reader):
         rows.cwd = f.text(meta, "cwd")
         rows.program = f"codex {f.text(meta, 'cli_version')}".strip()
         provider = f.text(meta, "model_provider")
-        if is_listed(provider):  # else it is a name of the user's own, for some address
-            self.provider = provider
+        if (
+            provider
+        ):  # one that is not listed is a name of the user's own, for some address
+            self.provider = provider if is_listed(provider) else ""
         # ``instructions`` of older rollouts are the user's own, and a message has them again.
         instructions = f.text(f.mapping(meta, "base_instructions"), "text")
         self._instructions = instructions

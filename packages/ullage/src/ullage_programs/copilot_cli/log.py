@@ -89,6 +89,8 @@ class CopilotCliReader(Reader):
         super().__init__(name)
         self._reported: JsonObject = {}
         """The usage of a call of the conversation, until its answer comes."""
+        self._is_billed = False
+        """Whether such a usage was there: then Copilot's own count, of no model's tokenizer, says less."""
         self._before: dict[str, str] = {}
         """For each event, the message that the view ended with before it."""
         self._asked: list[str] = []
@@ -243,6 +245,7 @@ class CopilotCliReader(Reader):
         self._use_model(model, WIRE_OF.get(endpoint, rows.wire or self.wire))
         rows.learn_window(model, f.count(usage, "maxPromptTokens"))
         self._reported = usage
+        self._is_billed = True
 
     def _use_model(self, model: str, wire: str) -> None:
         self.rows.use_model(model, wire, likely_provider(model, wire))
@@ -267,7 +270,7 @@ class CopilotCliReader(Reader):
             self._use_model(next(iter(metrics)), self.rows.wire or self.wire)
         self._spend_unlogged(f.number(data, "sessionStartTime"), metrics)
         tokens = f.count(data, "currentTokens")
-        if tokens is not None:
+        if tokens is not None and not self._is_billed:
             doubt = round(COPILOT_COUNT_DOUBT * tokens)
             beside = Amount(tokens=0, low=-doubt, high=doubt)
             self.rows.say_size(FACTS.title, tokens, beside=beside)

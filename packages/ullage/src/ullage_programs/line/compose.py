@@ -6,7 +6,8 @@ import os
 import subprocess
 from json import dumps
 
-TIMEOUT_S = 2.0
+from ullage_programs.line.policy import COMPOSED_TIMEOUT_S
+
 INSIDE = "ULLAGE_LINE_COMPOSED"
 """Set for the command, so that a command that is this one again ends."""
 
@@ -38,7 +39,7 @@ def _output(command: str, given: bytes) -> bytes:
     except (OSError, ValueError):
         return b""
     try:
-        return process.communicate(given, TIMEOUT_S)[0]
+        return process.communicate(given, COMPOSED_TIMEOUT_S)[0]
     except subprocess.TimeoutExpired:
         _end(process)
         return b""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ullage_programs.facts import ClientLimit
+from ullage_programs.line.policy import CELLS, LARGE_SHARE, WIDE_SHARE
 from ullage_programs.line.settings import LineSettings
 from ullage_programs.record import Record
 
-CELLS = 12
-LARGE_SHARE = 0.02
-"""The largest result is shown from this share of the window on."""
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GREEN = "\x1b[32m"
 YELLOW = "\x1b[33m"
@@ -30,6 +32,13 @@ class LineContent(Record):
     cost: float = 0.0
     is_compacted: bool = False
     """Whether the context was compacted and no call was made since."""
+    low: int = 0
+    high: int = 0
+    """The ends of its interval; 0 where none is known."""
+    proven_high: int = 0
+    """The tokens by which a compaction is due, where they are more."""
+    said_by: str = ""
+    """The program, where the number is what it says and its log does not hold it."""
 
     @property
     def end(self) -> int:
@@ -62,7 +71,8 @@ def draw(content: LineContent, settings: LineSettings) -> str:
         elif made[item]:
             others.append(made[item])
     separator = " - " if settings.ascii else " · "
-    return " ".join(part for part in (bar, separator.join(others)) if part)
+    drawn = " ".join(part for part in (bar, separator.join(others)) if part)
+    return drawn.replace("±", "+-") if settings.ascii else drawn
 
 
 def amount(tokens: int) -> str:
@@ -74,6 +84,27 @@ def amount(tokens: int) -> str:
     if tokens < 999_500:
         return f"{tokens / 1_000:.0f}k"
     return f"{tokens / 1_000_000:.1f}M".replace(".0M", "M")
+
+
+def grouped(tokens: int) -> str:
+    """Tokens in full, with their thousands set apart: 154,000."""
+    return f"{tokens:,}"
+
+
+def interval(
+    tokens: int, low: int, high: int, spell: Callable[[int], str] = grouped
+) -> str:
+    """An interval as ``± 140``, by its wider side; empty where the number is exact.
+
+    As its ends, ``14 to 286``, where one side is less than half of the other or more than half of the number.
+    """
+    below, above = tokens - low, high - tokens
+    wide, narrow = max(below, above), min(below, above)
+    if wide == 0:
+        return ""
+    if wide <= max(1, 2 * narrow) and 2 * wide <= tokens:
+        return f"± {spell(wide)}"
+    return f"{spell(low)} to {spell(high)}"
 
 
 def clean(words: str) -> str:
@@ -114,10 +145,12 @@ def _next(content: LineContent) -> str:
         return "size known at the first answer"
     about = "" if content.is_reported else "~"
     shown = f"next {about}{amount(content.tokens)}"
-    if not content.window:
-        return shown
-    percent = round(100 * content.tokens / content.window)
-    return f"{shown}/{amount(content.window)} ({percent} %)"
+    if content.window:
+        percent = round(100 * content.tokens / content.window)
+        shown += f"/{amount(content.window)} ({percent} %)"
+    if content.high - content.low > WIDE_SHARE * content.tokens:
+        shown += f", {interval(content.tokens, content.low, content.high, amount)}"
+    return f"{shown}, as {content.said_by} says" if content.said_by else shown
 
 
 def _left(content: LineContent) -> str:
@@ -127,7 +160,7 @@ def _left(content: LineContent) -> str:
     name = "compaction" if content.compacts else "the end"
     is_known = limit.tokens is None or limit.source == "observed"
     about = "" if is_known else "~"
-    left = content.end - content.tokens
+    left = content.end - max(content.tokens, content.proven_high)
     if left <= 0:
         return f"{name} is due{about}"
     return f"{amount(left)} to {name}{about}"

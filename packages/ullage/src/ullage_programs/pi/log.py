@@ -86,6 +86,8 @@ class PiReader(Reader):
         """For each entry, what holds behind it."""
         self._originals: dict[str, Message] = {}
         """Messages that were edited, as they were before."""
+        self._asked = ("", "")
+        """The API and the provider of the last answer, in pi's names."""
         self._version = 1
         self._before: list[str] = []
         """For version 1: the message that the view ended with before each entry of the file, the header included."""
@@ -235,6 +237,10 @@ class PiReader(Reader):
             f.text(message, "api") or _guessed_wire(f.text(message, "provider")),
         )
         rows.use_model(f.text(message, "model"), wire, f.text(message, "provider"))
+        asked = f.text(message, "api"), f.text(message, "provider")
+        if asked != self._asked:
+            self._asked = asked
+            self._declare()
         name = self._name(entry)
         stop = f.text(message, "stopReason")
         outcome = _OUTCOMES.get(stop, "finished")
@@ -298,7 +304,7 @@ class PiReader(Reader):
         self._branch = branch
         if branch.prompt is not before.prompt:
             rows.use_system(branch.prompt.blocks())
-            rows.use_tools(branch.prompt.tools.values())
+            self._declare()
         if branch.edits is before.edits:
             return
         rows.spend((len(before.edits) + len(branch.edits)) * COPY_STEPS)
@@ -308,6 +314,9 @@ class PiReader(Reader):
         for name, edited in branch.edits.items():
             if before.edits.get(name) is not edited:
                 self._replace(name, edited)
+
+    def _declare(self) -> None:
+        self.rows.use_tools(self._branch.prompt.declared(*self._asked))
 
     def _edit(self, entry: JsonObject) -> None:
         """Another content for an earlier message, or none, in the requests from here on."""

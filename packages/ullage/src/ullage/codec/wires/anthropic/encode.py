@@ -494,7 +494,7 @@ def _media(
     """https://platform.claude.com/docs/en/build-with-claude/vision, …/pdf-support: the kinds of ``source``."""
     own = _own(sending, part.provider)
     title = {"title": part.name} if isinstance(part, FilePart) and part.name else {}
-    if isinstance(part, FilePart) and part.text and not part.source:
+    if isinstance(part, FilePart) and part.is_text:
         source: dict[str, Any] = {
             "type": "text",
             "media_type": "text/plain",

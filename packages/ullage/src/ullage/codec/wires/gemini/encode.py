@@ -336,7 +336,7 @@ def _media(
     fields = sending.fields(part.provider)
     if "inlineData" in fields:  # the model made it: the bytes are what came
         return fields
-    if isinstance(part, FilePart) and part.text and not part.source:
+    if isinstance(part, FilePart) and part.is_text:
         return {"text": named_text(part)}
     held = locate(sending, part)
     return (

@@ -407,7 +407,7 @@ def _content(
 def _media(
     sending: Sending, part: ImagePart | FilePart, blocks: Blocks
 ) -> dict[str, Any]:
-    if isinstance(part, FilePart) and part.text and not part.source:
+    if isinstance(part, FilePart) and part.is_text:
         return {"type": "input_text", "text": named_text(part)}
     held = locate(sending, part)
     if held is None:
