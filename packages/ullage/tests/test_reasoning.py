@@ -189,12 +189,13 @@ def test_what_is_not_sent_back_is_not_counted_but_for_xai_s_chat(
     assert is_counted(rule, begins_turn=False, sent_back=sent_back) is counted
 
 
-def test_a_user_message_beside_results_begins_a_turn_for_gpt_not_claude() -> None:
-    rule = rule_for("messages", "anthropic", "claude-sonnet-4-5")
-    gpt, claude = (rule_for("responses", "openai", "gpt-5"), rule)
-    assert begins_turn(gpt, user_turn=True, tool_turn=True)
-    assert not begins_turn(claude, user_turn=True, tool_turn=True)
-    assert begins_turn(claude, user_turn=True, tool_turn=False)
+def test_a_user_message_beside_results_begins_no_turn_for_claude_and_gpt() -> None:
+    claude = rule_for("messages", "anthropic", "claude-sonnet-4-5")
+    for rule in (claude, rule_for("responses", "openai", "gpt-5")):
+        assert not begins_turn(rule, user_turn=True, tool_turn=True)
+        assert begins_turn(rule, user_turn=True, tool_turn=False)
+    gemini = rule_for("generateContent", "google", "gemini-2.5-flash")
+    assert begins_turn(gemini, user_turn=True, tool_turn=True)
 
 
 def test_every_rule_but_the_last_says_from_how_many_pairs_it_was_read() -> None:
@@ -328,7 +329,7 @@ def test_reasoning_of_an_unknown_maker_is_not_foreign_and_yet_not_native() -> No
     )
 
 
-def test_a_users_word_in_an_open_loop_ends_the_turn_for_gpt_and_not_for_claude() -> None:
+def test_a_users_word_in_an_open_loop_ends_no_turn_of_claude_and_gpt() -> None:
     steered = (*LOOP, said("u3", "and be quick"))
     assert last_turn(steered) == (5, False)
     assert last_turn(steered, beside=False) == (2, True)
@@ -336,7 +337,7 @@ def test_a_users_word_in_an_open_loop_ends_the_turn_for_gpt_and_not_for_claude()
     assert select(
         steered, policy, wire="messages", model="claude-sonnet-4-5"
     ).forced == ids("a2")
-    assert select(steered, policy, wire="responses", model="gpt-5").forced == ids()
+    assert select(steered, policy, wire="responses", model="gpt-5").forced == ids("a2")
 
 
 def test_what_xai_counts_does_not_depend_on_what_is_sent() -> None:

@@ -649,11 +649,7 @@ class Fold(State):
             origin = ContentLocation(self.seq, place)
             entry = self.view.add(message, cost, opening=cost.tokens, origin=origin)
             self.since = self.since.plus(entry, quiet=True)
-        if self.partial and self.unlogged and self.anchor is not None:
-            # History from before the log went as well; what share of the unlogged tokens it was is unknown.
-            self.history_doubt = self.unlogged / 2
-            self.unlogged -= self.history_doubt
-            self.removed += self.history_doubt
+        self._take_out_earlier()
         puts_back = event.puts_back and not self.partial and self.unlogged is not None
         self.begun = Opening(is_compaction=True, puts_back=puts_back)
         self.put_back = 0.0
@@ -673,6 +669,18 @@ class Fold(State):
         self._take_client_limits()
         self.compactions += 1
         self.marks.append("compaction")
+
+    def _take_out_earlier(self) -> None:
+        """History from before the log leaves as well. Without a first call its share of what is unlogged is unknown."""
+        anchor, unlogged = self.anchor, self.unlogged
+        if anchor is None or not unlogged or not (self.partial or anchor.stated_by):
+            return
+        stays = self.history_doubt = unlogged / 2
+        if (usual := self.usual_overhead) is not None:
+            stays = min(unlogged, usual.tokens)
+            self.history_doubt = max(usual.below, usual.above)
+        self.removed += unlogged - stays
+        self.unlogged = stays
 
     def _take_out_unshown(self) -> float:
         """Of what the log does not show of the last request, only what every request holds stays. Gives what left."""

@@ -78,17 +78,17 @@ SITUATION_WIDTHS = {
     "claude-code, tool step": (1.4, 1.6, 0.0),
     "claude-code, edit": (1.0, 1.25, 0.0),
     "claude-code, the call after that": (1.0, 1.0, 300.0),
-    "codex, second call": (2.0, 2.0, 0.0),
     "codex, the call after that": (1.0, 1.0, 900.0),
     "codex, after an interruption": (7.0, 3.0, 0.0),
     "codex, user turn": (6.0, 3.0, 0.0),
+    "codex, user turn, reasoning before": (12.0, 6.0, 0.0),
     "codex, tool step": (1.25, 1.25, 0.0),
 }
 """How many times as wide the interval is below and above as its causes say, and tokens that may come beside, of
 programs that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's
 second call (up to 8,700 tokens, n=30) and with a user's message (6,700, n=99); what Codex adds one call after a
 compaction was 280 and 880 (n=5); after one that its log shows, Claude Code's was 130 more (n=13). The factors hold 95
-of 100 of public sessions (Claude Code 1,800 calls, Codex 2,000), that of edits of 5,800 more in 28 projects."""
+of 100 of public sessions (Claude Code 1,800 calls, Codex 19,000), that of edits of 5,800 more in 28 projects."""
 
 # --- A first call. Judged by bench.evaluate: coverage of whole requests.
 

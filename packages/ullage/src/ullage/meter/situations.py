@@ -29,6 +29,7 @@ EDITING: Final = frozenset(
 )
 """Tools whose results are short and say the same each time, by the names of the programs that are read."""
 
+REASONED: Final = ", reasoning before"
 REASONED_FROM: Final = 20
 """Reasoning tokens of the answer before from which on it matters whether they are counted."""
 
@@ -96,5 +97,8 @@ AS_EXPECTED: Final = SituationWidths()
 
 def widths_of(program: str, situation: CallSituation) -> SituationWidths:
     """The widths of a program whose log does not hold all that it sends; elsewhere the causes say all."""
-    widths = SITUATION_WIDTHS.get(f"{program}, {situation.partition(',')[0]}")
+    name = f"{program}, {situation}"
+    widths = SITUATION_WIDTHS.get(name) or SITUATION_WIDTHS.get(
+        name.removesuffix(REASONED)
+    )
     return AS_EXPECTED if widths is None else SituationWidths(*widths)

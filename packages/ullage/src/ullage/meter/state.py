@@ -514,7 +514,12 @@ class State:
     @property
     def overhead(self) -> LearntOverhead | None:
         """What the first call of this session adds to its log: by earlier ones, else as is typical of its program."""
-        if self.partial or not (self.earlier_calls or self.lacking):
+        return None if self.partial else self.usual_overhead
+
+    @property
+    def usual_overhead(self) -> LearntOverhead | None:
+        """What any first call of this program adds to its log, also where this log begins later."""
+        if not (self.earlier_calls or self.lacking):
             return None
         earlier = [call for call in self.earlier_calls if self.believes(call)]
         now = self.session_facts()
