@@ -593,6 +593,9 @@ class Forecaster:
         in_doubt = NO_DOUBT
         if begins and not basis.removed and is_open(rule, learnt, begins=True):
             in_doubt = doubted(anchor.turn, kept=not leaves)
+        is_steered = user_turn and not begins and rule.beside_pairs.against > 0
+        if is_steered:
+            in_doubt = doubted(anchor.turn, kept=True)
         situation = GrowthSituation(
             rule=self._rule(anchor, output),
             begins_turn=begins,
@@ -600,6 +603,7 @@ class Forecaster:
             counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,
             earlier=in_doubt,
+            is_steered=is_steered,
         )
         usage, edited = anchor.usage, anchor.edited
         added = since.added
