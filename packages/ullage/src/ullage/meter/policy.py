@@ -90,8 +90,8 @@ SITUATION_WIDTHS = {
     "pi, second call": (3.0, 3.0, 0.0),
     "pi, user turn": (6.0, 3.0, 0.0),
 }
-"""How many times as wide the interval is below and above as its causes say, and tokens that may come beside, of programs
-that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's second call
+"""How many times as wide the interval is below and above as its causes say, and tokens that may come beside, of
+programs that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's second call
 (up to 8,700 tokens, n=30), with a user's message (6,700, n=99) and where tools or servers change (8,400, n=209, and
 11,800 once); what Codex adds one call after a compaction was 280 and 880 (n=5); after one that its log shows, Claude
 Code's was 130 more (n=13). The factors hold 95 of 100 of public sessions (Claude Code 1,800 calls, Codex 19,000),
