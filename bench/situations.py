@@ -4,7 +4,7 @@
 
 PATH is a session log, a directory of logs (plain or gzip, each read with nothing learnt), or a file of recorded calls.
 ``--misses`` names each call outside its interval, ``--first-calls`` shows recorded first calls by model, and
-``--write`` puts the table into a page that has one of its title.
+``--write`` puts the table into a page that has one of its title. Calls that a copy of a log has again count once.
 """
 
 from __future__ import annotations
@@ -154,9 +154,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files += sorted(path.rglob("*.jsonl*")) if path.is_dir() else [path]
     found: list[Found] = []
     notes: list[str] = []
+    once: set[tuple[object, ...]] = set()
     for file in files:
         try:
-            found += found_in(file)
+            for each in found_in(file):
+                key = (each.group, each.name.split()[-1], *each.prediction)
+                if key not in once:
+                    once.add(key)
+                    found.append(each)
         except UllageError as error:
             notes.append(f"{file.name}: {error}")
     if not options.first_calls:

@@ -71,8 +71,8 @@ _LATER_CLAUDE = _in_vocabulary("claude-4.7", drawn(1.0, 4, 2, 290, 8, 1.0))
 _GPT_5 = drawn(1.0, 2, 4, 3, 0, 0.68)
 """Responses: n = 35, 6 with tools."""
 
-_DEEPSEEK = _in_vocabulary("deepseek", drawn(1.0, 1, 4, 226, 6, 1.02))
-"""n = 9, 2 with tools."""
+_DEEPSEEK = _in_vocabulary("deepseek", drawn(1.0, 1, 4, 226, 6, 0.985))
+"""n = 9, 2 with tools, whose declarations were 1.02 of o200k: 0.985 of its own vocabulary."""
 
 _GEMINI = _in_vocabulary("gemma", drawn(1.0, 0, 0, 0, 4, 0.92))
 """2.5: n = 31, 5 with tools."""

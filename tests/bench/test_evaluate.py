@@ -219,7 +219,9 @@ def test_reasoning_of_the_turn_leaves_with_the_next_user_message(replay: Replay)
         "tool_turn": False,
         "new": [{"r": "user", "k": "text", "t": "next", "m": 2}],
     }
+    answered = {"r": "assistant", "k": "text", "t": "Sunny.", "m": 1}
     following = thinking | {"usage_a": thinking["usage_b"], "usage_b": {"input": 1070}}
+    following["a_response"] = [thought, answered]
     loop, turn = predict(
         replay, pair(0, truth=1335, **thinking), pair(1, truth=1070, **(following | user))
     )

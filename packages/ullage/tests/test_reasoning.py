@@ -163,7 +163,10 @@ def test_a_call_follows_the_rule_that_was_measured() -> None:
         ("chat", "zai", "glm-4.7", False, True, True),
         ("chat", "gpustack", "qwen3", False, False, False),
         ("chat", "ollama", "qwen3", False, True, False),
-        ("chat", "nobody", "unheard-of", False, True, False),
+        ("chat", "opencode-go", "deepseek-v4-flash", False, True, True),
+        ("chat", "opencode-go", "glm-5.2", False, True, False),
+        ("responses", "openai", "gpt-5.6-luna", False, True, True),
+        ("chat", "nobody", "unheard-of", False, True, True),
     ]
     for wire, provider, model, stream, loop, turns in cases:
         with case(wire, provider, model, stream, loop, turns):

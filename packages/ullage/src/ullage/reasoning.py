@@ -164,7 +164,8 @@ class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     message next to tool results begins a turn.
 
     ``loop_pairs`` and ``turns_pairs`` are the recorded pairs of calls that each was read from, with reported or derived
-    reasoning that was sent back in the form that counts. ``seen`` is the median share that was in the next input, of
+    reasoning that was sent back in the form that counts; ``beside_pairs`` are those with a user's message next to
+    results, where it is known that they do not agree. ``seen`` is the median share that was in the next input, of
     other forms too (with their n).
     """
 
@@ -179,6 +180,7 @@ class ReasoningRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: bool = True
     loop_pairs: Evidence = NO_EVIDENCE
     turns_pairs: Evidence = NO_EVIDENCE
+    beside_pairs: Evidence = NO_EVIDENCE
     seen: str = ""
     note: str = ""
 

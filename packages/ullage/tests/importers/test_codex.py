@@ -7,7 +7,7 @@ from tests.importers.folding import FIXTURES, Folded
 from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
 from ullage_programs.codex.log import CodexReader
-from ullage_programs.policy import CODEX_SEARCH
+from ullage_programs.policy import CODEX_SEARCH, CODEX_SEARCH_LATER
 
 
 def imported(name: str) -> ImportedSession:
@@ -163,15 +163,38 @@ def test_what_searches_found_is_in_the_input_of_their_call_and_of_later_ones() -
     step = meter.steps[-1]
     assert step.estimated == pytest.approx(9_000 + 2 * CODEX_SEARCH.tokens, abs=100)
     assert step.is_inside
-    assert step.high - step.low > 2 * 2 * 1_300
+    assert step.high - step.low > 2 * 4_000
     assert meter.reading().used.tokens == pytest.approx(22_020, abs=20)
 
 
 def test_what_one_search_found_may_leave_behind_the_report_that_held_it() -> None:
     used = searching().reading().used
-    spread = 2 * (CODEX_SEARCH.high - CODEX_SEARCH.tokens)
-    assert used.tokens - used.low == pytest.approx(spread, rel=0.05)
-    assert used.high - used.tokens == pytest.approx(spread, rel=0.05)
+    assert used.tokens - used.low == pytest.approx(CODEX_SEARCH.high, rel=0.05)
+    above = 2 * CODEX_SEARCH_LATER
+    assert used.high - used.tokens == pytest.approx(above, rel=0.05)
+
+
+GITHUB = "<plugins_instructions>\n- `GitHub`: pull requests\n"
+APPS = "<apps_instructions>\nApps can be triggered by name.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "declared"),
+    [
+        (APPS + GITHUB, 12_300),
+        (APPS + GITHUB + "- `Google Drive`: files\n", 0),
+        (APPS, 0),
+        (GITHUB, 0),
+    ],
+)
+def test_the_tools_of_a_few_connected_apps_are_declared(said: str, declared: int) -> None:
+    context = ("response_item", message("developer", said))
+    used = rollout("Be brief.", context, context).reading().used
+    # The session's first report does not know of them.
+    assert used.tokens == pytest.approx(9_000 + declared, abs=150)
+    history: dict[str, object] = {"replacement_history": [message("developer", said)]}
+    kept = rollout("Be brief.", context, ("compacted", history)).reading().used
+    assert kept.tokens == pytest.approx(9_000 + declared, abs=150)
 
 
 def test_an_aborted_turn_may_take_what_was_found_with_it() -> None:

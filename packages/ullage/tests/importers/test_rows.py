@@ -60,7 +60,7 @@ def test_what_does_not_change_makes_no_event() -> None:
     rows.learn_window("m", 100)
     rows.learn_window("m", None)
     rows.use_params({})
-    rows.prune(["nothing"])
+    rows.prune(rows.results_of(["nothing"]))
     assert rows.rewind("d")
     assert rows.take() == []
     rows.learn_window("m", 200)

@@ -368,19 +368,19 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
 def test_where_a_rule_is_a_guess_the_interval_holds_both_ways() -> None:
     unknown = Maker("chat", "a host", "a model")
     last = {"output": 600, "reasoning": 500, "answer": THOUGHT}
-    leaving = replace(user(unknown), earlier=Widths(0.0, 300.0))
-    settled = Learnt(settled=(f"{leaving.rule.name} turn",))
+    staying = replace(user(unknown), earlier=Widths(300.0, 0.0))
+    settled = Learnt(settled=(f"{staying.rule.name} turn",))
     guessed, sure, in_loop = (
         half_widths(after(unknown, situation=situation, learnt=learnt, **last).doubt)  # type: ignore[arg-type]
         for situation, learnt in (
-            (leaving, Learnt()),
+            (staying, Learnt()),
             (user(unknown), settled),
             (tools(unknown), Learnt()),
         )
     )
-    assert guessed.above >= 800
-    assert guessed.below == sure.below
-    assert sure.above < 200
+    assert guessed.below >= 800
+    assert guessed.above == sure.above
+    assert sure.below < 200
     assert in_loop.below >= 500
 
 

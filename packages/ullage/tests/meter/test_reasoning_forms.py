@@ -105,6 +105,19 @@ def test_grok_counts_what_is_encrypted_and_older_models_plain_text_too(
     assert (used.high - used.low > 280) is not is_sure, "both ways where few pairs say"
 
 
+@pytest.mark.parametrize("is_steered", [True, False])
+def test_whether_a_message_beside_results_begins_a_turn_of_gpt_is_held_both_ways(
+    is_steered: bool,
+) -> None:
+    place = ("responses", "openai")
+    answer = answered(place, "gpt-5.5", opaque=900, calls=True)
+    new = [result("r1", "c1", "sunny", name="weather")] + [THANKS] * is_steered
+    used = next_reading(place, "gpt-5.5", answer, *new)
+    assert used.tokens > 780
+    assert (used.low < 560) is is_steered
+    assert used.high < 860
+
+
 @pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3-flash-preview"])
 def test_the_text_of_a_thought_that_gemini_is_sent_is_charged_as_text(model: str) -> None:
     answer = answered(GOOGLE, model)

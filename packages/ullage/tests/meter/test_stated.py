@@ -69,6 +69,13 @@ def test_the_size_of_a_hidden_summary_is_what_the_program_counts_beyond_the_log(
     assert abs(summary.tokens - 5_000) < 50
 
 
+def test_a_subagent_may_have_fewer_tools_than_the_session_it_was_copied_from() -> None:
+    started = replace(STARTED, is_subagent=True)
+    event = SizeStated(by="Codex", tokens=3_500, known=3_000)
+    used = folded(started, *COMPACTED[1:], event).reading().used
+    assert used.tokens - used.low == pytest.approx(1_700, rel=0.01)
+
+
 def test_where_nothing_is_unlogged_the_log_and_the_hidden_summary_are_all() -> None:
     whole = replace(STARTED, unlogged=())
     event = SizeStated(by="X", tokens=8_000, known=3_000)

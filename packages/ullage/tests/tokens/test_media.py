@@ -48,6 +48,14 @@ def test_openai_scales_an_image_down_to_its_budget_of_patches() -> None:
     )
 
 
+def test_high_detail_has_fewer_patches_than_the_original() -> None:
+    asked = ("responses", "openai", "gpt-5.5")
+    assert tokens(*asked, image(1280, 720, detail="high")) == 40 * 23 * 1.2
+    assert tokens(*asked, image(4096, 2304, detail="high")) == 64 * 36 * 1.2
+    assert tokens(*asked, image(4096, 2304, detail="original")) == 128 * 72 * 1.2
+    assert tokens(*asked, image(0, 0, detail="high")) == 3_000
+
+
 def test_low_detail_costs_the_base_alone() -> None:
     assert tokens("chat", "openai", "gpt-4o", image(3000, 2000, detail="low")) == 85
 

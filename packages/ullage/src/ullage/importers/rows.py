@@ -240,12 +240,16 @@ class EventWriter:
         self._remember(message)
         self._put(MessageReplaced, message=message)
 
-    def prune(self, call_ids: Iterable[str], notice: str = "", reason: str = "") -> None:
-        """The results of these tool calls were cleared."""
-        parts = tuple(self._results[call] for call in call_ids if call in self._results)
+    def results_of(self, call_ids: Iterable[str]) -> list[str]:
+        """The results of these tool calls, by the names of their parts."""
+        return [self._results[call] for call in call_ids if call in self._results]
+
+    def prune(self, parts: Sequence[str], notice: str = "", reason: str = "") -> None:
+        """These results were cleared."""
         if parts:
+            self.spend(len(self.view))
             more = {"notice": notice} if notice else {}
-            self._put(Pruned, parts=parts, reason=reason, **more)
+            self._put(Pruned, parts=tuple(parts), reason=reason, **more)
 
     def call(
         self,

@@ -221,6 +221,8 @@ class ForecastBasis(NamedTuple):
     """Tokens by which system prompt and tools exceed those of the anchor's request."""
     removed: float
     """Tokens of the anchor's request that have left the view."""
+    taken_out: float = 0.0
+    """Of these, tokens that had been taken out before, as far as it held less than the view."""
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):

@@ -95,6 +95,7 @@ from ullage.meter.policy import (
     MOST_KEPT_OVERHEAD,
     MOST_OVERHEAD,
     PINS,
+    REMOVAL_DOUBT,
     WINDOW_UNITS,
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
@@ -230,6 +231,7 @@ class Fold(State):
         self.output = None
         self.output_left = True
         self.removed = 0.0
+        self.taken_out = None
         self.since = SinceAnchor()
 
     def _take_limits(self) -> None:
@@ -540,6 +542,7 @@ class Fold(State):
         return entry
 
     def _rewound(self, event: Rewound) -> None:
+        self._note_taken_out()
         ids = list(self.view.entries)
         after = ids
         if event.to in self.view.entries:
@@ -558,7 +561,23 @@ class Fold(State):
         elif self.output is None and not self.since.messages:
             self.output_left = True  # an answer that was never shown is not sent either
 
+    def _note_taken_out(self) -> None:
+        """Note what a program's plugins have taken out, which its log does not have: the report is less than the view.
+
+        Both take what is oldest first, so that what leaves now has left already, as far as any has.
+        """
+        anchor = self.anchor
+        if anchor is None or self.taken_out is not None or not self.partly_unlogged:
+            return
+        held = anchor.fixed + anchor.reasoning + self.put_back + (self.unlogged or 0.0)
+        for entry in self.view:
+            if self.is_anchored(entry):
+                held += entry.cost.tokens * self.scale_of(entry)
+        gone = held - anchor.input
+        self.taken_out = gone if gone > REMOVAL_DOUBT * held else 0.0
+
     def _pruned(self, event: Pruned) -> None:
+        self._note_taken_out()
         by_message = self.view.holders(event.parts)
         changed = self._change(
             (
@@ -614,6 +633,7 @@ class Fold(State):
 
     def _compacted(self, event: CompactionCommitted) -> None:
         self._note_writer(event)
+        self._note_taken_out()
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         order = tuple(self.view.entries)
         is_unseen = self.output is None and not self.since.messages
@@ -641,6 +661,7 @@ class Fold(State):
                 event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq)
             )
             self.since = self.since.plus(entry, quiet=True)
+            self._carry(entry)
             self.view.arrange([*self._in_front_of_summary(event.behind), summary])
             if event.behind:
                 self._rearrange()  # it begins a turn behind the messages in front of it
@@ -695,6 +716,7 @@ class Fold(State):
                 stays += entry.cost.tokens * self.scale_of(entry)
         before = self.removed
         self.removed = max(0.0, anchor.input - anchor.reasoning - anchor.fixed - stays)
+        self.taken_out = 0.0
         return self.removed - before
 
     def _in_front_of_summary(self, behind: str) -> list[str]:
@@ -930,6 +952,8 @@ class Fold(State):
     def _side_call_ended(self, event: CallEnded) -> None:
         """A call beside the conversation. The report of a summary is judged by what was asked."""
         usage, asked = event.usage, self.summaries.pop(event.call, None)
+        if usage is not None and event.purpose == "summary":
+            self.usages[event.call] = replace(usage, raw=None)
         is_own = event.provider in {"", self.provider}
         if usage is None or asked is None or event.outcome == "failed" or not is_own:
             self._note_spend(event, usage)
@@ -1068,6 +1092,7 @@ class Fold(State):
         self.output = None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
+        self.taken_out = None
         for entry in entries:
             if call and entry.call == call:
                 self.output = entry

@@ -443,7 +443,8 @@ class Forecaster:
         )
         moved = earlier - anchor.reasoning
         # What is left of the last request can't be less than nothing, whatever the estimates of what left it say.
-        held = max(0.0, anchor.input + moved + changed - basis.removed)
+        left = basis.removed - basis.taken_out
+        held = max(0.0, anchor.input + moved + changed - left)
         removed = anchor.input + moved + changed - held
         gone = removed - moved
         if gone < 0:  # reasoning that counts again, or an edit that made a message longer
@@ -465,8 +466,8 @@ class Forecaster:
         above = max(NARROWEST, own[1] * hypot(width.above * above, width.more))
         tokens = round(exact)
         low, high = (
-            round(exact - hypot(below, further)),
-            round(exact + hypot(above, further)),
+            round(exact - basis.taken_out - hypot(below, further)),
+            round(exact + min(basis.taken_out, max(0.0, left)) + hypot(above, further)),
         )
         label = ""
         if anchor.stated_by:
@@ -593,6 +594,9 @@ class Forecaster:
         in_doubt = NO_DOUBT
         if begins and not basis.removed and is_open(rule, learnt, begins=True):
             in_doubt = doubted(anchor.turn, kept=not leaves)
+        is_steered = user_turn and not begins and rule.beside_pairs.against > 0
+        if is_steered:
+            in_doubt = doubted(anchor.turn, kept=True)
         situation = GrowthSituation(
             rule=self._rule(anchor, output),
             begins_turn=begins,
@@ -600,6 +604,7 @@ class Forecaster:
             counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,
             earlier=in_doubt,
+            is_steered=is_steered,
         )
         usage, edited = anchor.usage, anchor.edited
         added = since.added

@@ -79,6 +79,8 @@ class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether text was counted with the provider's own tokenizer."""
     earlier: Widths = NO_DOUBT
     """Reasoning of earlier answers that may leave, or come back, with this turn, as their rule is not proven."""
+    is_steered: bool = False
+    """Whether a user's message stands beside results, which this model has read in both ways."""
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +222,8 @@ def next_input(
     correction = learnt.correction(row, kind=situation.kind, is_known=family.is_known)
     framing = family.framing_for(kept=kept)
     unproven = situation.earlier
-    if is_open(rule, learnt, begins=begins) and (kept or last.sent_back != "no"):
+    is_doubted = situation.is_steered or is_open(rule, learnt, begins=begins)
+    if is_doubted and (kept or last.sent_back != "no"):
         unproven = unproven.plus(doubted(hidden, kept=kept))
     if last.edited:
         # Text in the place of a text is charged as it is sent; what came with calls or thoughts, as it came or not.

@@ -185,6 +185,8 @@ class State:
     output_left: bool = False
     """The last answer was removed or edited: its reported output is not in the next request."""
     removed: float = 0.0
+    taken_out: float | None = None
+    """Tokens that the view held and the last request did not, once any of it has left."""
     partial: bool = False
     history_doubt: float = 0.0
     """Tokens that may have changed unseen: history from before the log that a compaction may have taken with it,
@@ -394,8 +396,15 @@ class State:
         if self.anchor is None:
             return None
         changed = self.fixed.tokens - self.anchor.fixed
+        taken_out = min(self.taken_out or 0.0, max(0.0, self.removed))
         return ForecastBasis(
-            self.anchor, self.output, self.output_left, self.since, changed, self.removed
+            self.anchor,
+            self.output,
+            self.output_left,
+            self.since,
+            changed,
+            self.removed,
+            taken_out,
         )
 
     def forecast(self) -> Forecast:

@@ -19,9 +19,6 @@ from ullage.messages import FilePart, ImagePart
 from ullage.models.facts import facts
 from ullage.models.providers import canonical
 
-HIGH_EDGE: Final = 2048
-"""Pixels (https://developers.openai.com/api/docs/guides/images-vision#model-sizing-behavior)."""
-
 
 class PixelSize(NamedTuple):
     """Pixels."""
@@ -55,8 +52,8 @@ class ImageRule:
     edge: float = math.inf
     limit: float = math.inf
     """Most patches."""
-    high: float = math.inf
-    """Most patches with ``detail: high``, whose long edge is at most ``HIGH_EDGE``."""
+    high: tuple[int, int] | None = None
+    """With ``detail: high``, the most patches and pixels of the long edge."""
     low: float | None = None
     """With ``detail: low``."""
 
@@ -65,13 +62,10 @@ class ImageRule:
             return self.low
         if self.kind == "flat":
             return self.base
-        if detail == "high" and self.high < self.limit:
-            edge, most = (
-                min(self.edge, HIGH_EDGE),
-                math.ceil(self.base + self.unit * self.high),
-            )
-            rule = replace(self, limit=self.high, edge=edge, cap=most)
-            return rule.tokens(size, "")
+        if detail == "high" and self.high is not None:
+            limit, edge = self.high
+            cap = math.ceil(self.base + self.unit * limit)
+            return replace(self, limit=limit, edge=edge, cap=cap).tokens(size, "")
         if size is None or min(size) <= 0:
             return float(self.cap)
         size = size.within(edge=self.edge)

@@ -578,7 +578,8 @@ class ClaudeCodeReader(Reader):
         elif subtype == "microcompact_boundary":
             self._flush_call()
             metadata = f.mapping(entry, "microcompactMetadata")
-            self.rows.prune(f.texts(metadata, "compactedToolIds"), reason="microcompact")
+            cleared = self.rows.results_of(f.texts(metadata, "compactedToolIds"))
+            self.rows.prune(cleared, reason="microcompact")
         elif subtype == "init":
             self.attachments.initial(entry)
         elif subtype == "local_command":

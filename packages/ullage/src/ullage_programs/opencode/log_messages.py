@@ -26,7 +26,6 @@ from ullage.messages import (
     Part,
     ResultContent,
     SystemBlock,
-    TextPart,
     ToolResultPart,
     clean_text,
 )
@@ -36,6 +35,10 @@ from ullage.usage import Usage
 _GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
 """Providers that serve several vendors' models, each on its vendor's wire:
 ``packages/opencode/src/provider/provider.ts``."""
+
+REMINDERS = {"plan": 277.0, "build": 58.0}
+"""Tokens of o200k_base that are sent with the newest user message and that no log has: in plan mode, and in build mode
+after it. ``packages/opencode/src/session/reminders.ts``; of 1.14 to 1.18, by 20 switches of public sessions."""
 
 INTERRUPTED = "[Tool execution was interrupted]"
 
@@ -98,11 +101,7 @@ class OpenCodeReader(Reader):
                 self._compaction = part
                 self._asked_by = f.text(info, "id")
                 return
-        if f.text(info, "system"):
-            system = [block for block in rows.system if block.name != "user"]
-            text = clean_text(f.text(info, "system")).text
-            system.append(SystemBlock(text=text, name="user"))
-            rows.use_system(system, is_part=True)
+        self._use_system(f.text(info, "system"), f.text(info, "agent"))
         name = rows.unique(f.text(info, "id"))
         content = sent_parts(self.parts(name).make, parts, user_part)
         if not content:
@@ -111,6 +110,15 @@ class OpenCodeReader(Reader):
         self.prompted(f.text(said, "text"))
         origin: Origin = "said" if said else "injected"
         self._add(info, Message(id=name, role="user", parts=content, origin=origin))
+
+    def _use_system(self, text: str, agent: str) -> None:
+        """What the user's own system prompt and the reminder of the mode add to what the program sends."""
+        named = {block.name: block for block in self.rows.system}
+        if text:
+            named["user"] = SystemBlock(text=clean_text(text).text, name="user")
+        if agent in REMINDERS and (agent == "plan" or "mode" in named):
+            named["mode"] = SystemBlock(name="mode", text="", measured=REMINDERS[agent])
+        self.rows.use_system(named.values(), is_part=True)
 
     def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         provider = f.text(info, "providerID")
@@ -155,7 +163,7 @@ class OpenCodeReader(Reader):
         answer = self._answer(name, step.parts)
         stop = f.text(step.finish or {}, "reason") or f.text(info, "finish")
         if info.get("summary") is True:
-            self._summarised(info, answer, usage, name)
+            self._summarised(info, answer if stop else None, usage, name)
             return
         interrupted = outcome == "cancelled"
         if answer is not None and interrupted:
@@ -190,7 +198,7 @@ class OpenCodeReader(Reader):
                 made = tool_result(self.parts(f"{label}/{len(results)}").make, part)
                 time = f.mapping(f.mapping(part, "state"), "time")
                 if time.get("compacted") is not None:
-                    self._prunings.append((f.seconds(time["compacted"]), made.call_id))
+                    self._prunings.append((f.seconds(time["compacted"]), made.id))
                 results.append(made)
         if results:
             self._add(info, Message(id=label, role="tool", parts=tuple(results)))
@@ -198,22 +206,19 @@ class OpenCodeReader(Reader):
     def _summarised(
         self, info: JsonObject, answer: Message | None, usage: Usage | None, name: str
     ) -> None:
-        """The summary of a compaction: its call is spend, its text replaces what is not kept.
+        """The summary of a compaction: its call is spend, what it said replaces what is not kept.
 
-        Another model than the conversation's may write it. It is sent as the answer to a question of the program's.
+        One that was broken off or answers no such question changes nothing. Another model than the conversation's may
+        write it. It is sent as the answer to a question of the program's, with its reasoning.
         """
         rows = self.rows
         purpose: Purpose = "summary"
         model, provider = f.text(info, "modelID"), f.text(info, "providerID")
         rows.call(name, None, usage, purpose=purpose, model=model, provider=provider)
-        if answer is None:
+        if answer is None or f.text(info, "parentID") not in ("", self._asked_by):
             return
-        visible = tuple(part for part in answer.parts if isinstance(part, TextPart))
-        summary = Message(
-            id=rows.unique(f"{name}.summary"),
-            role="assistant",
-            parts=visible,
-            origin="summary",
+        summary = msgspec.structs.replace(
+            answer, id=rows.unique(f"{name}.summary"), origin="summary", call=name
         )
         view = list(rows.view)
         tail = self._ids.get(f.text(self._compaction, "tail_start_id"), [""])[0]
@@ -254,7 +259,7 @@ class OpenCodeReader(Reader):
         return self.usage(f.mapping(holder, "tokens"))
 
     def _prune_until(self, moment: float) -> None:
-        due = [call for at, call in self._prunings if at <= moment]
+        due = [part for at, part in self._prunings if at <= moment]
         if due:
             self._prunings = [each for each in self._prunings if each[0] > moment]
             self.rows.prune(due, notice=CLEARED, reason="opencode")
@@ -279,6 +284,7 @@ def wire_of(provider: str, model: str) -> str:
 
 
 def steps_of(parts: list[JsonObject]) -> list[CallParts]:
+    """The model calls of a message. What changed on disk stands behind the last one and is none."""
     steps: list[CallParts] = []
     current: list[JsonObject] = []
     for part in parts:
@@ -286,7 +292,7 @@ def steps_of(parts: list[JsonObject]) -> list[CallParts]:
         if kind == "step-finish":
             steps.append(CallParts(tuple(current), part))
             current = []
-        elif kind != "step-start":
+        elif kind not in ("step-start", "patch"):
             current.append(part)
     if current or not steps:
         steps.append(CallParts(tuple(current), None))
