@@ -258,6 +258,16 @@ def test_the_first_compaction_of_a_log_that_begins_in_the_middle_is_read_as_befo
     assert session.row(PUT_BACK) is not None
 
 
+def test_history_from_before_the_log_leaves_with_the_first_compaction_alone() -> None:
+    session = Session(partial=True, program="other 1.0")
+    session.compact(puts_back=False)
+    before = session.reading.used
+    session.compact(puts_back=False)
+    after = session.reading.used
+    assert after.low == pytest.approx(before.low, abs=100)
+    assert after.high == pytest.approx(before.high, abs=100)
+
+
 def test_an_impossible_amount_is_not_learnt() -> None:
     call = taught("a", 15_000, at=1)[1]
     false = msgspec.structs.replace(call, tokens=5_000_000)

@@ -696,10 +696,13 @@ class Fold(State):
         anchor, unlogged = self.anchor, self.unlogged
         if anchor is None or not unlogged or not (self.partial or anchor.stated_by):
             return
-        stays = self.history_doubt = unlogged / 2
         if (usual := self.usual_overhead) is not None:
             stays = min(unlogged, usual.tokens)
             self.history_doubt = max(usual.below, usual.above)
+        elif "compaction" in self.marks:
+            return  # it left with the one before
+        else:
+            stays = self.history_doubt = unlogged / 2
         self.removed += unlogged - stays
         self.unlogged = stays
 
