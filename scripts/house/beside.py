@@ -47,7 +47,7 @@ QUICK = frozenset(
 
 MORE = {
     # only where the ledger is asked
-    "ullage_programs/claude_code/asked.py": {"subprocess"},
+    "ullage_programs/claude_code/asked.py": {"signal", "subprocess"},
     # only where the user has an earlier status line
     "ullage_programs/line/compose.py": {"subprocess"},
     # only of a program whose settings are TOML

@@ -141,8 +141,9 @@ to the last number. Each takes some 0.15 ms and 3 kB of memory, however short it
 50,000 lines, of 0.8 to 5 kB, and up to 0.8 events for each kB."""
 
 LOG_STEPS: Final = 2_000_000
-"""Messages that a log's compactions, rewinds, returns to branches it had left, and changes of a long system prompt or of
-many tools go through altogether: each costs some 0.02 ms. A hundred compactions of a thousand messages each are 100,000."""
+"""Messages that a log's compactions, rewinds, returns to branches it had left, and changes of a long system prompt go
+through altogether, and tools that it declares again: each costs some 0.02 ms. A hundred compactions of a thousand
+messages each are 100,000."""
 
 COPY_STEPS: Final = 10
 """Steps that count for a message that comes into view again, or a block of a system prompt that is counted again."""

@@ -86,7 +86,9 @@ def test_a_kept_answer_whose_usage_was_set_to_zero_reports_nothing() -> None:
     usage = kept["message"]["usage"]
     usage["input_tokens"] = 0
     usage["iterations"] = [{"input_tokens": 150_000, "output_tokens": 10}]
-    size = folded(answer("msg_1", reported=20_000), boundary("auto", 150_010), as_line(kept))
+    size = folded(
+        answer("msg_1", reported=20_000), boundary("auto", 150_010), as_line(kept)
+    )
     assert size.input == 0
 
 
