@@ -31,6 +31,7 @@ from bench.recorded import is_call, is_pair, pair_of
 from bench.results import Table, show, with_table
 from ullage.errors import UllageError
 from ullage.meter.situations import CallSituation
+from ullage_programs.programs import FOLDERS
 
 ORDER = {name: place for place, name in enumerate(get_args(CallSituation))}
 
@@ -51,9 +52,12 @@ class Group(NamedTuple):
 
 
 class Found(NamedTuple):
+    """``place`` is the call's in its log, where copies of that have it again, and its name in a recording."""
+
     group: Group
     name: str
     prediction: Prediction
+    place: str
 
 
 def found_in(path: Path) -> Iterator[Found]:
@@ -71,12 +75,13 @@ def found_in(path: Path) -> Iterator[Found]:
         for number, outcome in enumerate(evaluate(log).outcomes, 1):
             if outcome.prediction.truth is not None:
                 group = Group(source, outcome.prediction.situation)
-                yield Found(group, f"{path.name} call {number}", outcome.prediction)
+                place = f"call {number}"
+                yield Found(group, f"{path.name} {place}", outcome.prediction, place)
 
 
 def _program_of(path: Path) -> str:
     """``claude-code-005b4d5f.jsonl.gz`` is of Claude Code; other files are of the folder that they are in."""
-    for program in ("claude-code", "codex", "copilot-cli", "opencode", "pi"):
+    for program in (folder.replace("_", "-") for folder in FOLDERS):
         if path.name.startswith(program):
             return program
     return path.parent.name
@@ -90,7 +95,7 @@ def _recorded(path: Path) -> Iterator[Found]:
             if outcome.groups:
                 source = f"first calls, {row.get('provider')} {row.get('model')}"
                 name = f"{row.get('src')} {row.get('idx')}"
-                yield Found(Group(source, "first call"), name, outcome.prediction)
+                yield Found(Group(source, "first call"), name, outcome.prediction, name)
             continue
         pair = pair_of(row)
         prediction = replay.pair(pair)
@@ -106,7 +111,8 @@ def _recorded(path: Path) -> Iterator[Found]:
             turn = "user turn" if row.get("user_turn") else "tool step"
             reasoned = (pair.usage.reasoning or 0) >= 20
             situation = f"{turn}, reasoning before" if reasoned else turn
-        yield Found(Group(source, situation), str(row.get("id")), prediction)
+        name = str(row.get("id"))
+        yield Found(Group(source, situation), name, prediction, name)
 
 
 def table_of(found: Sequence[Found], title: str) -> Table:
@@ -158,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for file in files:
         try:
             for each in found_in(file):
-                key = (each.group, each.name.split()[-1], *each.prediction)
+                key = (each.group, each.place, *each.prediction)
                 if key not in once:
                     once.add(key)
                     found.append(each)

@@ -91,13 +91,13 @@ SITUATION_WIDTHS = {
     "pi, user turn": (6.0, 3.0, 0.0),
 }
 """How many times as wide the interval is below and above as its causes say, and tokens that may come beside, of
-programs that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's second call
-(up to 8,700 tokens, n=30), with a user's message (6,700, n=99) and where tools or servers change (8,400, n=209, and
-11,800 once); what Codex adds one call after a compaction was 280 and 880 (n=5); after one that its log shows, Claude
-Code's was 130 more (n=13). The factors hold 95 of 100 of public sessions (Claude Code 1,800 calls, Codex 19,000),
-that of edits of 5,800 more in 28 projects. Plugins of OpenCode and pi take out and put back what no log has (one
-project of 11, one of 7): of 14,700 and 5,500 calls of all these the factors hold 93 to 97 of 100 user turns and
-second calls, and 83 of what the caller changed."""
+programs that send what their logs lack. Instruction files of folders, reminders and hooks come with Claude Code's
+second call (up to 8,700 tokens, n=30), with a user's message (6,700, n=99) and where tools or servers change (8,400,
+n=209, and 11,800 once); what Codex adds one call after a compaction was 280 and 880 (n=5); after one that its log
+shows, Claude Code's was 130 more (n=13). The factors hold 95 of 100 of public sessions (Claude Code 1,800 calls,
+Codex 19,000), that of edits of 5,800 more in 28 projects. Plugins of OpenCode and pi take out and put back what no
+log has (one project of 11, one of 7): of 14,700 and 5,500 calls of all these the factors hold 93 to 97 of 100 user
+turns and second calls, and 83 of what the caller changed."""
 
 # --- A first call. Judged by bench.evaluate: coverage of whole requests.
 
