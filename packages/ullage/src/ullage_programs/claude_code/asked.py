@@ -40,7 +40,7 @@ def printed(log: str) -> dict[str, object]:
     from signal import SIGTERM, signal
 
     signal(SIGTERM, lambda *_: sys.exit(1))
-    command = (sys.executable, "-I", "-m", "ullage", "context", "--json")
+    command = (sys.executable, "-E", "-P", "-m", "ullage", "context", "--json")
     try:
         done = subprocess.run(  # noqa: S603 - our own command, and the path of a log
             [*command, os.path.abspath(log)],
