@@ -93,7 +93,7 @@ def terminal(log: Path) -> Iterator[Terminal]:
     terminal = Terminal("-m", "ullage", "top", "--interval", "0.05")
     terminal.resize(130, 24)
     try:
-        terminal.wait_for("7,100 ± ")
+        terminal.wait_for("7,100 (")
         yield terminal
     finally:
         os.close(terminal.end)
@@ -101,7 +101,7 @@ def terminal(log: Path) -> Iterator[Terminal]:
 
 def test_what_a_program_writes_shows_and_q_leaves(terminal: Terminal, log: Path) -> None:
     write_log(log, calls=9)
-    terminal.wait_for("13,350 ± ")
+    terminal.wait_for("13,350 (")
     terminal.wait_for("+6,250")
     terminal.type("q")
     assert terminal.ended() == 0

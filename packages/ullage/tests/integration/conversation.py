@@ -29,6 +29,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.tokens.claude import VOCABULARIES
+from ullage.tokens.content import is_exact
 from ullage.tokens.families import Family, family_for
 from ullage.tokens.text import counter_for
 from ullage.wire.sse import EventReader
@@ -112,8 +113,11 @@ MORE = (
 )
 
 
+_COUNTER = counter_for()
+
+
 def _bills_of(family: Family) -> dict[str, object]:
-    counted = partial(counter_for("bpe").count, vocabulary=family.vocabulary)
+    counted = partial(_COUNTER.count, vocabulary=family.vocabulary)
     count = lru_cache(maxsize=20_000)(counted)
     text = {"count": count, "factor": 1.0, "declared": 1.0}
     if family.vocabulary not in VOCABULARIES:
@@ -124,7 +128,7 @@ def _bills_of(family: Family) -> dict[str, object]:
 BILLS: Mapping[str, Mapping[str, object]] = {
     model.name: _bills_of(family)
     for model in MODELS
-    if (family := family_for("", "", model.name)).is_own
+    if is_exact(family := family_for("", "", model.name), _COUNTER)
 }
 """What a scenario's ``drawn`` says so that a model charges text in its own vocabulary, as recorded bills do, since no
 factor on o200k is that of any text; and Claude so many tokens around a message, a call (n = 353) and a result (n = 96).
