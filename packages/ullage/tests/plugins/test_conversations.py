@@ -134,6 +134,24 @@ def test_closing_lets_all_go_and_they_may_be_entered_again() -> None:
         assert conversations.latest("one") is again
 
 
+def test_one_whose_call_is_open_is_closed_when_that_has_ended() -> None:
+    """Its Compactor would refuse: a run may be cancelled while it has its history compacted, and end later."""
+    closed: list[str] = []
+
+    class Closed(Compactor):
+        def close(self) -> None:
+            super().close()
+            closed.append("closed")
+
+    conversations = Conversations(lambda _: Closed(window=1_000))
+    held = conversations.enter("one", ["a"])
+    conversations.close()
+    assert not closed
+    assert conversations.enter("one", ["a"]).compactor is not held.compactor
+    conversations.leave(held)
+    assert closed == ["closed"]
+
+
 def test_a_history_without_messages_is_a_conversation_too() -> None:
     conversations = Conversations(Made())
     with conversations.entered("", []) as first:

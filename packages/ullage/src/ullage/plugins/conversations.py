@@ -61,6 +61,8 @@ class HeldConversation:
     compactor: Compactor
     history: tuple[bytes, ...] = ()
     is_busy: bool = False
+    is_let_go: bool = False
+    """Whether it is closed as soon as its call has ended."""
 
 
 class Conversations:
@@ -137,6 +139,8 @@ class Conversations:
                 self._answers[response] = held.session
             if len(self._answers) > self._most:
                 self._answers.popitem(last=False)
+        if held.is_let_go:
+            held.compactor.close()
 
     def latest(self, key: str = "") -> Compactor | None:
         """The ``Compactor`` of the newest call of a key, or of all; ``None`` if there was none."""
@@ -147,11 +151,15 @@ class Conversations:
         return None
 
     def close(self) -> None:
-        """Let all conversations go. They may be entered again."""
+        """Let all conversations go, those with an open call when that has ended. They may be entered again."""
+        idle: list[HeldConversation] = []
         with self._lock:
-            gone = list(self._held.values())
+            for held in self._held.values():
+                held.is_let_go = held.is_busy
+                if not held.is_busy:
+                    idle.append(held)
             self._held.clear()
-        for each in gone:
+        for each in idle:
             each.compactor.close()
 
     def _found(
