@@ -477,6 +477,7 @@ class Agent(Generic[OutputT, DepsT]):
             self._forget_tools()
             shared = AgentRuntime(
                 name=self.name,
+                description=self.description,
                 deps_type=self._deps_type,
                 writers=self._writers,
                 store=store,

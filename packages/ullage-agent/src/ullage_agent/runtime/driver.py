@@ -295,7 +295,7 @@ class Driver:
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
-                tell_driven(self._shared.hooks, runtime.ledger)
+                tell_driven(self._shared.hooks, runtime)
                 try:
                     yield runtime
                 finally:
