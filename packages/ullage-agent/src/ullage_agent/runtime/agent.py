@@ -254,6 +254,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -263,6 +264,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -271,14 +273,18 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
     ) -> Result[Any]:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
 
-        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
+        default the agent's: ``AnswerInvalid`` where it does not fit.
         """
         async with self.session(session, deps=deps) as opened:
-            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            result: Result[Any] = await opened.ask(
+                *pieces, check=check, output_type=output_type
+            )
             return result
 
     def stream(
@@ -296,6 +302,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -305,6 +312,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -313,6 +321,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
     ) -> Result[Any]:
         """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
@@ -328,7 +337,11 @@ class Agent(Generic[OutputT, DepsT]):
                 agent = self._copied(self._given_store, self._given_client)
                 self._in_background = agent
             result: Result[Any] = await agent.ask(
-                *pieces, session=session, deps=deps, output_type=output_type
+                *pieces,
+                session=session,
+                deps=deps,
+                check=check,
+                output_type=output_type,
             )
             return result
 

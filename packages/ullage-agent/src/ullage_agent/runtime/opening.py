@@ -27,7 +27,7 @@ from ullage_agent.runtime.session_runtime import (
 
 log = logging.getLogger("ullage.agent")
 
-VERSION: Final = "runtime-11"
+VERSION: Final = "runtime-12"
 """Increased whenever ``Loop`` or ``LoopMemory`` fold differently."""
 
 

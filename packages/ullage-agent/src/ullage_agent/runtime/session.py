@@ -16,12 +16,12 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
-    Final,
     Generic,
     Literal,
     Protocol,
@@ -52,6 +52,7 @@ from ullage.events import (
     DraftPiece,
     Event,
     HandedOver,
+    MessageAdded,
     Pinned,
     QueueLeft,
     Renamed,
@@ -104,10 +105,17 @@ from ullage_agent.runtime.outcome import (
     CancelAnswer,
     Result,
     WaitingMessage,
+    cost_between,
     error_of,
     last_words,
+    usage_between,
 )
-from ullage_agent.runtime.output_type import AnswerMisfit, OutputType, check_retries
+from ullage_agent.runtime.output_type import (
+    AGAIN,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
@@ -118,9 +126,6 @@ from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage_agent.loop")
-
-AGAIN: Final = ".again-"
-"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 
 class Opener(Protocol):
@@ -244,7 +249,7 @@ class Session(Generic[OutputT]):
             return
         try:
             if waits:
-                await self._wait()
+                await self._rested()
         finally:
             await self._end(self._serving)
 
@@ -518,7 +523,7 @@ class Session(Generic[OutputT]):
             result = await self._wait()
             tries += 1
             if result.error is not None or result.is_paused:
-                return result._replace(missing=output.name)
+                return replace(result, missing=output.name)
             try:
                 parsed = output.read(result.text)
             except AnswerMisfit as problem:
@@ -532,7 +537,7 @@ class Session(Generic[OutputT]):
                     "ask another model.",
                     text=result.text,
                 ) from problem
-            return result._replace(parsed=parsed, is_parsed=True)
+            return replace(result, read_output=(parsed,))
 
     async def _asked_again(self, words: str, most: int) -> bool:
         """Whether the model was asked once more: at most so often for one message of the person.
@@ -992,23 +997,39 @@ class Session(Generic[OutputT]):
         """
         return await self._typed_result(self._output, None, check=check)
 
-    async def _wait(self) -> Result[Any]:
+    async def _rested(self) -> SessionRuntime:
+        """The session, once it rests or waits for a person. Raises the error that stopped its driver."""
         if self._drives:
             await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
                 await self._is_idle.wait()
                 if (runtime := await self._over()) is not None:
-                    break
+                    return runtime
                 await watch.wait(POLL_S)
-        await runtime.ledger.load()
-        return self._result(runtime)
 
-    def _result(self, runtime: SessionRuntime) -> Result[Any]:
-        loop = runtime.ledger.loop
-        text = last_words(runtime.ledger.meter.messages, loop.answer_call)
+    async def _wait(self) -> Result[Any]:
+        runtime = await self._rested()
+        await runtime.ledger.load()
+        loop, reading = runtime.ledger.loop, runtime.reading
+        events = await self._open.store.read(self.id, after=loop.asked)
+        added = [
+            event.message
+            for event in events
+            if isinstance(event, MessageAdded) and event.seq <= loop.seq
+        ]
+        result: Result[Any] = Result(
+            text=last_words(runtime.ledger.meter.messages, loop.answer_call),
+            reason=INTERRUPTED,
+            note=INTERRUPTED_NOTE,
+            is_paused=True,
+            reading=reading,
+            usage=usage_between(runtime.fold.spend_before, reading.spend),
+            cost=cost_between(runtime.fold.spend_before, reading.spend),
+            messages=tuple(added),
+        )
         if not is_at_rest(loop):
-            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
+            return result
         reason = loop.paused or loop.ended
         kind = (
             loop.failed or InternalError.__name__
@@ -1018,7 +1039,13 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
-        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+        return replace(
+            result,
+            reason=reason,
+            note=loop.note,
+            is_paused=bool(loop.paused),
+            error=error,
+        )
 
 
 def _check_texts(argument: str, *texts: object) -> None:
