@@ -279,6 +279,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -288,6 +289,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -296,16 +298,20 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
 
-        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
+        default the agent's: ``AnswerInvalid`` where it does not fit.
         """
         refuse_arguments("agent.ask", others, _OF_A_CALL)
         async with self.session(session, deps=deps) as opened:
-            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            result: Result[Any] = await opened.ask(
+                *pieces, check=check, output_type=output_type
+            )
             return result
 
     def stream(
@@ -328,6 +334,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -337,6 +344,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -345,6 +353,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
@@ -362,7 +371,11 @@ class Agent(Generic[OutputT, DepsT]):
                 agent = self._copied(self._given_store, self._given_client)
                 self._in_background = agent
             result: Result[Any] = await agent.ask(
-                *pieces, session=session, deps=deps, output_type=output_type
+                *pieces,
+                session=session,
+                deps=deps,
+                check=check,
+                output_type=output_type,
             )
             return result
 
@@ -511,6 +524,7 @@ class Agent(Generic[OutputT, DepsT]):
             self._forget_tools()
             shared = AgentRuntime(
                 name=self.name,
+                description=self.description,
                 deps_type=self._deps_type,
                 writers=self._instructions.writers,
                 store=store,
