@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ullage
+from scripts.reference_pages import PAGE, index, listed_names, modules, page
 from tests.house.public_types import hidden_types, public_names
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
@@ -78,6 +79,16 @@ def all_matches(completer: rlcompleter.Completer, text: str) -> Iterator[str]:
 
 def test_every_public_name_is_there_and_says_what_it_is() -> None:
     assert [name for name in PUBLIC if not inspect.getdoc(getattr(ullage, name))] == []
+
+
+def test_the_reference_lists_each_name_once_and_is_as_the_code_has_it() -> None:
+    """Run: uv run python -m scripts.reference_pages."""
+    assert sorted([*listed_names(), *modules()]) == PUBLIC
+    assert PAGE.read_text("utf-8") == index()
+    assert "ullage.measure.Window" in page("measure") and "::: ullage.Agent" in page(
+        "Agent"
+    )
+    assert "[Meter](meter.md)" in page("measure")
 
 
 def test_what_type_checkers_read_is_what_is_loaded_when_it_is_first_used() -> None:

@@ -15,6 +15,7 @@ try:
     from ullage_agent.runtime.message_input import MessageInput, NamedFile
     from ullage_agent.runtime.outcome import CancelAnswer, Result, WaitingMessage
     from ullage_agent.runtime.session import Session
+    from ullage_agent.runtime.session_view import Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
@@ -40,6 +41,7 @@ __all__ = [
     "SessionSettings",
     "TextStream",
     "TurnContext",
+    "Viewed",
     "WaitingMessage",
     "Whereabouts",
 ]
