@@ -14,7 +14,7 @@ import ullage
 
 MODULES = sorted(
     f"ullage.{name}"
-    for name in ullage.__all__
+    for name in dir(ullage)
     if isinstance(getattr(ullage, name), types.ModuleType)
 )
 """The public modules."""
@@ -90,9 +90,9 @@ def signatures(value: object) -> Iterator[tuple[str, Mapping[str, Any], str]]:
 
 def named_types(annotation: object, module: str) -> Iterator[tuple[str, object]]:
     """Ours of the objects that an annotation names. One that only type checkers import has no object."""
-    if not isinstance(annotation, str):
-        annotation = getattr(annotation, "__name__", repr(annotation))
-    for node in ast.walk(ast.parse(annotation, mode="eval")):
+    text = annotation if isinstance(annotation, str) else repr(annotation)
+    text = getattr(annotation, "__name__", text)
+    for node in ast.walk(ast.parse(text, mode="eval")):
         if isinstance(node, ast.Name):
             found = getattr(sys.modules[module], node.id, None)
             if isinstance(found, type | types.UnionType | types.GenericAlias) or is_alias(

@@ -7,15 +7,17 @@ your own. The rest are types that signatures of ``Agent``, ``Session`` and ``Res
 from ullage.installation import explained
 
 try:
+    from ullage.codec.blocks import CacheMarks, Options
     from ullage.context.lineage import Whereabouts
     from ullage.turns.grants import Grant
+    from ullage.turns.loop import OpenCall
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
     from ullage_agent.runtime.layers import Layer
     from ullage_agent.runtime.message_input import MessageInput, NamedFile
     from ullage_agent.runtime.outcome import CancelAnswer, Result, WaitingMessage
     from ullage_agent.runtime.session import Session
-    from ullage_agent.runtime.session_view import Viewed
+    from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
@@ -27,6 +29,7 @@ except ModuleNotFoundError as problem:
 
 __all__ = [
     "AgentSettings",
+    "CacheMarks",
     "CancelAnswer",
     "Fork",
     "Grant",
@@ -34,11 +37,14 @@ __all__ = [
     "Layer",
     "MessageInput",
     "NamedFile",
+    "OpenCall",
+    "Options",
     "Question",
     "Result",
     "ScopedGrant",
     "Session",
     "SessionSettings",
+    "SessionView",
     "TextStream",
     "TurnContext",
     "Viewed",

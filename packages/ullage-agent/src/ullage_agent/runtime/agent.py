@@ -118,25 +118,39 @@ class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
     Opens nothing before its first session. Any thread may call ``run_sync``; the other methods are for one event loop
-    at a time.
+    at a time. Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md).
 
-    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
-    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
-    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
-    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+    Args:
+        model: ``PROVIDER:NAME``, such as ``anthropic:claude-haiku-4-5``; left out, that of files or the environment.
+        tools: Functions, ``AgentTool``s, MCP servers, and names of built-in tools (docs/tools.md). ``"none"`` alone
+            means no built-in tool, even if files or the environment name some.
+        instructions: What the model is told before all messages: a text, a function that writes one when a turn
+            begins from its ``TurnContext``, or a list of both. They are the program's, and nothing else changes them.
+            Most agents need these alone.
+        system: A text in front of the instructions that is a setting: where the program gives none, the environment,
+            ``ullage.toml`` or a session may.
+        output_type: The type that answers are read into (docs/agent.md): a dataclass, ``TypedDict``, msgspec or
+            pydantic model, list or number. By default answers are text.
+        output_retries: How often the model is asked again for an answer that does not fit.
+        deps_type: The type of ``deps`` that tools and instructions get; sessions are then opened with one.
+        hooks: Objects that see and change what sessions do, in this order.
+        handoffs: Agents that the model may hand the conversation over to; the list may be extended until the first
+            session. They need a ``name``.
+        name: The agent's name for other agents and in traces: at most 40 letters, digits, ``_`` and ``-``.
+        description: What it is for, as other agents are told.
+        store: Where its sessions are kept: a path, a ``Store``, or by default the user's own database
+            (docs/store.md).
+        environment: Variables for keys and settings; by default those of this process. Keys come from here alone.
+        config: Whether ``ullage.toml`` of the user and the project are read, or layers that were read already.
+        yields: A session's own model, window and other harmless settings win over the agent's, as a server needs it.
+        learns: Whether what sessions learn about a model is stored for later ones; by default unless its endpoint is
+            a simulator of a cloud provider on this machine.
+        settings: Every other keyword is a setting (``ullage.sessions.AgentSettings``, docs/settings.md) and wins over
+            all other places. ``None`` leaves one as it is.
 
-    Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
-    ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
-    What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
-    on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
-    ``SettingError``.
-
-    ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
-    turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
-    functions get; sessions are then opened with one.
-
-    ``handoffs`` are agents that the model may hand the conversation over to (docs/agent.md); the list may be extended
-    until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
+    Raises:
+        SettingError: Something is not known, not possible or not there: a name, a value, a model, a tool, the root.
+        WrongType: An argument is of a type that can't be used.
     """
 
     _place = ""
@@ -256,11 +270,20 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         **settings: Unpack[SessionSettings],
     ) -> Session[OutputT]:
-        """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
+        """The session with this id, created if it does not exist. Use as ``async with``.
 
-        Resumes an interrupted turn and queued messages unless ``resume=False``. ``deps`` is what tools get as
-        ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
-        (``SettingError``). ``settings`` are the own settings of a session that is created.
+        Resumes an interrupted turn and queued messages.
+
+        Args:
+            id: The name of the session in the store; without one, a new session with an id of its own.
+            resume: Whether it is driven on its own; with ``False`` nothing runs until a message is sent or ``resume``
+                called.
+            deps: What tools and instructions get as ``context.deps``. It is not stored, and a session whose tools
+                need it is not driven without it (``SettingError`` on entering).
+            settings: The session's own settings, stored if it is created here (``ullage.sessions.SessionSettings``).
+
+        Raises:
+            SettingError: A keyword is no setting.
         """
         _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
@@ -302,10 +325,20 @@ class Agent(Generic[OutputT, DepsT]):
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
-        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
+        """Send a message to a session and wait until it rests. A cancel cancels the turn and keeps what was written.
 
-        With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
-        default the agent's: ``AnswerInvalid`` where it does not fit.
+        Args:
+            pieces: The message: text, bytes or ``Path``s of images and files, or parts of ``ullage.messages``.
+            session: The id of the session that continues; without one, a new session.
+            deps: What tools and instructions get as ``context.deps``.
+            check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
+            output_type: The type that this answer is read into, by default the agent's.
+            others: None: a keyword of another library is answered with what it is called here.
+
+        Raises:
+            ProviderError: The turn failed.
+            AnswerInvalid: The answer does not fit ``output_type``.
+            InputError: The message can't be sent; nothing was stored.
         """
         refuse_arguments("agent.ask", others, _OF_A_CALL)
         async with self.session(session, deps=deps) as opened:
@@ -324,6 +357,12 @@ class Agent(Generic[OutputT, DepsT]):
         """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
 
         The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            others: As in ``ask``.
         """
         refuse_arguments("agent.stream", others, _OF_A_CALL[:2])
         return TextStream(self.session(session, deps=deps), pieces, owns=True)
@@ -361,7 +400,19 @@ class Agent(Generic[OutputT, DepsT]):
 
         All synchronous calls of the process do their work in one event loop in the background, where async tools and
         hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
-        would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
+        would, without loss.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            check: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
+
+        Raises:
+            CommandRefused: It was called inside that background loop, as by an async tool.
+            ProviderError: As in ``ask``, with the others.
         """
         refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
@@ -382,7 +433,14 @@ class Agent(Generic[OutputT, DepsT]):
         return SHARED.run(asked)
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
-        """The store's sessions, the last changed first."""
+        """The store's sessions, the last changed first.
+
+        Args:
+            limit: The most to give.
+
+        Raises:
+            StoreUnavailable: The store can't be read.
+        """
         shared = await self._enter()
         try:
             return await shared.store.sessions(limit=limit)

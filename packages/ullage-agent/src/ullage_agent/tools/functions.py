@@ -86,9 +86,19 @@ def tool(
 
     Name, description and parameters come from the function, its docstring and its type hints. A parameter annotated
     ``ToolContext`` gets the session and is not shown to the model; ``ToolContext[Database]`` says that the tool needs
-    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which a
-    cancel or the time limit can't stop: its result is dropped then. The other arguments are those of ``AgentTool``.
-    Raises ``SettingError`` for a function that a model can't call.
+    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which
+    a cancel or the time limit can't stop: its result is dropped then.
+
+    Args:
+        fn: The function.
+        name: The tool's name, by default the function's.
+        description: What the model reads, by default the docstring without its ``Args``.
+        options: ``sequential``, ``idempotent``, ``needs_approval``, ``timeout_s``, ``result_tokens`` and ``retries``,
+            as ``ullage.tools.AgentTool`` has them.
+
+    Raises:
+        SettingError: A model can't call the function: a parameter has no name or no JSON form, or it is a generator.
+        WrongType: An option is none of these.
     """
     for given in options:
         if given not in ToolOptions.__annotations__:
