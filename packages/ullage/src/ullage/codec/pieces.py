@@ -64,8 +64,8 @@ class PieceReader:
                 self._stop = piece.why
                 return []
         raise WrongType(
-            f"The provider yielded {type(piece).__name__}. Yield str, TextPart, ReasoningPart, "
-            "ToolCallPart, Usage or Stopped."
+            f"The provider yielded {type(piece).__name__}. Let it yield str, TextPart, "
+            "ReasoningPart, ToolCallPart, Usage or Stopped."
         )
 
     def _grow(
