@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ullage import compaction, encoding, errors, events
+    from ullage import compaction, encoding, errors, events, testing
     from ullage.compactor.compactor import Compactor
     from ullage.context.compactor import Fitted
     from ullage.context.strategy import Strategy
@@ -109,6 +109,7 @@ _PLACES = {
     "events": "ullage.events",
     "http_server": "ullage_server.background",
     "subagent": "ullage_agent.runtime.subagent",
+    "testing": "ullage.testing",
     "tool": "ullage_agent.tools.functions",
     "user_endpoints": "ullage.user_file",
 }
@@ -165,6 +166,7 @@ __all__ = [
     "events",
     "http_server",
     "subagent",
+    "testing",
     "tool",
     "user_endpoints",
 ]
