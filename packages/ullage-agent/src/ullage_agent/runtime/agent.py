@@ -126,7 +126,7 @@ else:
     AnyT = TypeVar("AnyT")
 
 
-_GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
 
 
 class Agent(Generic[OutputT, DepsT]):
@@ -174,7 +174,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         model: str | Provider = "",
         *,
-        tools: Iterable[_GivenTool] = (),
+        tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
         store: Store | Path | str | None = None,
@@ -241,7 +241,7 @@ class Agent(Generic[OutputT, DepsT]):
             self.settings.destination()
 
     def _take_tools(
-        self, given: Sequence[_GivenTool], arguments: dict[str, object]
+        self, given: Sequence[GivenTool], arguments: dict[str, object]
     ) -> None:
         if named := tuple(one for one in given if isinstance(one, str)):
             arguments["tools"] = () if named == ("none",) else named
@@ -255,7 +255,7 @@ class Agent(Generic[OutputT, DepsT]):
         *,
         model: str | Provider | None = None,
         store: Store | Path | str | None = None,
-        tools: Iterable[_GivenTool] | None = None,
+        tools: Iterable[GivenTool] | None = None,
         hooks: Sequence[Hook] = (),
         all_agents: bool = False,
     ) -> Override[Self]:
