@@ -151,6 +151,6 @@ def test_every_package_is_on_the_map_in_contributing() -> None:
     }
     assert {
         package
-        for package in packages - {"types", "__main__", "compaction"}
+        for package in packages - {"types", "__main__", "compaction", "hooks"}
         if not re.search(rf"^\| [^|]*`{package}(/|\.py)`", text, re.M)
     } == set()

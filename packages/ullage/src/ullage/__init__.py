@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ullage import compaction, encoding, errors, events
+    from ullage import compaction, encoding, errors, events, hooks
     from ullage.compactor.compactor import Compactor
     from ullage.context.compactor import Fitted
     from ullage.context.strategy import Strategy
@@ -105,6 +105,7 @@ _PLACES = {
     "encoding": "ullage.encoding",
     "errors": "ullage.errors",
     "events": "ullage.events",
+    "hooks": "ullage.hooks",
     "http_server": "ullage_server.background",
     "subagent": "ullage_agent.runtime.subagent",
     "tool": "ullage_agent.tools.functions",
@@ -160,6 +161,7 @@ __all__ = [
     "encoding",
     "errors",
     "events",
+    "hooks",
     "http_server",
     "subagent",
     "tool",

@@ -69,7 +69,7 @@ from ullage_agent.runtime.handovers import (
     handover_tools,
     team_of,
 )
-from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.hooks import Hook, as_hooks
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
@@ -206,7 +206,7 @@ class Agent(Generic[OutputT, DepsT]):
             one for one in given if not isinstance(one, str | McpServer)
         )
         self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
-        self._hooks = tuple(hooks)
+        self._hooks = as_hooks(_listed("hooks", hooks))
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = store

@@ -282,6 +282,10 @@ class SessionRuntime:
     waits_to_retry: bool = False
     """Whether the current call was refused and waits for its next attempt: it has cost nothing."""
     requests: SessionRequests = field(default_factory=SessionRequests)
+    replaced_requests: SessionRequests = field(default_factory=SessionRequests)
+    """Those that hooks put in the place of the ledger's."""
+    hooked: set[str] = field(default_factory=set)
+    """The parts of the tool calls that hooks were asked about."""
     wanted: list[str] | None = None
     """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
     changed: set[str] = field(default_factory=set)
