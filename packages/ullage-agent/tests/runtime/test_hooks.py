@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.promises import stage
-from ullage import Agent, Message
-from ullage.errors import WrongType
+from ullage import Message
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -430,10 +429,3 @@ async def test_a_summary_is_asked_for_with_what_hooks_leave_of_the_conversation(
             await session.wait()
         bodies = sent(server)
         assert len(bodies) > 4 and all("Ada" not in body for body in bodies)
-
-
-def test_what_is_no_hook_is_refused_when_the_agent_is_made() -> None:
-    with pytest.raises(WrongType, match=r"takes objects of a class on ullage\.Hook"):
-        Agent("anthropic:claude-haiku-4-5", hooks=[print], config=False)  # type: ignore[list-item]
-    with pytest.raises(WrongType, match="`hooks` takes a list"):
-        Agent("anthropic:claude-haiku-4-5", hooks=Hook(), config=False)  # type: ignore[arg-type]

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from ullage.codec.stream import Answer
-from ullage.display.text import quoted
-from ullage.errors import UllageError, WrongType
+from ullage.errors import UllageError
 from ullage.events import Event
 from ullage.messages import Request
 from ullage.meter.reading import Reading
+from ullage_agent.runtime.session_view import Viewed
 from ullage_agent.tools.tool import Output
 
 T = TypeVar("T")
@@ -39,12 +40,24 @@ class Refusal(NamedTuple):
 class Hook:
     """Does nothing; override what is of interest."""
 
+    is_inherited = False
+    """Whether subagents of the agent have it too, unless they have one of its class."""
+
     def on_event(self, event: Event) -> None:
         """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
 
-    def on_driven(self, session: str, trace: str) -> None:
-        """This process drives the session from here on. ``trace`` is the ``traceparent`` of the request that began its
-        turn, where another process began the turn. As ``on_event``."""
+    def on_driven(self, session: str, trace: str, driven: Viewed) -> None:
+        """This process drives the session from here on. As ``on_event``.
+
+        Args:
+            session: Its id.
+            trace: The ``traceparent`` of the request that began its turn; empty without one, and between turns.
+            driven: Gives what is known of the session.
+        """
+
+    def around_tool(self, session: str, call_id: str) -> AbstractContextManager[object]:
+        """A block that a tool runs in: the tool sees the context variables that it sets."""
+        return nullcontext()
 
     async def before_call(self, request: Request, reading: Reading) -> Request | None:
         """A request is about to be sent.
@@ -103,17 +116,6 @@ class Hook:
 
     async def after_compaction(self, before: Reading, after: Reading) -> None:
         """The view has become smaller."""
-
-
-def as_hooks(hooks: Sequence[object]) -> tuple[Hook, ...]:
-    """The same, checked. Raises ``WrongType`` for one that is no hook."""
-    for hook in hooks:
-        if not isinstance(hook, Hook):
-            raise WrongType(
-                f"`hooks` takes objects of a class on ullage.Hook, and not {quoted(hook)}: write "
-                "class Mine(ullage.Hook) with the methods of interest, and give hooks=[Mine()]."
-            )
-    return tuple(hook for hook in hooks if isinstance(hook, Hook))
 
 
 async def run_hook(

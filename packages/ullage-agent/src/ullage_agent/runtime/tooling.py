@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -220,7 +221,11 @@ def _readable(arguments: str) -> dict[str, object] | None:
 
 async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     call, tool = ready
-    ran = await run_call(tool, call.arguments, _context(runtime, call))
+    with contextlib.ExitStack() as blocks:
+        for hook in runtime.shared.hooks:
+            session = runtime.ledger.session
+            blocks.enter_context(hook.around_tool(session, call.call_id))
+        ran = await run_call(tool, call.arguments, _context(runtime, call))
     output = ran.output
     for hook in runtime.shared.hooks:
         given = await run_hook(
