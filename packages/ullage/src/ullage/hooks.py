@@ -14,20 +14,22 @@ from ullage.messages import Message, Request
 from ullage.meter.reading import Reading
 
 if TYPE_CHECKING:
+    from ullage_agent.runtime.guardrails import Guardrail
     from ullage_agent.runtime.hooks import Hook, HookFailed, Refusal
     from ullage_agent.runtime.replacing import with_message, with_texts
     from ullage_agent.tools.tool import Output
 else:
-    _hooks, _replacing = map(
-        part, ("ullage_agent.runtime.hooks", "ullage_agent.runtime.replacing")
-    )
+    _hooks = part("ullage_agent.runtime.hooks")
     Hook, HookFailed, Refusal = _hooks.Hook, _hooks.HookFailed, _hooks.Refusal
     Output = _hooks.Output
+    Guardrail = part("ullage_agent.runtime.guardrails").Guardrail
+    _replacing = part("ullage_agent.runtime.replacing")
     with_message, with_texts = _replacing.with_message, _replacing.with_texts
 
 __all__ = [
     "Answer",
     "Event",
+    "Guardrail",
     "Hook",
     "HookFailed",
     "Message",

@@ -51,6 +51,7 @@ from ullage.wire.endpoints import Endpoint
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrails
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.layers import Layer, read_layer
 from ullage_agent.runtime.ledger import Ledger
@@ -93,6 +94,7 @@ class AgentRuntime:
     counts: CountEndpoints
     """What is known of count endpoints."""
     hooks: Sequence[Hook] = ()
+    guardrails: Guardrails = field(default_factory=Guardrails)
     clock: Callable[[], float] = time.time
     yields: bool = False
     """A session's own settings win over the arguments, within the operator's limits."""
