@@ -10,7 +10,7 @@ from types import UnionType
 import ullage
 
 NAMES = """
-Agent AgentTool Compactor FilePart Fitted Hook ImagePart InputError McpServer Message Meter Output
+Agent AgentTool Compactor FilePart Fitted Hook ImagePart InputError McpServer MemoryStore Message Meter Output
 Part ProviderItem Reading ReasoningPart ReasoningPolicy Receipt Request Result Sandbox Session Spend
 SqliteStore Store Strategy SystemBlock Telemetry TextPart TextStream Tool ToolCallPart ToolContext
 ToolError ToolResultPart ToolRetry TurnContext UllageError UnknownPart Usage attach builtin_tools
@@ -40,7 +40,15 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
     agent = set(all_matches(completer, "ullage.Agent.")) - {"ullage.Agent.mro"}
     assert agent == {
         f"ullage.Agent.{name}"
-        for name in ("ask", "run_sync", "session", "sessions", "stream", "warnings")
+        for name in (
+            "ask",
+            "run_sync",
+            "session",
+            "sessions",
+            "stored_in",
+            "stream",
+            "warnings",
+        )
     }
     session = set(all_matches(completer, "ullage.Session."))
     assert "ullage.Session.send" in session and "ullage.Session.look" not in session

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from ullage.meter.spend import Spend
     from ullage.plugins.attach import attach, detach
     from ullage.reasoning import ReasoningPolicy
+    from ullage.store.memory import MemoryStore
+    from ullage.store.protocol import Store
     from ullage.store.sqlite.store import SqliteStore
-    from ullage.store.store import Receipt, Store
+    from ullage.store.store import Receipt
     from ullage.usage import Usage
     from ullage.user_file import user_endpoints
     from ullage_agent.runtime.agent import Agent
@@ -67,6 +69,7 @@ _PLACES = {
     "ImagePart": "ullage.messages",
     "InputError": "ullage.errors",
     "McpServer": "ullage_agent.tools.mcp",
+    "MemoryStore": "ullage.store.memory",
     "Message": "ullage.messages",
     "Meter": "ullage.meter.meter",
     "Output": "ullage_agent.tools.tool",
@@ -82,7 +85,7 @@ _PLACES = {
     "Session": "ullage_agent.runtime.session",
     "Spend": "ullage.meter.spend",
     "SqliteStore": "ullage.store.sqlite.store",
-    "Store": "ullage.store.store",
+    "Store": "ullage.store.protocol",
     "Strategy": "ullage.context.strategy",
     "SystemBlock": "ullage.messages",
     "Telemetry": "ullage_agent.runtime.telemetry",
@@ -122,6 +125,7 @@ __all__ = [
     "ImagePart",
     "InputError",
     "McpServer",
+    "MemoryStore",
     "Message",
     "Meter",
     "Output",
