@@ -19,7 +19,7 @@ TARGET = (
     / "packages/ullage-agent/src/ullage_agent/runtime/settings_types.py"
 )
 
-OWN_PARAMETERS = ("model", "system", "tools", "instructions")
+OWN_PARAMETERS = ("model", "system", "tools")
 """Settings that ``Agent`` has parameters of its own for."""
 
 LIMITS = "Mapping[str, float | str | None]"

@@ -263,7 +263,8 @@ class TurnStarted(
 ):
     """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here.
 
-    ``trace`` is that of the message that began it.
+    ``trace`` is that of the message that began it. With ``again`` a program asks for the answer of the turn before once
+    more, because that one does not fit.
     """
 
     turn: str
@@ -272,6 +273,7 @@ class TurnStarted(
     input: int = 0
     output: int = 0
     trace: str = ""
+    again: bool = False
 
 
 class TurnPaused(

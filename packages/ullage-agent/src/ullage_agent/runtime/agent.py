@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Unpack, overload
 
 import msgspec
 
@@ -80,7 +80,7 @@ from ullage_agent.runtime.handovers import (
     team_of,
 )
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
@@ -90,13 +90,14 @@ from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
-from ullage_agent.runtime.settings import Settings
+from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.runtime.turn_instructions import InstructionWriter
-from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
+from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
+from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import READER, read_result
 from ullage_agent.tools.sandbox import Sandbox
@@ -105,6 +106,9 @@ from ullage_agent.tools.tool import AgentTool, ToolError
 log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
+
+_OF_A_CALL = ("session", "deps", "output_type")
+"""The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -171,14 +175,15 @@ class Agent(Generic[OutputT, DepsT]):
         name: str = "",
         description: str = "",
         handoffs: Sequence[Agent[Any]] = (),
-        instructions: Sequence[str | InstructionWriter[DepsT]]
+        instructions: str
         | InstructionWriter[DepsT]
-        | None = None,
+        | Sequence[str | InstructionWriter[DepsT]] = (),
         deps_type: type[DepsT] | None = None,
         output_type: type[OutputT] | None = None,
         output_retries: int = OUTPUT_RETRIES,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
         if output_type is not None and output_type is not str:
@@ -191,11 +196,7 @@ class Agent(Generic[OutputT, DepsT]):
             arguments["model"] = model
         if system:
             arguments["system"] = system
-        self._writers = writers_among(instructions)
-        if self._writers and isinstance(instructions, list | tuple):
-            instructions = [one for one in instructions if not callable(one)] or None
-        if instructions is not None and not callable(instructions):
-            arguments["instructions"] = instructions
+        self._instructions = read_instructions(instructions)
         self._deps_type = deps_type
         given = _listed("tools", tools)
         if named := tuple(one for one in given if isinstance(one, str)):
@@ -217,7 +218,7 @@ class Agent(Generic[OutputT, DepsT]):
             one for one in given if not isinstance(one, str | McpServer)
         )
         self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
-        self._hooks = tuple(hooks)
+        self._hooks = _hooks_among(_listed("hooks", hooks))
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = checked_place(store)
@@ -233,6 +234,29 @@ class Agent(Generic[OutputT, DepsT]):
         resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
+        check_builtin(self.settings.tools)
+        if self.settings.model:
+            self.settings.destination()
+
+    def __repr__(self) -> str:
+        parts = [repr(self.settings.model)]
+        if self.name:
+            parts.append(f"name={self.name!r}")
+        tools = [*self.settings.tools, *(tool.name for tool in self._own_tools)]
+        tools += [f"mcp {server.name}" for server in self._given_servers]
+        if tools:
+            parts.append(f"tools={tools}")
+        return f"Agent({', '.join(parts)})"
+
+    if not TYPE_CHECKING:  # a type checker finds the name itself
+
+        def __getattr__(self, name: str) -> object:
+            answer = METHODS.get(name, "")
+            raise AttributeError(
+                f"An Agent has no {name!r}{answer and ': '}{answer}.",
+                name=name,
+                obj=self,
+            )
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
@@ -264,6 +288,7 @@ class Agent(Generic[OutputT, DepsT]):
         ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
         (``SettingError``). ``settings`` are the own settings of a session that is created.
         """
+        _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
             self,
             id or new_session_id(),
@@ -280,6 +305,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -289,6 +315,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -297,23 +324,34 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
 
-        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
+        default the agent's: ``AnswerInvalid`` where it does not fit.
         """
+        refuse_arguments("agent.ask", others, _OF_A_CALL)
         async with self.session(session, deps=deps) as opened:
-            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            result: Result[Any] = await opened.ask(
+                *pieces, check=check, output_type=output_type
+            )
             return result
 
     def stream(
-        self, *pieces: MessageInput, session: str = "", deps: DepsT | None = None
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        **others: Never,
     ) -> TextStream[OutputT]:
         """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
 
         The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
         """
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:2])
         return TextStream(self.session(session, deps=deps), pieces, owns=True)
 
     @overload
@@ -322,6 +360,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -331,6 +370,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -339,7 +379,9 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
         """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
 
@@ -347,6 +389,7 @@ class Agent(Generic[OutputT, DepsT]):
         hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
         would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
         """
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
         async def asked() -> Result[Any]:
             agent = self._in_background
@@ -354,7 +397,11 @@ class Agent(Generic[OutputT, DepsT]):
                 agent = self._copied(self._given_store, self._given_client)
                 self._in_background = agent
             result: Result[Any] = await agent.ask(
-                *pieces, session=session, deps=deps, output_type=output_type
+                *pieces,
+                session=session,
+                deps=deps,
+                check=check,
+                output_type=output_type,
             )
             return result
 
@@ -521,8 +568,9 @@ class Agent(Generic[OutputT, DepsT]):
             self._forget_tools()
             shared = AgentRuntime(
                 name=self.name,
+                description=self.description,
                 deps_type=self._deps_type,
-                writers=self._writers,
+                writers=self._instructions.writers,
                 store=store,
                 client=client,
                 owner=new_owner(),
@@ -686,17 +734,12 @@ class Agent(Generic[OutputT, DepsT]):
             if settings.system
             else []
         )
+        blocks += self._instructions.fixed
         root = self._narrow(settings) or settings.root or Path.cwd()
-        for name in settings.instructions:
-            if text := read_instructions(root, name):
+        for name in settings.instruction_files:
+            if text := instruction_file(root, name):
                 blocks.append(SystemBlock(text=text, kind="instructions", name=name))
         return tuple(blocks)
-
-
-def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
-    """The functions in ``instructions=``; what else is in it is read as a setting."""
-    listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
-    return tuple(one for one in listed if callable(one))
 
 
 @cache
@@ -798,7 +841,7 @@ def tenant_root(settings: Settings, tenant: str) -> Path:
     return root
 
 
-def read_instructions(root: Path | NarrowRoot, name: str) -> str:
+def instruction_file(root: Path | NarrowRoot, name: str) -> str:
     """The text of an instruction file below ``root``; empty if it does not exist.
 
     A link may only lead to another visible file below the root. Raises ``SettingError``.
@@ -816,14 +859,30 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
         if isinstance(problem.__cause__, (FileNotFoundError, NotADirectoryError)):
             return ""
         raise SettingError(
-            f"The instruction file {name} can't be read: {problem} Name another one in `instructions`."
+            f"The instruction file {name} can't be read: {problem} Name another one in `instruction_files`."
         ) from problem
     if len(data) > LONGEST_INSTRUCTIONS:
         raise SettingError(
             f"The instruction file {name} has {size:,} bytes, which would fill the window of many "
-            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instruction_files`."
         )
     return clean_text(data).text
+
+
+def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ``SettingError`` for the first of the keyword arguments that is no setting."""
+    for key in given:
+        if key not in KEYS:
+            raise SettingError(f"{call}: {unknown_setting(key, known)}")
+
+
+def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
+    for hook in given:
+        if not isinstance(hook, Hook):
+            raise WrongType(
+                f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
+            )
+    return tuple(given)
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

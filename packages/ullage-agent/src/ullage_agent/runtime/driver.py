@@ -83,7 +83,7 @@ from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import AGAIN, OutputType
 from ullage_agent.runtime.policy import LONGEST_ERROR, MOST_DROPS, POLL_S
 from ullage_agent.runtime.quotas import SessionQuota
 from ullage_agent.runtime.session_runtime import AgentRuntime, SessionRuntime
@@ -296,7 +296,7 @@ class Driver:
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
-                tell_driven(self._shared.hooks, runtime.ledger)
+                tell_driven(self._shared.hooks, runtime)
                 try:
                     yield runtime
                 finally:
@@ -554,6 +554,7 @@ class Driver:
                 input=spent.input,
                 output=spent.output,
                 trace=next((one.trace for one in delivered if one.trace), ""),
+                again=all(AGAIN in one.message.id for one in delivered),
             )
             events.append(started)
         for one in delivered:

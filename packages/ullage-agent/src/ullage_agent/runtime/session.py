@@ -16,12 +16,12 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
-    Final,
     Generic,
     Literal,
     Protocol,
@@ -52,6 +52,7 @@ from ullage.events import (
     DraftPiece,
     Event,
     HandedOver,
+    MessageAdded,
     Pinned,
     QueueLeft,
     Renamed,
@@ -104,22 +105,27 @@ from ullage_agent.runtime.outcome import (
     CancelAnswer,
     Result,
     WaitingMessage,
+    cost_between,
     error_of,
     last_words,
+    usage_between,
 )
-from ullage_agent.runtime.output_type import AnswerMisfit, OutputType, check_retries
+from ullage_agent.runtime.output_type import (
+    AGAIN,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 
 log = logging.getLogger("ullage_agent.loop")
-
-AGAIN: Final = ".again-"
-"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 
 class Opener(Protocol):
@@ -243,7 +249,7 @@ class Session(Generic[OutputT]):
             return
         try:
             if waits:
-                await self._wait()
+                await self._rested()
         finally:
             await self._end(self._serving)
 
@@ -340,7 +346,8 @@ class Session(Generic[OutputT]):
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
         returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
-        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/), by default that of
+        OpenTelemetry's current span. Raises ``BadKey``
         for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
@@ -359,7 +366,7 @@ class Session(Generic[OutputT]):
                 raise
             return sent
         self._driving.want(self._wanted)
-        return await self._store(message, kind, trace)
+        return await self._store(message, kind, trace or current_trace())
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)
@@ -516,7 +523,7 @@ class Session(Generic[OutputT]):
             result = await self._wait()
             tries += 1
             if result.error is not None or result.is_paused:
-                return result._replace(missing=output.name)
+                return replace(result, missing=output.name)
             try:
                 parsed = output.read(result.text)
             except AnswerMisfit as problem:
@@ -530,7 +537,7 @@ class Session(Generic[OutputT]):
                     "ask another model.",
                     text=result.text,
                 ) from problem
-            return result._replace(parsed=parsed, is_parsed=True)
+            return replace(result, read_output=(parsed,))
 
     async def _asked_again(self, words: str, most: int) -> bool:
         """Whether the model was asked once more: at most so often for one message of the person.
@@ -990,23 +997,39 @@ class Session(Generic[OutputT]):
         """
         return await self._typed_result(self._output, None, check=check)
 
-    async def _wait(self) -> Result[Any]:
+    async def _rested(self) -> SessionRuntime:
+        """The session, once it rests or waits for a person. Raises the error that stopped its driver."""
         if self._drives:
             await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
                 await self._is_idle.wait()
                 if (runtime := await self._over()) is not None:
-                    break
+                    return runtime
                 await watch.wait(POLL_S)
-        await runtime.ledger.load()
-        return self._result(runtime)
 
-    def _result(self, runtime: SessionRuntime) -> Result[Any]:
-        loop = runtime.ledger.loop
-        text = last_words(runtime.ledger.meter.messages, loop.answer_call)
+    async def _wait(self) -> Result[Any]:
+        runtime = await self._rested()
+        await runtime.ledger.load()
+        loop, reading = runtime.ledger.loop, runtime.reading
+        events = await self._open.store.read(self.id, after=loop.asked)
+        added = [
+            event.message
+            for event in events
+            if isinstance(event, MessageAdded) and event.seq <= loop.seq
+        ]
+        result: Result[Any] = Result(
+            text=last_words(runtime.ledger.meter.messages, loop.answer_call),
+            reason=INTERRUPTED,
+            note=INTERRUPTED_NOTE,
+            is_paused=True,
+            reading=reading,
+            usage=usage_between(runtime.fold.spend_before, reading.spend),
+            cost=cost_between(runtime.fold.spend_before, reading.spend),
+            messages=tuple(added),
+        )
         if not is_at_rest(loop):
-            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
+            return result
         reason = loop.paused or loop.ended
         kind = (
             loop.failed or InternalError.__name__
@@ -1016,7 +1039,13 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
-        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+        return replace(
+            result,
+            reason=reason,
+            note=loop.note,
+            is_paused=bool(loop.paused),
+            error=error,
+        )
 
 
 def _check_texts(argument: str, *texts: object) -> None:

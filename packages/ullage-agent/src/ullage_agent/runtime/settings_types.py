@@ -22,6 +22,7 @@ class AgentSettings(TypedDict, total=False):
     base_url: str | None
     wire: str | None
     endpoints: Mapping[str, Mapping[str, object]] | None
+    instruction_files: Sequence[str] | None
     params: Mapping[str, object] | None
     max_output: int | None
     effort: Effort | int | None
@@ -70,4 +71,3 @@ class SessionSettings(AgentSettings, total=False):
     model: str | None
     system: str | None
     tools: Sequence[str] | None
-    instructions: Sequence[str] | None

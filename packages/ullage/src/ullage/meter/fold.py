@@ -42,6 +42,7 @@ from ullage.events import (
     SizeStated,
     SystemChanged,
     ToolsChanged,
+    TurnStarted,
     Uncompacted,
 )
 from ullage.messages import (
@@ -143,7 +144,8 @@ class Fold(State):
         may_rebind = type(event) in _CHANGES_PREFIX
         sent = self.reasoning.sent(self.policy) if may_rebind else {}
         if handler is not None:
-            self.revision = self.seq
+            if not isinstance(event, TurnStarted):  # it leaves the reading as it is
+                self.revision = self.seq
             handler(self, event)
         if may_rebind:
             self._rebind(sent)
@@ -198,6 +200,10 @@ class Fold(State):
         self._use_model(
             event.model, event.wire or self.wire, event.provider or self.provider
         )
+
+    def _turn_started(self, event: TurnStarted) -> None:
+        if not event.again:
+            self.spend_before = self.spend
 
     def _use_model(self, model: str, wire: str, provider: str) -> None:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
@@ -1218,6 +1224,7 @@ class Fold(State):
 
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     SessionStarted: Fold._started,
+    TurnStarted: Fold._turn_started,
     ModelChanged: Fold._model,
     Calibrated: Fold._calibrated,
     OverheadLearnt: Fold._overhead_learnt,

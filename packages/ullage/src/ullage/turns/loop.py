@@ -124,6 +124,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
     turn: str = ""
     turns: int = 0
+    asked: int = 0
+    """The number of the event that began the turn of the newest question."""
     steps: int = 0
     calls: int = 0
     since: float = 0.0
@@ -244,6 +246,7 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         _from_zero(loop, event),
         turn=event.turn,
         turns=loop.turns + 1,
+        asked=loop.asked if event.again else event.seq or loop.seq + 1,
         steps=0,
         trace=event.trace,
         answer_call="",
