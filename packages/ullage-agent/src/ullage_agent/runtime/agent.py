@@ -246,6 +246,7 @@ class Agent(Generic[OutputT, DepsT]):
         tools += [f"mcp {server.name}" for server in self._given_servers]
         if tools:
             parts.append(f"tools={tools}")
+        parts.append(f"store={self.stored_in!r}")
         return f"Agent({', '.join(parts)})"
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
@@ -257,10 +258,6 @@ class Agent(Generic[OutputT, DepsT]):
                 name=name,
                 obj=self,
             )
-
-    def __repr__(self) -> str:
-        name = f", name={self.name!r}" if self.name else ""
-        return f"Agent({self.settings.model!r}{name}, store={self.stored_in!r})"
 
     @property
     def stored_in(self) -> str:
