@@ -11,7 +11,7 @@ import ullage
 
 NAMES = """
 Agent AgentTool Compactor FilePart Fitted Hook ImagePart InputError McpServer MemoryStore Message Meter Output
-Part ProviderItem Reading ReasoningPart ReasoningPolicy Receipt Request Result Sandbox Session Spend
+Part Provider ProviderItem Reading ReasoningPart ReasoningPolicy Receipt Request Result Sandbox Session Spend
 SqliteStore Store Strategy SystemBlock Telemetry TextPart TextStream Tool ToolCallPart ToolContext
 ToolError ToolResultPart ToolRetry TurnContext UllageError UnknownPart Usage attach builtin_tools
 compaction detach encoding errors events http_server subagent tool user_endpoints
@@ -42,6 +42,7 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
         f"ullage.Agent.{name}"
         for name in (
             "ask",
+            "override",
             "run_sync",
             "session",
             "sessions",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ullage.meter.reading import Reading
     from ullage.meter.spend import Spend
     from ullage.plugins.attach import attach, detach
+    from ullage.provider import Provider
     from ullage.reasoning import ReasoningPolicy
     from ullage.store.memory import MemoryStore
     from ullage.store.protocol import Store
@@ -74,6 +75,7 @@ _PLACES = {
     "Meter": "ullage.meter.meter",
     "Output": "ullage_agent.tools.tool",
     "Part": "ullage.messages",
+    "Provider": "ullage.provider",
     "ProviderItem": "ullage.messages",
     "Reading": "ullage.meter.reading",
     "ReasoningPart": "ullage.messages",
@@ -130,6 +132,7 @@ __all__ = [
     "Meter",
     "Output",
     "Part",
+    "Provider",
     "ProviderItem",
     "Reading",
     "ReasoningPart",

@@ -22,7 +22,16 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Never, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Never,
+    Self,
+    TypeAlias,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
@@ -45,9 +54,10 @@ from ullage.events import (
     SettingsChanged,
 )
 from ullage.loop_thread import SHARED, LoopInUse
-from ullage.messages import SystemBlock, clean_text
+from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.policy import FIRST_CALLS_GIVEN
+from ullage.provider import Provider
 from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
@@ -84,6 +94,8 @@ from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
+from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
@@ -124,6 +136,9 @@ else:
     AnyT = TypeVar("AnyT")
 
 
+_GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+
+
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
@@ -135,6 +150,9 @@ class Agent(Generic[OutputT, DepsT]):
     ``postgresql://…``, ``":memory:"``, a ``Store`` of your own, ``None`` for nowhere, and by default the user's own
     database; ``stored_in`` and ``repr`` tell. Every other keyword is a setting (docs/settings.md) and wins over all
     other places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+
+    ``model`` is a name with its provider, or a ``Provider`` of your own, which ``fallback`` and ``summary_model`` also
+    take (docs/providers.md).
 
     Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
     ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
@@ -150,6 +168,9 @@ class Agent(Generic[OutputT, DepsT]):
     until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
     """
 
+    _is_copy = False
+    """Whether it was made of another agent: overrides count for the agents of the program."""
+
     _place = ""
     """The place whose sessions it drives, where a host or a parent has one."""
 
@@ -162,9 +183,9 @@ class Agent(Generic[OutputT, DepsT]):
 
     def __init__(
         self,
-        model: str = "",
+        model: str | Provider = "",
         *,
-        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
+        tools: Iterable[_GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
         store: StorePlace | Unset | None = UNSET,
@@ -198,15 +219,13 @@ class Agent(Generic[OutputT, DepsT]):
             arguments["system"] = system
         self._instructions = read_instructions(instructions)
         self._deps_type = deps_type
-        given = _listed("tools", tools)
-        if named := tuple(one for one in given if isinstance(one, str)):
-            arguments["tools"] = () if named == ("none",) else named
+        self._take_tools(_listed("tools", tools), arguments)
         check_name(name)
         self.name, self.description = name, description
         self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
         team_of(self)
         self._is_member = False
-        self._arguments = arguments
+        self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = (
@@ -214,29 +233,88 @@ class Agent(Generic[OutputT, DepsT]):
             if config is True
             else config or ()
         )
-        self._own_tools = as_tools(
-            one for one in given if not isinstance(one, str | McpServer)
-        )
-        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = checked_place(store)
         self._has_told_store = False
         self._given_client: Client | None = None
+        self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
         """Where the store's machines keep what they learn; ``None``: in ``_data``."""
         self._in_use = LoopInUse("The agent")
         self._forget_opened()
-        self._guest: Agent[OutputT, DepsT] | None = None
-        self._in_background: Agent[OutputT, DepsT] | None = None
+        self._guest: Self | None = None
+        self._in_background: Self | None = None
         """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
-        resolved = resolve(arguments, {}, self._files, self._environment)
-        self.settings = resolved.settings
-        _check_root(resolved)
+        _check_root(self._resolve())
         check_builtin(self.settings.tools)
         if self.settings.model:
             self.settings.destination()
+
+    def _take_tools(
+        self, given: Sequence[_GivenTool], arguments: dict[str, object]
+    ) -> None:
+        if named := tuple(one for one in given if isinstance(one, str)):
+            arguments["tools"] = () if named == ("none",) else named
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+
+    def override(
+        self,
+        *,
+        model: str | Provider | None = None,
+        store: StorePlace | Unset | None = UNSET,
+        tools: Iterable[_GivenTool] | None = None,
+        hooks: Sequence[Hook] = (),
+        all_agents: bool = False,
+    ) -> Override[Self]:
+        """This agent with something else while a block runs: ``with agent.override(model=ScriptedModel([…])):``.
+
+        Counts for every call and session that is begun inside the block, also through ``run_sync``, in ``with`` and in
+        ``async with``. Overrides may be nested; other threads, and tasks that ran before, are not touched.
+
+        Args:
+            model: The only model that is called: fallback models and the summary model are replaced too.
+            store: Where sessions are stored; ``None``: nowhere.
+            tools: All tools in the place of those that the agent was made with.
+            hooks: Hooks behind the agent's own.
+            all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
+                and its sub-agents. Otherwise they use what is theirs; those without a model share this agent's.
+
+        Raises:
+            AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
+        """
+        replaced = Replaced(
+            model=model,
+            store=store,
+            tools=None if tools is None else _listed("tools", tools),
+            hooks=_hooks_among(_listed("hooks", hooks)),
+        )
+        return Override(self, replaced, all_agents=all_agents)
+
+    def _current(self) -> Self:
+        """The agent itself, or what stands in its place here by an override."""
+        return self if self._is_copy else in_force(self)
+
+    def _with(self, replaced: Replaced) -> Self:
+        given = self._given_store if replaced.store is UNSET else replaced.store
+        changed = self._copied(checked_place(given), None)
+        arguments = replaced.arguments(self._arguments)
+        if replaced.tools is not None:
+            changed._take_tools(replaced.tools, arguments)
+        changed._arguments = with_names(arguments)
+        changed._hooks = (*self._hooks, *replaced.hooks)
+        changed._on_call = replaced.on_call or self._on_call
+        changed._resolve()
+        return changed
+
+    def _resolve(self) -> Resolved:
+        resolved = resolve(self._arguments, {}, self._files, self._environment)
+        self.settings = resolved.settings
+        return resolved
 
     def __repr__(self) -> str:
         parts = [repr(self.settings.model)]
@@ -266,7 +344,7 @@ class Agent(Generic[OutputT, DepsT]):
 
     @property
     def _store_place(self) -> StorePlace | None:
-        given = self._given_store
+        given = self._current()._given_store
         return self._data / FILE if given is UNSET else given
 
     # -- sessions --
@@ -287,7 +365,7 @@ class Agent(Generic[OutputT, DepsT]):
         """
         _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
-            self,
+            self._current(),
             id or new_session_id(),
             resume=resume,
             settings=dict(settings),
@@ -388,11 +466,13 @@ class Agent(Generic[OutputT, DepsT]):
         """
         refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
+        current = self._current()
+
         async def asked() -> Result[Any]:
-            agent = self._in_background
+            agent = current._in_background
             if agent is None:
-                agent = self._copied(self._given_store, self._given_client)
-                self._in_background = agent
+                agent = current._copied(current._given_store, current._given_client)
+                current._in_background = agent
             result: Result[Any] = await agent.ask(
                 *pieces,
                 session=session,
@@ -406,11 +486,12 @@ class Agent(Generic[OutputT, DepsT]):
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""
-        shared = await self._enter()
+        current = self._current()
+        shared = await current._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
-            await self._leave()
+            await current._leave()
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
@@ -453,35 +534,31 @@ class Agent(Generic[OutputT, DepsT]):
         self._shared, self._resources, self._open = None, None, Counter()
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(
-        self, store: StorePlace, client: Client, place: str = ""
-    ) -> Agent[OutputT, DepsT]:
+    def _within(self, store: StorePlace, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
         """
-        guest = self._guest
+        current = self._current()
+        guest = current._guest
         if (
             guest is None
             or guest._given_store is not store
             or guest._given_client is not client
         ):
-            guest = self._copied(store, client)
+            guest = current._copied(store, client)
             guest._place = place
-            self._guest = guest
+            current._guest = guest
         return guest
 
-    def _copied(
-        self, store: StorePlace | Unset | None, client: Client | None
-    ) -> Agent[OutputT, DepsT]:
+    def _copied(self, store: StorePlace | Unset | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
+        guest._is_copy = True
         if isinstance(store, TenantStore):
             root = tenant_root(self.settings, store.tenant)
             guest._arguments = {**self._arguments, "root": str(root)}
-            guest.settings = resolve(
-                guest._arguments, {}, self._files, self._environment
-            ).settings
+            guest._resolve()
         guest._given_store, guest._given_client, guest._guest = store, client, None
         guest._in_use, guest._in_background = LoopInUse("The agent"), None
         guest._forget_opened()
@@ -493,7 +570,7 @@ class Agent(Generic[OutputT, DepsT]):
             return
         for name, other in team_of(self).items():
             assert isinstance(other, Agent)
-            member = other._copied(first.store, first.client)
+            member = other._current()._copied(first.store, first.client)
             member._is_member = True
             opened = await member._enter()
             stack.push_async_callback(member._leave)
@@ -554,7 +631,7 @@ class Agent(Generic[OutputT, DepsT]):
             client = self._given_client
             if client is None:
                 client = await stack.enter_async_context(
-                    Client(timeouts=Timeouts.of(settings.timeout))
+                    Client(timeouts=Timeouts.of(settings.timeout), on_call=self._on_call)
                 )
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
@@ -638,6 +715,8 @@ class Agent(Generic[OutputT, DepsT]):
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
+        if endpoint.source is not None:
+            return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:

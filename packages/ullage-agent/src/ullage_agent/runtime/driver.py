@@ -236,7 +236,7 @@ class Driver:
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
-        text = str(problem)[:LONGEST_ERROR]
+        text = str(problem)[:LONGEST_ERROR].removesuffix(".")
         note = (
             f"An unexpected error stopped this turn: {type(problem).__name__}: {text}. The log has its traceback. "
             "Resume the turn or send a message to try again."

@@ -13,12 +13,13 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
+from ullage.provider import Provider
 
 
 class AgentSettings(TypedDict, total=False):
     """Settings of an agent beside its model, system prompt and tools."""
 
-    fallback: Sequence[str] | None
+    fallback: Sequence[str | Provider] | None
     base_url: str | None
     wire: str | None
     endpoints: Mapping[str, Mapping[str, object]] | None
@@ -41,7 +42,7 @@ class AgentSettings(TypedDict, total=False):
     keep: float | None
     protect_tokens: int | None
     reattach_tokens: int | None
-    summary_model: str | None
+    summary_model: str | Provider | None
     summary_instructions: str | None
     max_steps: int | None
     max_repeats: int | None
