@@ -3,6 +3,7 @@
 from ullage_agent.testing.answers import Delay, reasoning, structured, tool_call
 from ullage_agent.testing.capturing import Sent, capture
 from ullage_agent.testing.models import FunctionModel, ScriptedModel
+from ullage_agent.testing.stores import check_store
 
 __all__ = [
     "Delay",
@@ -10,6 +11,7 @@ __all__ = [
     "ScriptedModel",
     "Sent",
     "capture",
+    "check_store",
     "reasoning",
     "structured",
     "tool_call",

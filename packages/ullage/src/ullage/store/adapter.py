@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -68,6 +68,7 @@ from ullage.tasks import start, stop, to_completion
 
 log = logging.getLogger("ullage.store")
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 SHARED: Final = "/shared"
@@ -202,7 +203,7 @@ class StoreAdapter:
 
     async def check(self) -> None:
         self._check_open()
-        await self._ask(self._store.sessions(after="", limit=1))
+        await self._ask(self._store.sessions, after="", limit=1)
 
     def limited_to(self, tenant: str) -> SessionStore:
         """The store itself: it knows nothing of tenants."""
@@ -236,7 +237,7 @@ class StoreAdapter:
             if keeps_of:
                 about.kept = (await self._about(keeps_of)).kept
                 names = [f"kept/{handle}" for handle in about.kept]
-                _, kept = await self._ask(self._store.read_values(keeps_of, names))
+                _, kept = await self._ask(self._store.read_values, keeps_of, names)
                 writing.values |= kept
             return await self._add(writing, events, strict=False)
 
@@ -250,7 +251,7 @@ class StoreAdapter:
                 raise busy(session, about.owner, about.expires)
             if about.changed >= changed_before:
                 raise changed_since(session)
-            is_deleted = await self._ask(self._store.delete(session, version))
+            is_deleted = await self._ask(self._store.delete, session, version)
         self._watchers.tell([Change(session)])
         if session in await self.shared(SPENT_BY):
             await self.revise([SharedKey(SPENT_BY, session)], _forget)
@@ -535,13 +536,15 @@ class StoreAdapter:
 
     # -- inside --
 
-    async def _ask(self, asked: Awaitable[T]) -> T:
+    async def _ask(
+        self, ask: Callable[P, Awaitable[T]], *values: P.args, **options: P.kwargs
+    ) -> T:
         """What the store gives. Raises ``StoreUnavailable`` for whatever error it raises."""
         try:
-            return await asked
-        except UllageError:
-            raise
+            return await ask(*values, **options)
         except Exception as problem:
+            if isinstance(problem, UllageError):
+                raise
             raise StoreUnavailable(
                 f"The store {self._store!r} failed: {type(problem).__name__}: {problem}. Check its database."
             ) from problem
@@ -549,7 +552,7 @@ class StoreAdapter:
     async def _read(self, session: str) -> tuple[int, _About]:
         """The version of a session, and what it is. Raises ``SessionNotFound``."""
         self._check_open()
-        version, values = await self._ask(self._store.read_values(session, [ABOUT]))
+        version, values = await self._ask(self._store.read_values, session, [ABOUT])
         if not version:
             raise no_session(session)
         return version, self._decoded(session, values.get(ABOUT, b""))
@@ -568,7 +571,7 @@ class StoreAdapter:
 
     async def _value(self, session: str, name: str) -> bytes:
         self._check_open()
-        _, values = await self._ask(self._store.read_values(session, [name]))
+        _, values = await self._ask(self._store.read_values, session, [name])
         return values.get(name, b"")
 
     async def _all(self) -> list[tuple[str, _About]]:
@@ -576,7 +579,7 @@ class StoreAdapter:
         found: list[tuple[str, _About]] = []
         after, is_more = "", True
         while is_more:
-            page = await self._ask(self._store.sessions(after=after, limit=AT_ONCE))
+            page = await self._ask(self._store.sessions, after=after, limit=AT_ONCE)
             found += [
                 (session, self._decoded(session, about))
                 for session, about in page
@@ -593,7 +596,7 @@ class StoreAdapter:
         most = about.seq - after if limit is None else min(limit, about.seq - after)
         if most <= 0 or after < 0:
             return []
-        rows = await self._ask(self._store.read_rows(session, after=after, limit=most))
+        rows = await self._ask(self._store.read_rows, session, after=after, limit=most)
         return [
             (_event(session, seq, row), len(row))
             for seq, row in enumerate(rows, after + 1)
@@ -611,8 +614,7 @@ class StoreAdapter:
         }
         found: list[DraftRow] = []
         if calls:
-            reading = self._store.read_values(session, list(calls))
-            _, values = await self._ask(reading)
+            _, values = await self._ask(self._store.read_values, session, list(calls))
             for name, value in values.items():
                 row, first, seq, body = _of_draft.decode(value)
                 draft = to_row(session, row, calls[name], first, seq, body)
@@ -651,7 +653,7 @@ class StoreAdapter:
             self._watchers.observer.waited(time.monotonic() - asked)
             while time.monotonic() - asked < REFUSED_S:
                 version, values = await self._ask(
-                    self._store.read_values(session, [ABOUT])
+                    self._store.read_values, session, [ABOUT]
                 )
                 if version and to == "new":
                     raise id_taken(session)
@@ -665,7 +667,7 @@ class StoreAdapter:
                 if after != before:
                     writing.values[ABOUT] = after
                 if not writing.values or await self._ask(
-                    self._store.write(session, version, writing.rows, writing.values)
+                    self._store.write, session, version, writing.rows, writing.values
                 ):
                     self._tell(writing, version + 1)
                     return result
@@ -756,8 +758,8 @@ class StoreAdapter:
         """Tell of what others write to a session, until cancelled."""
         while True:
             try:
-                await self._ask(self._store.wait(session, version, LOOK_S))
-                now, _ = await self._ask(self._store.read_values(session, ()))
+                await self._ask(self._store.wait, session, version, LOOK_S)
+                now, _ = await self._ask(self._store.read_values, session, ())
             except StoreUnavailable as problem:
                 log.warning("%s", problem)
                 await asyncio.sleep(RETRY_S)
