@@ -27,8 +27,12 @@ OWN_PARAMETERS = ("model", "system", "tools")
 LIMITS = "Mapping[str, float | str | None]"
 """What stands for a budget and for limits of rate."""
 
-TAKES_ALSO = {"approve": "bool"}
-"""Types that a setting takes beside its own."""
+TAKES_ALSO = {
+    "approve": "bool | tuple[str, ...]",
+    "fallback": "tuple[str | Provider, ...]",
+    "summary_model": "str | Provider",
+}
+"""The types of settings that take more than what is kept of them."""
 
 HEAD = '''"""The settings as keyword arguments, for type checkers.
 
@@ -45,6 +49,7 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
+from ullage.provider import Provider
 
 
 class AgentSettings(TypedDict, total=False):
@@ -61,7 +66,9 @@ class SessionSettings(AgentSettings, total=False):
 
 
 def argument_type(annotation: str) -> str:
-    table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
+    table = re.sub(
+        r"\b(McpServerSetting|ProviderRow)\b", "Mapping[str, object]", annotation
+    )
     sequences = re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"Sequence[\1]", table)
     sequences = re.sub(r"\b(Budget|RateLimits)\b", LIMITS, sequences)
     paths = re.sub(r"\bPath\b", "Path | str", sequences)
@@ -85,9 +92,7 @@ def fields(keys: Iterable[str]) -> str:
     """Lines of a ``TypedDict``."""
     lines: list[str] = []
     for key in keys:
-        annotation = str(Settings.__annotations__[key])
-        if key in TAKES_ALSO:
-            annotation = f"{TAKES_ALSO[key]} | {annotation}"
+        annotation = TAKES_ALSO.get(key, str(Settings.__annotations__[key]))
         lines.append(f"    {key}: {argument_type(annotation)}\n{described(key)}")
     return "".join(lines)
 

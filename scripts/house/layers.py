@@ -24,6 +24,7 @@ TYPES = frozenset(
         "events",
         "extensible",
         "messages",
+        "provider",
         "similar",
         "usage",
     }
@@ -43,11 +44,26 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("metering", "watching"),
         ("compactor",),
         ("plugins",),
-        ("compaction", "measure", "server", "sessions", "storage", "tools"),
+        (
+            "compaction",
+            "hooks",
+            "measure",
+            "server",
+            "sessions",
+            "storage",
+            "testing",
+            "tools",
+        ),
         ("cli",),
         ("__main__",),
     ),
-    "ullage_agent": (("loop",), ("tools",), ("runtime",), ("cli",), ("chat",)),
+    "ullage_agent": (
+        ("loop",),
+        ("tools",),
+        ("runtime",),
+        ("testing", "cli"),
+        ("chat",),
+    ),
 }
 """The packages of a distribution from the ground up. Each may import those of lower floors, and no neighbour."""
 
@@ -91,7 +107,8 @@ A log record is an allowed effect, since no decision can depend on it (docs/why/
 """
 
 LOADED = frozenset(
-    f"ullage/{name}.py" for name in ("__init__", "server", "sessions", "tools")
+    f"ullage/{name}.py"
+    for name in ("__init__", "hooks", "server", "sessions", "testing", "tools")
 )
 """Files that name what other distributions hold, for type checkers; ``installation.part`` loads it."""
 

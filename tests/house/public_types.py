@@ -19,7 +19,7 @@ MODULES = sorted(
 )
 """The public modules."""
 
-FROM_OTHERS = frozenset({"Session", "TextStream", "Result", "Question"})
+FROM_OTHERS = frozenset({"Override", "Session", "TextStream", "Result", "Question"})
 """Classes that a user is given and never makes: their constructors are no promise."""
 
 OPAQUE = frozenset({"Fold", "Calibration", "ClientLimits"})

@@ -14,9 +14,10 @@ from tests.house.public_types import hidden_types, public_names
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 NAMES = """
-Agent Compactor Hook McpServer Meter Reading Refusal Result Session SqliteStore Store Telemetry ToolContext ToolError
-ToolRetry TurnContext UllageError Usage attach builtin_tools compaction detach encoding errors events http_server
-measure messages server sessions storage subagent tool tools
+Agent Compactor Hook McpServer MemoryStore Meter Provider Reading Refusal Result Session SqliteStore Store Telemetry
+ToolContext
+ToolError ToolRetry TurnContext UllageError Usage attach builtin_tools compaction detach encoding errors events
+hooks http_server measure messages server sessions storage subagent testing tool tools
 """
 PUBLIC = NAMES.split()
 """By hand: adding one is a promise, removing one breaks somebody."""
@@ -64,7 +65,16 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
     agent = set(all_matches(completer, "ullage.Agent.")) - {"ullage.Agent.mro"}
     assert agent == {
         f"ullage.Agent.{name}"
-        for name in ("ask", "run_sync", "session", "sessions", "stream", "warnings")
+        for name in (
+            "ask",
+            "override",
+            "run_sync",
+            "session",
+            "sessions",
+            "stored_in",
+            "stream",
+            "warnings",
+        )
     }
     session = set(all_matches(completer, "ullage.Session."))
     assert "ullage.Session.send" in session and "ullage.Session.look" not in session

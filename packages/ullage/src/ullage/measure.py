@@ -22,7 +22,7 @@ from ullage.meter.rows import PartEstimate
 from ullage.meter.spend import Cost, Money, Spend
 from ullage.meter.track import Step
 from ullage.meter.window import Denominators, Limit, Limits
-from ullage.models.providers import Provider
+from ullage.models.providers import ProviderRow
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Cleared, Usage, UsageSum
@@ -48,7 +48,7 @@ __all__ = [
     "Money",
     "PartEstimate",
     "Prices",
-    "Provider",
+    "ProviderRow",
     "Rate",
     "ReadBody",
     "Reading",

@@ -11,11 +11,13 @@ try:
     from ullage.context.lineage import Whereabouts
     from ullage.turns.grants import Grant
     from ullage.turns.loop import OpenCall
+    from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
     from ullage_agent.runtime.layers import Layer
     from ullage_agent.runtime.message_input import MessageInput, NamedFile
     from ullage_agent.runtime.outcome import CancelAnswer, Result, WaitingMessage
+    from ullage_agent.runtime.overriding import Override
     from ullage_agent.runtime.session import Session
     from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
@@ -32,6 +34,7 @@ __all__ = [
     "CacheMarks",
     "CancelAnswer",
     "Fork",
+    "GivenTool",
     "Grant",
     "InstructionWriter",
     "Layer",
@@ -39,6 +42,7 @@ __all__ = [
     "NamedFile",
     "OpenCall",
     "Options",
+    "Override",
     "Question",
     "Result",
     "ScopedGrant",

@@ -13,12 +13,13 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
+from ullage.provider import Provider
 
 
 class AgentSettings(TypedDict, total=False):
     """Settings of an agent beside its model, system prompt and tools."""
 
-    fallback: Sequence[str] | None
+    fallback: Sequence[str | Provider] | None
     """Models that continue a turn, one after the other, where the one before fails (docs/agent.md). Default:
     none."""
     base_url: str | None
@@ -78,7 +79,7 @@ class AgentSettings(TypedDict, total=False):
     reattach_tokens: int | None
     """How much of the files last read or edited follows a summary, at most a tenth of the input limit; 0:
     nothing. Unit: tokens. Default: 5000."""
-    summary_model: str | None
+    summary_model: str | Provider | None
     """The model that summarises. Default: the session's."""
     summary_instructions: str | None
     """Further instructions for summaries. Default: none."""
