@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, get_overloads
 
 import ullage
+from scripts.reference_pages import OPAQUE
 
 MODULES = sorted(
     f"ullage.{name}"
@@ -21,9 +22,6 @@ MODULES = sorted(
 
 FROM_OTHERS = frozenset({"Override", "Session", "TextStream", "Result", "Question"})
 """Classes that a user is given and never makes: their constructors are no promise."""
-
-OPAQUE = frozenset({"Fold", "Calibration", "ClientLimits"})
-"""Classes that signatures name and whose inside is no promise: a caller passes them on."""
 
 
 def is_ours(value: object) -> bool:

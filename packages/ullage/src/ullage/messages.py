@@ -187,7 +187,11 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """What the estimators made of content that is not kept (``ullage.meter.measured``)."""
 
     def of_type(self, kind: type[T]) -> Iterator[T]:
-        """The parts of one type, in order."""
+        """The parts of one type, in order.
+
+        Args:
+            kind: A class of part, such as ``ToolCallPart``.
+        """
         return (part for part in self.parts if isinstance(part, kind))
 
     @property
