@@ -118,6 +118,5 @@ if not TYPE_CHECKING:  # a type checker refuses what is not imported above
             return found
         from ullage.similar import did_you_mean
 
-        raise AttributeError(
-            f"module 'ullage' has no attribute {name!r}.{did_you_mean(name, __dir__())}"
-        )
+        meant = did_you_mean(name, __dir__()) or " docs/reference.md lists all names."
+        raise AttributeError(f"module 'ullage' has no attribute {name!r}.{meant}")

@@ -120,7 +120,7 @@ log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
 
-_OF_A_CALL = ("session", "deps", "output_type")
+_OF_A_CALL = ("session", "deps", "check", "output_type")
 """The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ class Agent(Generic[OutputT, DepsT]):
             AnswerInvalid: The answer does not fit ``output_type``.
             InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("agent.ask", others, _OF_A_CALL)
+        refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
         async with self.session(session, deps=deps) as opened:
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
@@ -474,7 +474,7 @@ class Agent(Generic[OutputT, DepsT]):
             deps: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL[:2])
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:2], KEYS)
         return TextStream(self.session(session, deps=deps), pieces, owns=True)
 
     @overload
@@ -524,7 +524,7 @@ class Agent(Generic[OutputT, DepsT]):
             CommandRefused: It was called inside that background loop, as by an async tool.
             ProviderError: As in ``ask``, with the others.
         """
-        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
 
         current = self._current()
 

@@ -103,7 +103,10 @@ def tool(
     for given in options:
         if given not in ToolOptions.__annotations__:
             known = ("name", "description", *ToolOptions.__annotations__)
-            raise WrongType(f"tool: {explained(given, known, TOOL_OPTIONS)}")
+            listed = f"It takes {', '.join(known)}."
+            raise WrongType(
+                f"tool: {explained(given, known, TOOL_OPTIONS, listed=listed)}"
+            )
 
     def make(function: Function) -> AgentTool:
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)

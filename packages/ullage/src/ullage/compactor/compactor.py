@@ -90,13 +90,12 @@ class Compactor:
     or by ``close``. Until then a crash loses that report, and no more.
 
     Args:
-        model: As in ``Meter``, with ``wire``, ``provider``, ``window``, ``reserve``, ``trigger``, ``endpoints`` and
-            ``calibration``; what is left out is read from the first body.
-        wire: See ``model``.
-        provider: See ``model``.
-        window: See ``model``; tokens.
-        reserve: See ``model``; tokens.
-        trigger: See ``model``.
+        model: As in ``Meter``; like the wire and the provider it is read from the first body, where it is left out.
+        wire: The API format of the bodies, as in ``Meter``.
+        provider: Who serves the model, as in ``Meter``.
+        window: The context window in tokens, as in ``Meter``.
+        reserve: Tokens kept free for the answer, as in ``Meter``.
+        trigger: Where compaction starts, as in ``Meter``.
         keep: The setting of that name (docs/settings.md): a share of the newest messages that a summary leaves
             unchanged.
         protect_tokens: The setting of that name: how much of the newest tool results is never cleared.
@@ -111,8 +110,8 @@ class Compactor:
             are billed and not counted. Give the SDK's client a shorter timeout.
         base_url: Where Ullage asks for summaries; by default the provider's address.
         environment: Where the key for summaries is looked up; by default ``os.environ``.
-        endpoints: See ``model``.
-        calibration: See ``model``.
+        endpoints: Servers of the user's own by name, as in ``Meter``.
+        calibration: What was learnt earlier, as in ``Meter``.
         store: A path, or a store that is used nowhere else meanwhile. Needs ``session``.
         session: The conversation's name in ``store``.
         strict: Whether a request that can't be made to fit raises ``ContextUnfixable``; otherwise it goes out as it
