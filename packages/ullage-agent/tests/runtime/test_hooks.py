@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.promises import stage
-from ullage import Message
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -29,7 +28,7 @@ from ullage.hooks import (
     with_message,
     with_texts,
 )
-from ullage.messages import SystemBlock, ToolCallPart
+from ullage.messages import Message, SystemBlock, ToolCallPart
 from ullage.turns.approving import digest_of
 from ullage_agent.tools.functions import tool
 from ullage_simulators import Scenario, running
