@@ -109,6 +109,11 @@ def tool(
             )
 
     def make(function: Function) -> AgentTool:
+        if not callable(function):
+            raise WrongType(
+                f"A {type(function).__name__} is no tool. Give a function, an AgentTool, an McpServer, the name of a "
+                "built-in tool, or `ullage.subagent(agent, …)` for another agent."
+            )
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)
         if not name and not tool_name.isidentifier():
             raise SettingError(
