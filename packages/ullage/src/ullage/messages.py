@@ -266,7 +266,11 @@ class CleanText(NamedTuple):
 
 
 def is_utf8(text: str) -> bool:
-    """Whether UTF-8 can hold the text: it has no lone surrogates."""
+    """Whether UTF-8 can hold the text: it has no lone surrogates.
+
+    Args:
+        text: Any text.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -278,6 +282,9 @@ def clean_text(text: str | bytes) -> CleanText:
     """Text without lone surrogates and NUL, which providers reject and databases can't hold.
 
     Each offending character becomes U+FFFD; the original is kept as bytes (UTF-8, surrogates passed through).
+
+    Args:
+        text: A text, or the bytes of one.
     """
     if isinstance(text, bytes):
         try:
