@@ -51,6 +51,7 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.isolation import current_test, environment_of
 from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
@@ -216,11 +217,13 @@ class Agent(Generic[OutputT, DepsT]):
         self._is_member = False
         self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
-        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._environment = environment_of(environment)
         self._files: Sequence[Layer] = (
             read_configs(Path.cwd(), self._environment)
-            if config is True
-            else config or ()
+            if config is True and not current_test()
+            else ()
+            if isinstance(config, bool)
+            else config
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._yields = yields

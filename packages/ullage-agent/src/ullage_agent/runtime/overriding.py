@@ -132,3 +132,13 @@ def in_force(agent: AgentT) -> AgentT:
     for override in _active.get():
         current = override.changed(agent, current)
     return current
+
+
+class EveryAgent:
+    """Stands for no agent in particular: ``Override(EveryAgent(), …, all_agents=True)``."""
+
+    def _current(self) -> Self:
+        return self
+
+    def _with(self, replaced: Replaced) -> Self:
+        return self

@@ -95,6 +95,11 @@ class ScriptedModel(_MadeUp):
             )
         return self._answers.pop(0)
 
+    def add(self, *answers: object) -> None:
+        """More answers, behind those that are left."""
+        self._answers += answers
+        self._count += len(answers)
+
     def assert_used_up(self) -> None:
         """Raise ``AssertionError`` if answers are left."""
         if self._answers:
