@@ -24,7 +24,7 @@ TASKS = {
     "Run an agent": "Agent Provider Session Result TurnContext subagent http_server",
     "Give it tools": "tool builtin_tools McpServer ToolContext ToolError ToolRetry",
     "See and change what it does": "Hook Refusal Telemetry",
-    "Store sessions": "Store SqliteStore",
+    "Store sessions": "Store SqliteStore MemoryStore",
     "Measure a window": "Meter Reading Usage",
     "Compact in a loop of your own": "Compactor attach detach",
     "Catch errors": "UllageError",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that the name is public
         encoding as encoding,
         errors as errors,
         events as events,
+        hooks as hooks,
         measure as measure,
         messages as messages,
         server as server,
@@ -29,8 +30,9 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that the name is public
     from ullage.meter.reading import Reading as Reading
     from ullage.plugins.attach import attach as attach, detach as detach
     from ullage.provider import Provider as Provider
+    from ullage.store.memory import MemoryStore as MemoryStore
+    from ullage.store.protocol import Store as Store
     from ullage.store.sqlite.store import SqliteStore as SqliteStore
-    from ullage.store.store import Store as Store
     from ullage.usage import Usage as Usage
     from ullage_agent.runtime.agent import Agent as Agent
     from ullage_agent.runtime.hooks import Hook as Hook, Refusal as Refusal
@@ -58,6 +60,7 @@ _MODULES = (
     "encoding",
     "errors",
     "events",
+    "hooks",
     "measure",
     "messages",
     "server",
@@ -76,7 +79,8 @@ _PLACES = {
         "ullage.plugins.attach": "attach detach",
         "ullage.provider": "Provider",
         "ullage.store.sqlite.store": "SqliteStore",
-        "ullage.store.store": "Store",
+        "ullage.store.memory": "MemoryStore",
+        "ullage.store.protocol": "Store",
         "ullage.usage": "Usage",
         "ullage_agent.runtime.agent": "Agent",
         "ullage_agent.runtime.hooks": "Hook Refusal",

@@ -1,6 +1,9 @@
 """Where sessions are kept: docs/store.md."""
 
 from ullage.store.changes import Change, Subscription
+from ullage.store.memory import MemoryStore
+from ullage.store.places import StorePlace, Unset
+from ullage.store.protocol import Store
 from ullage.store.records import RecentRecords, RecordChange, Records
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import (
@@ -10,8 +13,8 @@ from ullage.store.store import (
     Revise,
     SessionCursor,
     SessionRow,
+    SessionStore,
     SharedKey,
-    Store,
     StoreObserver,
     Unattended,
     Watch,
@@ -21,6 +24,7 @@ __all__ = [
     "Change",
     "Checkpoint",
     "Lease",
+    "MemoryStore",
     "Receipt",
     "RecentRecords",
     "RecordChange",
@@ -28,11 +32,14 @@ __all__ = [
     "Revise",
     "SessionCursor",
     "SessionRow",
+    "SessionStore",
     "SharedKey",
     "SqliteStore",
     "Store",
     "StoreObserver",
+    "StorePlace",
     "Subscription",
     "Unattended",
+    "Unset",
     "Watch",
 ]

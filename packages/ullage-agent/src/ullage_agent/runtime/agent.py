@@ -15,6 +15,7 @@ import copy
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -38,6 +39,7 @@ from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
     CommandRefused,
+    SessionBusy,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -61,12 +63,20 @@ from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
+from ullage.store.memory import MemoryStore
 from ullage.store.overhead import OverheadStore
-from ullage.store.places import store_at
+from ullage.store.places import (
+    UNSET,
+    StorePlace,
+    Unset,
+    checked_place,
+    shown_store,
+    store_at,
+)
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import FILE
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
@@ -74,6 +84,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -137,9 +148,10 @@ class Agent(Generic[OutputT, DepsT]):
     at a time.
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
-    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
-    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
-    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+    built-in tool, even if files or the environment name some. ``store`` says where sessions are stored: a path, a URL
+    ``postgresql://…``, ``":memory:"``, a ``Store`` of your own, ``None`` for nowhere, and by default the user's own
+    database; ``stored_in`` and ``repr`` tell. Every other keyword is a setting (docs/settings.md) and wins over all
+    other places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
 
     ``model`` is a name with its provider, or a ``Provider`` of your own, which ``fallback`` and ``summary_model`` also
     take (docs/providers.md).
@@ -149,6 +161,10 @@ class Agent(Generic[OutputT, DepsT]):
     What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
     on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
     ``SettingError``.
+
+    ``input_guardrails`` are functions that see the text of a message before it is stored, ``output_guardrails`` those
+    that see an answer before the caller gets it: each lets it pass, changes it, refuses it, or has the model asked
+    again (docs/hooks.md).
 
     ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
     turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
@@ -166,7 +182,7 @@ class Agent(Generic[OutputT, DepsT]):
 
     _shared: AgentRuntime | None
     _resources: AsyncExitStack | None
-    _open: int
+    _open: Counter[str]
     _opening: asyncio.Lock
     _servers: tuple[McpServer, ...]
     _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
@@ -178,7 +194,9 @@ class Agent(Generic[OutputT, DepsT]):
         tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        store: Store | Path | str | None = None,
+        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
+        store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
@@ -226,9 +244,14 @@ class Agent(Generic[OutputT, DepsT]):
             else config
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._guardrails = Guardrails(
+            _listed("input_guardrails", input_guardrails),
+            _listed("output_guardrails", output_guardrails),
+        )
         self._yields = yields
         self._data = data_directory(self._environment)
-        self._given_store = store
+        self._given_store = checked_place(store)
+        self._has_told_store = False
         self._given_client: Client | None = None
         self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
@@ -257,7 +280,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *,
         model: str | Provider | None = None,
-        store: Store | Path | str | None = None,
+        store: StorePlace | Unset | None = UNSET,
         tools: Iterable[GivenTool] | None = None,
         hooks: Sequence[Hook] = (),
         all_agents: bool = False,
@@ -269,7 +292,7 @@ class Agent(Generic[OutputT, DepsT]):
 
         Args:
             model: The only model that is called: fallback models and the summary model are replaced too.
-            store: Where sessions are stored.
+            store: Where sessions are stored; ``None``: nowhere.
             tools: All tools in the place of those that the agent was made with.
             hooks: Hooks behind the agent's own.
             all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
@@ -291,8 +314,8 @@ class Agent(Generic[OutputT, DepsT]):
         return self if self._is_copy else in_force(self)
 
     def _with(self, replaced: Replaced) -> Self:
-        store = self._given_store if replaced.store is None else replaced.store
-        changed = self._copied(store, None)
+        given = self._given_store if replaced.store is UNSET else replaced.store
+        changed = self._copied(checked_place(given), None)
         arguments = replaced.arguments(self._arguments)
         if replaced.tools is not None:
             changed._take_tools(replaced.tools, arguments)
@@ -315,6 +338,7 @@ class Agent(Generic[OutputT, DepsT]):
         tools += [f"mcp {server.name}" for server in self._given_servers]
         if tools:
             parts.append(f"tools={tools}")
+        parts.append(f"store={self.stored_in!r}")
         return f"Agent({', '.join(parts)})"
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
@@ -326,6 +350,16 @@ class Agent(Generic[OutputT, DepsT]):
                 name=name,
                 obj=self,
             )
+
+    @property
+    def stored_in(self) -> str:
+        """Where its sessions are stored: a path, a URL without its password, ``memory``, ``nowhere``, or your store."""
+        return shown_store(self._store_place)
+
+    @property
+    def _store_place(self) -> StorePlace | None:
+        given = self._current()._given_store
+        return self._data / FILE if given is UNSET else given
 
     # -- sessions --
 
@@ -491,8 +525,11 @@ class Agent(Generic[OutputT, DepsT]):
         finally:
             await self._leave()
 
-    async def _enter(self) -> AgentRuntime:
-        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
+    async def _enter(self, session: str = "") -> AgentRuntime:
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``.
+
+        ``session`` is the one that they are for.
+        """
         if self._in_use.enter():
             self._forget_opened()
         try:
@@ -500,7 +537,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
-                self._open += 1
+                self._open[session] += 1
                 return self._shared
         except BaseException:
             self._in_use.leave()
@@ -508,10 +545,10 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _forget_opened(self) -> None:
         """Nothing of it is open in this event loop."""
-        self._shared, self._resources, self._open = None, None, 0
+        self._shared, self._resources, self._open = None, None, Counter()
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(self, store: Store, client: Client, place: str = "") -> Self:
+    def _within(self, store: StorePlace, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
@@ -528,7 +565,7 @@ class Agent(Generic[OutputT, DepsT]):
             current._guest = guest
         return guest
 
-    def _copied(self, store: Store | Path | str | None, client: Client | None) -> Self:
+    def _copied(self, store: StorePlace | Unset | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
         guest._is_copy = True
@@ -565,24 +602,39 @@ class Agent(Generic[OutputT, DepsT]):
             )
             first.team[name] = joined
 
-    async def _leave(self) -> None:
-        """Close the shared resources after the last session."""
+    async def _leave(self, session: str = "") -> None:
+        """Close the shared resources after the last session. One that is stored nowhere is gone when it is closed."""
         try:
             async with self._opening:
-                self._open -= 1
-                if self._open > 0 or self._resources is None:
+                self._open[session] -= 1
+                self._open += Counter()  # drops those that are open no more
+                if self._given_store is None and session and session not in self._open:
+                    await self._forget(session)
+                if self._open or self._resources is None:
                     return
                 resources, self._resources, self._shared = self._resources, None, None
                 await resources.aclose()
         finally:
             self._in_use.leave()
 
+    async def _forget(self, session: str) -> None:
+        """Delete a session and those of its tool calls."""
+        assert self._shared is not None
+        store = self._shared.store
+        for row in await store.sessions(limit=MOST_LISTED):
+            if f"{row.id}/".startswith(f"{session}/"):
+                with contextlib.suppress(SessionBusy, SessionNotFound):
+                    await store.delete(row.id)
+
     async def _begin(self) -> AgentRuntime:
         settings = self.settings
         async with AsyncExitStack() as stack:
-            store = self._given_store
-            if store is None or isinstance(store, str | Path):
-                store = store_at(self._data / FILE if store is None else store)
+            place = self._store_place
+            store = store_at(MemoryStore() if place is None else place)
+            if not self._has_told_store:
+                self._has_told_store = True
+                log.info("Sessions are stored in: %s", self.stored_in)
+            if store is not place:
                 stack.push_async_callback(store.close)
             self._records = store.records()
             grants = ProjectGrants(self._data, records=self._records)
@@ -619,6 +671,7 @@ class Agent(Generic[OutputT, DepsT]):
                 servers=lambda: self._servers,
                 system=self._system,
                 hooks=self._hooks,
+                guardrails=self._guardrails,
                 clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from ullage.errors import CommandRefused
 from ullage.messages import Request
 from ullage.provider import Provider
-from ullage.store.store import Store
+from ullage.store.places import UNSET, StorePlace, Unset
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.tools.mcp import McpServer
 from ullage_agent.tools.tool import AgentTool
@@ -32,10 +31,10 @@ _OF_THE_MODEL: Final[Mapping[str, object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced:
-    """What an override puts in the place of the agent's own; ``None`` leaves it."""
+    """What an override puts in the place of the agent's own; ``None`` and ``UNSET`` leave it."""
 
     model: str | Provider | None = None
-    store: Store | Path | str | None = None
+    store: StorePlace | Unset | None = UNSET
     tools: tuple[AgentTool | Callable[..., object] | McpServer | str, ...] | None = None
     hooks: tuple[Hook, ...] = ()
     on_call: Callable[[Request], None] | None = None

@@ -17,7 +17,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, Self
 
 from msgspec.structs import replace
@@ -55,7 +54,7 @@ from ullage.meter.reading import Reading
 from ullage.metering.sdk_errors import problem_of
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import NO_ENDPOINTS, ProviderRow, read_name
-from ullage.store.store import Store
+from ullage.store.places import StorePlace
 from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
 
@@ -130,7 +129,7 @@ class Compactor:
         environment: Mapping[str, str] | None = None,
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
         calibration: Calibration | None = None,
-        store: Store | Path | str | None = None,
+        store: StorePlace | None = None,
         session: str = "",
         strict: bool = True,
         on_event: Callable[[Event], None] | None = None,
