@@ -76,9 +76,9 @@ def ullage_model() -> Iterator[ScriptedModel]:
 
     The test fails if answers are left at its end.
     """
-    from ullage_agent.runtime.overriding import EveryAgent, Override, Replaced
+    from ullage_agent.runtime.overriding import EveryAgent, Override, Substitutes
     from ullage_agent.testing import ScriptedModel
 
     model = ScriptedModel([])
-    with Override(EveryAgent(), Replaced(model=model), all_agents=True):
+    with Override(EveryAgent(), Substitutes(model=model), all_agents=True):
         yield model
