@@ -53,6 +53,7 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.isolation import current_test, environment_of
 from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
@@ -69,12 +70,12 @@ from ullage.store.places import (
     StorePlace,
     Unset,
     checked_place,
+    default_place,
     shown_store,
     store_at,
 )
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
-from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
@@ -95,7 +96,7 @@ from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
-from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.overriding import Override, Substitutes, in_force
 from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
@@ -251,11 +252,13 @@ class Agent(Generic[OutputT, DepsT]):
         self._is_member = False
         self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
-        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._environment = environment_of(environment)
         self._files: Sequence[Layer] = (
             read_configs(Path.cwd(), self._environment)
-            if config is True
-            else config or ()
+            if config is True and not current_test()
+            else ()
+            if isinstance(config, bool)
+            else config
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._guardrails = Guardrails(
@@ -315,27 +318,27 @@ class Agent(Generic[OutputT, DepsT]):
         Raises:
             AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
         """
-        replaced = Replaced(
+        substitutes = Substitutes(
             model=model,
             store=store,
             tools=None if tools is None else _listed("tools", tools),
             hooks=_hooks_among(_listed("hooks", hooks)),
         )
-        return Override(self, replaced, all_agents=all_agents)
+        return Override(self, substitutes, all_agents=all_agents)
 
     def _current(self) -> Self:
         """The agent itself, or what stands in its place here by an override."""
         return self if self._is_copy else in_force(self)
 
-    def _with(self, replaced: Replaced) -> Self:
-        given = self._given_store if replaced.store is UNSET else replaced.store
+    def _with(self, substitutes: Substitutes) -> Self:
+        given = self._given_store if substitutes.store is UNSET else substitutes.store
         changed = self._copied(checked_place(given), None)
-        arguments = replaced.arguments(self._arguments)
-        if replaced.tools is not None:
-            changed._take_tools(replaced.tools, arguments)
+        arguments = substitutes.arguments(self._arguments)
+        if substitutes.tools is not None:
+            changed._take_tools(substitutes.tools, arguments)
         changed._arguments = with_names(arguments)
-        changed._hooks = (*self._hooks, *replaced.hooks)
-        changed._on_call = replaced.on_call or self._on_call
+        changed._hooks = (*self._hooks, *substitutes.hooks)
+        changed._on_call = substitutes.on_call or self._on_call
         changed._resolve()
         return changed
 
@@ -373,7 +376,7 @@ class Agent(Generic[OutputT, DepsT]):
     @property
     def _store_place(self) -> StorePlace | None:
         given = self._current()._given_store
-        return self._data / FILE if given is UNSET else given
+        return default_place(self._data) if given is UNSET else given
 
     # -- sessions --
 
