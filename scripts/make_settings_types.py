@@ -9,10 +9,12 @@ The types are those of ``Settings``, with what it also takes: a string for a pat
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage_agent.runtime.settings import KEYS, Settings
+from scripts.settings_tables import shown_default
+from ullage_agent.runtime.settings import KEYS, Settings, meaning_of
 
 TARGET = (
     Path(__file__).parents[1]
@@ -74,12 +76,24 @@ def argument_type(annotation: str) -> str:
     return quoted if quoted.endswith("| None") else f"{quoted} | None"
 
 
+def described(key: str) -> str:
+    """A field's docstring, which IDEs show: what the setting means, its unit and its default."""
+    meaning = meaning_of(key)
+    text = re.sub(r"\[([^\]]+)\]\((\w+\.md)[^)]*\)", r"docs/\2", meaning.meaning)
+    default = meaning.default or shown_default(getattr(Settings(), key))
+    unit = f"Unit: {meaning.unit}. " if meaning.unit else ""
+    said = f"{text[0].upper()}{text[1:]}. {unit}Default: {default}."
+    said = said.replace("`", "``").replace("..", ".")
+    lines = textwrap.wrap(said, 112, initial_indent='    """', subsequent_indent="    ")
+    return "\n".join(lines) + '"""\n'
+
+
 def fields(keys: Iterable[str]) -> str:
     """Lines of a ``TypedDict``."""
     lines: list[str] = []
     for key in keys:
         annotation = TAKES_ALSO.get(key, str(Settings.__annotations__[key]))
-        lines.append(f"    {key}: {argument_type(annotation)}\n")
+        lines.append(f"    {key}: {argument_type(annotation)}\n{described(key)}")
     return "".join(lines)
 
 

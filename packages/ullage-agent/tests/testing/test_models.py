@@ -12,8 +12,7 @@ import pydantic
 import pytest
 
 from ullage.errors import AnswerInvalid, InternalError, QuotaExhausted, RateLimited
-from ullage.messages import ReasoningPart, Request, ToolCallPart
-from ullage.provider import Stopped
+from ullage.messages import ReasoningPart, Request, Stopped, ToolCallPart
 from ullage.usage import Usage
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.testing import (

@@ -13,21 +13,10 @@ agent = ullage.Agent(Echo())
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.messages import ReasoningPart, Request, Stopped, TextPart, ToolCallPart
 from ullage.usage import Usage
-
-
-class Stopped(NamedTuple):
-    """That an answer ended early, and why; without one it ended by itself.
-
-    ``length``: the limit on its output was reached. ``refused``: the model or a filter withheld it. ``context_full``:
-    the window was full.
-    """
-
-    why: Literal["length", "refused", "context_full"]
-
 
 AnswerPiece = str | TextPart | ReasoningPart | ToolCallPart | Usage | Stopped
 """What a ``Provider`` yields.

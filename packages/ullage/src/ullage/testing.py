@@ -1,40 +1,35 @@
 """What tests of your agent are written with; docs/testing.md shows it."""
 
-from typing import TYPE_CHECKING
+from ullage.installation import explained
 
-if TYPE_CHECKING:
+try:
+    from ullage.provider import AnswerPiece, Stopped
     from ullage_agent.testing import (
         Delay,
         FunctionModel,
         ScriptedModel,
         Sent,
+        Structured,
         capture,
         check_store,
         reasoning,
         structured,
         tool_call,
     )
+except ModuleNotFoundError as problem:
+    raise explained(problem) from problem
 
 __all__ = [
+    "AnswerPiece",
     "Delay",
     "FunctionModel",
     "ScriptedModel",
     "Sent",
+    "Stopped",
+    "Structured",
     "capture",
     "check_store",
     "reasoning",
     "structured",
     "tool_call",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module 'ullage.testing' has no attribute {name!r}")
-    from ullage.installation import part
-
-    return getattr(part("ullage_agent.testing"), name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

@@ -84,7 +84,7 @@ def user_endpoints(
 ) -> Mapping[str, ProviderRow]:
     """The endpoints in the user's own file; a project's file does not count. Raises ``SettingError``.
 
-    ``ullage.Meter`` takes them, as ``Meter("lab:qwen3", endpoints=ullage.user_endpoints())``; an ``Agent`` has them.
+    ``Meter("lab:qwen3", endpoints=ullage.measure.user_endpoints())`` takes them; an ``Agent`` has them.
     """
     path = user_config(os.environ if environment is None else environment)
     if not path.is_file():

@@ -21,10 +21,11 @@ from ullage.messages import (
     ProviderData,
     ReasoningPart,
     Request,
+    Stopped,
     TextPart,
     ToolCallPart,
 )
-from ullage.provider import AnswerPiece, Stopped
+from ullage.provider import AnswerPiece
 from ullage.usage import Usage
 
 REQUEST = Request(wire="python", provider="own", model="m")

@@ -83,6 +83,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -136,7 +137,7 @@ else:
     AnyT = TypeVar("AnyT")
 
 
-_GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
 
 
 class Agent(Generic[OutputT, DepsT]):
@@ -159,6 +160,10 @@ class Agent(Generic[OutputT, DepsT]):
     What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
     on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
     ``SettingError``.
+
+    ``input_guardrails`` are functions that see the text of a message before it is stored, ``output_guardrails`` those
+    that see an answer before the caller gets it: each lets it pass, changes it, refuses it, or has the model asked
+    again (docs/hooks.md).
 
     ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
     turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
@@ -185,9 +190,11 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         model: str | Provider = "",
         *,
-        tools: Iterable[_GivenTool] = (),
+        tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
+        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
         store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -234,6 +241,10 @@ class Agent(Generic[OutputT, DepsT]):
             else config or ()
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._guardrails = Guardrails(
+            _listed("input_guardrails", input_guardrails),
+            _listed("output_guardrails", output_guardrails),
+        )
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = checked_place(store)
@@ -253,7 +264,7 @@ class Agent(Generic[OutputT, DepsT]):
             self.settings.destination()
 
     def _take_tools(
-        self, given: Sequence[_GivenTool], arguments: dict[str, object]
+        self, given: Sequence[GivenTool], arguments: dict[str, object]
     ) -> None:
         if named := tuple(one for one in given if isinstance(one, str)):
             arguments["tools"] = () if named == ("none",) else named
@@ -267,7 +278,7 @@ class Agent(Generic[OutputT, DepsT]):
         *,
         model: str | Provider | None = None,
         store: StorePlace | Unset | None = UNSET,
-        tools: Iterable[_GivenTool] | None = None,
+        tools: Iterable[GivenTool] | None = None,
         hooks: Sequence[Hook] = (),
         all_agents: bool = False,
     ) -> Override[Self]:
@@ -657,6 +668,7 @@ class Agent(Generic[OutputT, DepsT]):
                 servers=lambda: self._servers,
                 system=self._system,
                 hooks=self._hooks,
+                guardrails=self._guardrails,
                 clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(

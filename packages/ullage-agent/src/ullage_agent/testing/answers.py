@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.messages import ReasoningPart, Request, TextPart, Tool, ToolCallPart
-from ullage.provider import AnswerPiece, Stopped
+from ullage.messages import ReasoningPart, Request, Stopped, TextPart, Tool, ToolCallPart
+from ullage.provider import AnswerPiece
 from ullage.usage import Usage
 from ullage_agent.runtime.answer_tool import ANSWER
 from ullage_agent.runtime.output_type import VALUE

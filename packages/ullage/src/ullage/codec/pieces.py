@@ -13,8 +13,8 @@ from ullage.codec.problems import problem_in_stream
 from ullage.codec.stream import Answer, Stop, StreamEvent, UsageSeen
 from ullage.codec.wires import PYTHON
 from ullage.errors import ProviderError, WrongType
-from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
-from ullage.provider import AnswerPiece, Stopped
+from ullage.messages import ReasoningPart, Request, Stopped, TextPart, ToolCallPart
+from ullage.provider import AnswerPiece
 from ullage.usage import KINDS, Usage
 
 _OWN: Final = msgspec.Raw(b"{}")
