@@ -70,7 +70,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
-from ullage_agent.runtime.exported import function_of
+from ullage_agent.runtime.exported import function_of, mcp_server_of
 from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
@@ -419,20 +419,20 @@ class Agent(Generic[OutputT, DepsT]):
     @overload
     def as_tool(
         self, *, name: str = ..., description: str = ..., sync: Literal[False] = ...
-    ) -> Callable[[str], Coroutine[Any, Any, OutputT]]: ...
+    ) -> Callable[[str], Coroutine[Any, Any, str]]: ...
 
     @overload
     def as_tool(
         self, *, name: str = ..., description: str = ..., sync: Literal[True]
-    ) -> Callable[[str], OutputT]: ...
+    ) -> Callable[[str], str]: ...
 
     def as_tool(
         self, *, name: str = "", description: str = "", sync: bool = False
     ) -> Callable[[str], Any]:
         """The agent as a function of a ``task``, for agents of other frameworks. In ours: ``ullage.subagent``.
 
-        It has the signature, annotations and docstring of one written by hand, and answers with the agent's output.
-        Each call is a session of its own. Raises what ``ask`` raises.
+        It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
+        an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
 
         Args:
             name: The function's name; by default the agent's.
@@ -440,6 +440,21 @@ class Agent(Generic[OutputT, DepsT]):
             sync: A function that is not ``async``, for frameworks that call tools in threads.
         """
         return function_of(self, name, description, is_sync=sync)
+
+    def serve_mcp(self, *, name: str = "", description: str = "") -> None:
+        """Offers the agent as a tool over MCP, on standard input and output, until the input ends.
+
+        On the command line: ``ullage mcp --agent module:agent``. Each call is a session of its own.
+
+        Args:
+            name: The tool's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+
+        Raises:
+            MissingExtra: The MCP SDK is not installed.
+            SettingError: There is no name or no description.
+        """
+        mcp_server_of(self, name, description).run("stdio")
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ullage.errors import SettingError
+from ullage.errors import MissingExtra, SettingError, UllageError
+from ullage.installation import extra_command
+from ullage_agent.runtime.subagent import told
 
 if TYPE_CHECKING:
     from ullage_agent.runtime.agent import Agent
@@ -31,15 +35,37 @@ def function_of(
             "or to the agent."
         )
 
-    async def asked(task: str) -> Any:
-        return (await agent.ask(task)).output
+    async def asked(task: str) -> str:
+        return told(await agent.ask(task)).text
 
-    def asked_sync(task: str) -> Any:
-        return agent.run_sync(task).output
+    def asked_sync(task: str) -> str:
+        return told(agent.run_sync(task)).text
 
     function: Any = asked_sync if is_sync else asked
-    kind = str if agent._output is None else agent._output.kind
     function.__name__ = function.__qualname__ = name
     function.__doc__ = description.strip() + _ARGUMENTS
-    function.__annotations__ = {"task": str, "return": kind}
+    function.__annotations__ = {"task": str, "return": str}
     return function  # type: ignore[no-any-return]
+
+
+def mcp_server_of(agent: Agent[Any, Any], name: str, description: str) -> Any:
+    """A server of the MCP SDK whose one tool asks the agent. Raises ``MissingExtra``, and as ``function_of``."""
+    try:
+        from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+    except ImportError as problem:
+        raise MissingExtra(
+            f"An MCP server needs the official SDK. Install it: {extra_command('mcp')}"
+        ) from problem
+    function = function_of(agent, name, description, is_sync=False)
+
+    @wraps(function)
+    async def asked(task: str) -> str:
+        try:
+            return str(await function(task))
+        except UllageError as problem:
+            raise ToolError(str(problem)) from problem
+
+    server = MCPServer(function.__name__, version=version("ullage"), log_level="ERROR")
+    server.add_tool(asked, structured_output=False)
+    return server

@@ -95,7 +95,7 @@ def subagent(
             task = (await written.run(arguments, context)).text
             if not task.strip():
                 raise BadArguments("Nothing was done: the task must say what to do.")
-            return _told(await answer_within(agent, (task,), context))
+            return told(await answer_within(agent, (task,), context))
 
         return dataclasses.replace(
             written, run=run, idempotent=True, outlives_cancel=False, timeout_s=timeout_s
@@ -143,8 +143,8 @@ async def answer_within(
             await _mirror_rest(session, context, known)
 
 
-def _told(result: Result[Any]) -> Output:
-    """What the parent's model gets of a result."""
+def told(result: Result[Any]) -> Output:
+    """What another model gets of a result."""
     if result.reason == "finished":
         said = result.output
         return as_output("(The agent said nothing.)" if said == "" else said)
