@@ -24,6 +24,7 @@ TYPES = frozenset(
         "events",
         "extensible",
         "messages",
+        "provider",
         "similar",
         "usage",
     }
@@ -42,11 +43,27 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("advice", "store", "wire"),
         ("metering", "watching"),
         ("compactor",),
-        ("plugins", "compaction", "hooks"),
+        ("plugins",),
+        (
+            "compaction",
+            "hooks",
+            "measure",
+            "server",
+            "sessions",
+            "storage",
+            "testing",
+            "tools",
+        ),
         ("cli",),
         ("__main__",),
     ),
-    "ullage_agent": (("loop",), ("tools",), ("runtime",), ("cli",), ("chat",)),
+    "ullage_agent": (
+        ("loop",),
+        ("tools",),
+        ("runtime",),
+        ("testing", "cli"),
+        ("chat",),
+    ),
 }
 """The packages of a distribution from the ground up. Each may import those of lower floors, and no neighbour."""
 
@@ -89,7 +106,10 @@ EXCEPTIONS: Mapping[str, frozenset[str]] = {
 A log record is an allowed effect, since no decision can depend on it (docs/why/index.md).
 """
 
-LOADED = frozenset({"ullage/__init__.py", "ullage/hooks.py"})
+LOADED = frozenset(
+    f"ullage/{name}.py"
+    for name in ("__init__", "hooks", "server", "sessions", "testing", "tools")
+)
 """Files that name what other distributions hold, for type checkers; ``installation.part`` loads it."""
 
 MODULES: Mapping[str, tuple[str, ...]] = {

@@ -109,3 +109,20 @@ async def test_an_agent_over_mcp_answers_and_tells_what_went_wrong(
             ]
             refused = await client.call_tool("research", {"task": "sk-123"})
             assert refused.is_error and "It holds a key." in str(refused.content)
+
+
+async def test_among_the_tools_of_an_agent_the_function_is_a_subagent(
+    tmp_path: Path,
+) -> None:
+    calls = [{"name": "research", "arguments": {"task": "about oak"}}]
+    script = stage.script(
+        {"when": {"contains": "Please", "after": "user"}, "calls": calls},
+        {"text": "Three sources."},
+    )
+    with running(script) as server:
+        inner = researcher(server, tmp_path)
+        outer = researcher(server, tmp_path, tools=[inner.as_tool()])
+        async with outer.session("s") as session:
+            await session.ask("Please find out.")
+            spend = (await session.context()).spend
+    assert spend.by_purpose["child"].calls == 1

@@ -228,8 +228,9 @@ def test_an_agent_shows_what_it_is() -> None:
         """Look."""
         return ""
 
-    made = agent(tools=[look, "read"], name="scout")
-    assert repr(made) == "Agent('openai:gpt-5', name='scout', tools=['read', 'look'])"
+    made = agent(tools=[look, "read"], name="scout", store=None)
+    shown = "'openai:gpt-5', name='scout', tools=['read', 'look'], store='nowhere'"
+    assert repr(made) == f"Agent({shown})"
 
 
 @pytest.mark.parametrize(

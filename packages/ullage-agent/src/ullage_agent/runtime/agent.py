@@ -15,6 +15,7 @@ import copy
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -28,7 +29,17 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Never,
+    Self,
+    TypeAlias,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
@@ -36,6 +47,7 @@ from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
     CommandRefused,
+    SessionBusy,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -50,19 +62,28 @@ from ullage.events import (
     SettingsChanged,
 )
 from ullage.loop_thread import SHARED, LoopInUse
-from ullage.messages import SystemBlock, clean_text
+from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.policy import FIRST_CALLS_GIVEN
+from ullage.provider import Provider
 from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
+from ullage.store.memory import MemoryStore
 from ullage.store.overhead import OverheadStore
-from ullage.store.places import store_at
+from ullage.store.places import (
+    UNSET,
+    StorePlace,
+    Unset,
+    checked_place,
+    shown_store,
+    store_at,
+)
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import FILE
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
@@ -83,6 +104,8 @@ from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
+from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
@@ -124,6 +147,9 @@ else:
     AnyT = TypeVar("AnyT")
 
 
+GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+
+
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
@@ -131,9 +157,13 @@ class Agent(Generic[OutputT, DepsT]):
     at a time.
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
-    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
-    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
-    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+    built-in tool, even if files or the environment name some. ``store`` says where sessions are stored: a path, a URL
+    ``postgresql://…``, ``":memory:"``, a ``Store`` of your own, ``None`` for nowhere, and by default the user's own
+    database; ``stored_in`` and ``repr`` tell. Every other keyword is a setting (docs/settings.md) and wins over all
+    other places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+
+    ``model`` is a name with its provider, or a ``Provider`` of your own, which ``fallback`` and ``summary_model`` also
+    take (docs/providers.md).
 
     Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
     ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
@@ -153,26 +183,29 @@ class Agent(Generic[OutputT, DepsT]):
     until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
     """
 
+    _is_copy = False
+    """Whether it was made of another agent: overrides count for the agents of the program."""
+
     _place = ""
     """The place whose sessions it drives, where a host or a parent has one."""
 
     _shared: AgentRuntime | None
     _resources: AsyncExitStack | None
-    _open: int
+    _open: Counter[str]
     _opening: asyncio.Lock
     _servers: tuple[McpServer, ...]
     _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
 
     def __init__(
         self,
-        model: str = "",
+        model: str | Provider = "",
         *,
-        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
+        tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
         input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
         output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
-        store: Store | Path | str | None = None,
+        store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
@@ -203,15 +236,13 @@ class Agent(Generic[OutputT, DepsT]):
             arguments["system"] = system
         self._instructions = read_instructions(instructions)
         self._deps_type = deps_type
-        given = _listed("tools", tools)
-        if named := tuple(one for one in given if isinstance(one, str)):
-            arguments["tools"] = () if named == ("none",) else named
+        self._take_tools(_listed("tools", tools), arguments)
         check_name(name)
         self.name, self.description = name, description
         self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
         team_of(self)
         self._is_member = False
-        self._arguments = arguments
+        self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = (
@@ -219,10 +250,6 @@ class Agent(Generic[OutputT, DepsT]):
             if config is True
             else config or ()
         )
-        self._own_tools = as_tools(
-            one for one in given if not isinstance(one, str | McpServer)
-        )
-        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._guardrails = Guardrails(
             _listed("input_guardrails", input_guardrails),
@@ -230,21 +257,85 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._yields = yields
         self._data = data_directory(self._environment)
-        self._given_store = store
+        self._given_store = checked_place(store)
+        self._has_told_store = False
         self._given_client: Client | None = None
+        self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
         """Where the store's machines keep what they learn; ``None``: in ``_data``."""
         self._in_use = LoopInUse("The agent")
         self._forget_opened()
-        self._guest: Agent[OutputT, DepsT] | None = None
-        self._in_background: Agent[OutputT, DepsT] | None = None
+        self._guest: Self | None = None
+        self._in_background: Self | None = None
         """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
-        resolved = resolve(arguments, {}, self._files, self._environment)
-        self.settings = resolved.settings
-        _check_root(resolved)
+        _check_root(self._resolve())
         check_builtin(self.settings.tools)
         if self.settings.model:
             self.settings.destination()
+
+    def _take_tools(
+        self, given: Sequence[GivenTool], arguments: dict[str, object]
+    ) -> None:
+        if named := tuple(one for one in given if isinstance(one, str)):
+            arguments["tools"] = () if named == ("none",) else named
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+
+    def override(
+        self,
+        *,
+        model: str | Provider | None = None,
+        store: StorePlace | Unset | None = UNSET,
+        tools: Iterable[GivenTool] | None = None,
+        hooks: Sequence[Hook] = (),
+        all_agents: bool = False,
+    ) -> Override[Self]:
+        """This agent with something else while a block runs: ``with agent.override(model=ScriptedModel([…])):``.
+
+        Counts for every call and session that is begun inside the block, also through ``run_sync``, in ``with`` and in
+        ``async with``. Overrides may be nested; other threads, and tasks that ran before, are not touched.
+
+        Args:
+            model: The only model that is called: fallback models and the summary model are replaced too.
+            store: Where sessions are stored; ``None``: nowhere.
+            tools: All tools in the place of those that the agent was made with.
+            hooks: Hooks behind the agent's own.
+            all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
+                and its sub-agents. Otherwise they use what is theirs; those without a model share this agent's.
+
+        Raises:
+            AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
+        """
+        replaced = Replaced(
+            model=model,
+            store=store,
+            tools=None if tools is None else _listed("tools", tools),
+            hooks=_hooks_among(_listed("hooks", hooks)),
+        )
+        return Override(self, replaced, all_agents=all_agents)
+
+    def _current(self) -> Self:
+        """The agent itself, or what stands in its place here by an override."""
+        return self if self._is_copy else in_force(self)
+
+    def _with(self, replaced: Replaced) -> Self:
+        given = self._given_store if replaced.store is UNSET else replaced.store
+        changed = self._copied(checked_place(given), None)
+        arguments = replaced.arguments(self._arguments)
+        if replaced.tools is not None:
+            changed._take_tools(replaced.tools, arguments)
+        changed._arguments = with_names(arguments)
+        changed._hooks = (*self._hooks, *replaced.hooks)
+        changed._on_call = replaced.on_call or self._on_call
+        changed._resolve()
+        return changed
+
+    def _resolve(self) -> Resolved:
+        resolved = resolve(self._arguments, {}, self._files, self._environment)
+        self.settings = resolved.settings
+        return resolved
 
     def __repr__(self) -> str:
         parts = [repr(self.settings.model)]
@@ -254,6 +345,7 @@ class Agent(Generic[OutputT, DepsT]):
         tools += [f"mcp {server.name}" for server in self._given_servers]
         if tools:
             parts.append(f"tools={tools}")
+        parts.append(f"store={self.stored_in!r}")
         return f"Agent({', '.join(parts)})"
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
@@ -270,6 +362,16 @@ class Agent(Generic[OutputT, DepsT]):
                 name=name,
                 obj=self,
             )
+
+    @property
+    def stored_in(self) -> str:
+        """Where its sessions are stored: a path, a URL without its password, ``memory``, ``nowhere``, or your store."""
+        return shown_store(self._store_place)
+
+    @property
+    def _store_place(self) -> StorePlace | None:
+        given = self._current()._given_store
+        return self._data / FILE if given is UNSET else given
 
     # -- sessions --
 
@@ -289,7 +391,7 @@ class Agent(Generic[OutputT, DepsT]):
         """
         _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
-            self,
+            self._current(),
             id or new_session_id(),
             resume=resume,
             settings=dict(settings),
@@ -400,11 +502,13 @@ class Agent(Generic[OutputT, DepsT]):
         """
         refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
+        current = self._current()
+
         async def asked() -> Result[Any]:
-            agent = self._in_background
+            agent = current._in_background
             if agent is None:
-                agent = self._copied(self._given_store, self._given_client)
-                self._in_background = agent
+                agent = current._copied(current._given_store, current._given_client)
+                current._in_background = agent
             result: Result[Any] = await agent.ask(
                 *pieces,
                 session=session,
@@ -429,7 +533,7 @@ class Agent(Generic[OutputT, DepsT]):
     def as_tool(
         self, *, name: str = "", description: str = "", sync: bool = False
     ) -> Callable[[str], Any]:
-        """The agent as a function of a ``task``, for agents of other frameworks. In ours: ``ullage.subagent``.
+        """The agent as a function of a ``task``, for agents of other frameworks; among ``tools`` here it is a subagent.
 
         It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
         an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
@@ -458,11 +562,12 @@ class Agent(Generic[OutputT, DepsT]):
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""
-        shared = await self._enter()
+        current = self._current()
+        shared = await current._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
-            await self._leave()
+            await current._leave()
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
@@ -482,8 +587,11 @@ class Agent(Generic[OutputT, DepsT]):
         finally:
             await self._leave()
 
-    async def _enter(self) -> AgentRuntime:
-        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
+    async def _enter(self, session: str = "") -> AgentRuntime:
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``.
+
+        ``session`` is the one that they are for.
+        """
         if self._in_use.enter():
             self._forget_opened()
         try:
@@ -491,7 +599,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
-                self._open += 1
+                self._open[session] += 1
                 return self._shared
         except BaseException:
             self._in_use.leave()
@@ -499,38 +607,34 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _forget_opened(self) -> None:
         """Nothing of it is open in this event loop."""
-        self._shared, self._resources, self._open = None, None, 0
+        self._shared, self._resources, self._open = None, None, Counter()
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(
-        self, store: Store, client: Client, place: str = ""
-    ) -> Agent[OutputT, DepsT]:
+    def _within(self, store: StorePlace, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
         """
-        guest = self._guest
+        current = self._current()
+        guest = current._guest
         if (
             guest is None
             or guest._given_store is not store
             or guest._given_client is not client
         ):
-            guest = self._copied(store, client)
+            guest = current._copied(store, client)
             guest._place = place
-            self._guest = guest
+            current._guest = guest
         return guest
 
-    def _copied(
-        self, store: Store | Path | str | None, client: Client | None
-    ) -> Agent[OutputT, DepsT]:
+    def _copied(self, store: StorePlace | Unset | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
+        guest._is_copy = True
         if isinstance(store, TenantStore):
             root = tenant_root(self.settings, store.tenant)
             guest._arguments = {**self._arguments, "root": str(root)}
-            guest.settings = resolve(
-                guest._arguments, {}, self._files, self._environment
-            ).settings
+            guest._resolve()
         guest._given_store, guest._given_client, guest._guest = store, client, None
         guest._in_use, guest._in_background = LoopInUse("The agent"), None
         guest._forget_opened()
@@ -542,7 +646,7 @@ class Agent(Generic[OutputT, DepsT]):
             return
         for name, other in team_of(self).items():
             assert isinstance(other, Agent)
-            member = other._copied(first.store, first.client)
+            member = other._current()._copied(first.store, first.client)
             member._is_member = True
             opened = await member._enter()
             stack.push_async_callback(member._leave)
@@ -560,24 +664,39 @@ class Agent(Generic[OutputT, DepsT]):
             )
             first.team[name] = joined
 
-    async def _leave(self) -> None:
-        """Close the shared resources after the last session."""
+    async def _leave(self, session: str = "") -> None:
+        """Close the shared resources after the last session. One that is stored nowhere is gone when it is closed."""
         try:
             async with self._opening:
-                self._open -= 1
-                if self._open > 0 or self._resources is None:
+                self._open[session] -= 1
+                self._open += Counter()  # drops those that are open no more
+                if self._given_store is None and session and session not in self._open:
+                    await self._forget(session)
+                if self._open or self._resources is None:
                     return
                 resources, self._resources, self._shared = self._resources, None, None
                 await resources.aclose()
         finally:
             self._in_use.leave()
 
+    async def _forget(self, session: str) -> None:
+        """Delete a session and those of its tool calls."""
+        assert self._shared is not None
+        store = self._shared.store
+        for row in await store.sessions(limit=MOST_LISTED):
+            if f"{row.id}/".startswith(f"{session}/"):
+                with contextlib.suppress(SessionBusy, SessionNotFound):
+                    await store.delete(row.id)
+
     async def _begin(self) -> AgentRuntime:
         settings = self.settings
         async with AsyncExitStack() as stack:
-            store = self._given_store
-            if store is None or isinstance(store, str | Path):
-                store = store_at(self._data / FILE if store is None else store)
+            place = self._store_place
+            store = store_at(MemoryStore() if place is None else place)
+            if not self._has_told_store:
+                self._has_told_store = True
+                log.info("Sessions are stored in: %s", self.stored_in)
+            if store is not place:
                 stack.push_async_callback(store.close)
             self._records = store.records()
             grants = ProjectGrants(self._data, records=self._records)
@@ -588,7 +707,7 @@ class Agent(Generic[OutputT, DepsT]):
             client = self._given_client
             if client is None:
                 client = await stack.enter_async_context(
-                    Client(timeouts=Timeouts.of(settings.timeout))
+                    Client(timeouts=Timeouts.of(settings.timeout), on_call=self._on_call)
                 )
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
@@ -673,6 +792,8 @@ class Agent(Generic[OutputT, DepsT]):
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
+        if endpoint.source is not None:
+            return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:

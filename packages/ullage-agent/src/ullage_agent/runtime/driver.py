@@ -235,7 +235,7 @@ class Driver:
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
-        text = str(problem)[:LONGEST_ERROR]
+        text = str(problem)[:LONGEST_ERROR].removesuffix(".")
         note = (
             f"An unexpected error stopped this turn: {type(problem).__name__}: {text}. The log has its traceback. "
             "Resume the turn or send a message to try again."
@@ -270,7 +270,8 @@ class Driver:
     ) -> AsyncIterator[SessionRuntime]:
         """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
 
-        ``steal`` is for ``Store.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another place.
+        ``steal`` is for ``SessionStore.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another
+        place.
         """
         store = self._shared.store
         ttl_s = (self.runtime or await self.look()).settings.lease_ttl_s

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.errors import MissingExtra, SettingError, UllageError
 from ullage.installation import extra_command
-from ullage_agent.runtime.subagent import told
+from ullage_agent.runtime.subagent import subagent, told
 
 if TYPE_CHECKING:
     from ullage_agent.runtime.agent import Agent
@@ -45,6 +45,7 @@ def function_of(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = description.strip() + _ARGUMENTS
     function.__annotations__ = {"task": str, "return": str}
+    function.__ullage_tool__ = subagent(agent, name=name, description=description)
     return function  # type: ignore[no-any-return]
 
 

@@ -25,7 +25,7 @@ from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.meter.counting import CountMode
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import Provider
+from ullage.models.providers import ProviderRow
 from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 from ullage_agent.loop.budgets import Budget
@@ -134,7 +134,7 @@ class Settings:
         default_text="the provider's usual one",
         who=authority.CHOICE,
     )
-    endpoints: Mapping[str, Provider] = _setting(
+    endpoints: Mapping[str, ProviderRow] = _setting(
         {}, "servers of your own by name: `base_url`, `wire`, `key_env`, `auth`; their models are `NAME:model`",
         lambda table: read_endpoints(table, WIRES), who=authority.ENDPOINTS,
     )  # fmt: skip

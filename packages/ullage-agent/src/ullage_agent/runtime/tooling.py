@@ -31,7 +31,7 @@ from ullage.messages import (
     clean_text,
 )
 from ullage.similar import did_you_mean
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.turns.approving import REFUSED_BY_A_RULE
 from ullage.turns.closing import closed
 from ullage.turns.loop import OpenCall
@@ -56,7 +56,7 @@ class CallContext:
     session: str
     call_id: str
     root: Path
-    store: Store
+    store: SessionStore
     runtime: SessionRuntime
     children: list[str] = dataclasses.field(default_factory=list)
     """What the subagents of the call are called, in the order in which they were asked."""
