@@ -127,7 +127,10 @@ def tool(
 
 
 def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
-    """The same as tools; functions become tools, and one of ``Agent.as_tool`` a subagent. Raises ``SettingError`` if two have the same name."""
+    """The same as tools; functions become tools, and one of ``Agent.as_tool`` a subagent.
+
+    Raises ``SettingError`` if two have the same name.
+    """
     given = (getattr(each, "__ullage_tool__", each) for each in tools)
     made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     names = [each.name for each in made]
