@@ -188,6 +188,16 @@ def test_what_looks_like_a_secret_is_masked_anywhere(text: str, shown: str) -> N
     assert Secrets().masked(text) == shown
 
 
+@pytest.mark.parametrize("name", ["api_key", "apiKey", "X-Api-Key", "accessToken"])
+def test_a_text_under_the_name_of_a_secret_is_hidden_in_json(name: str) -> None:
+    value = {name: "hunter2", "n": [{"max_tokens": 5, name: 3}], "monkey": "a"}
+    assert Secrets().masked_value(value) == {
+        name: SHOWN,
+        "n": [{"max_tokens": 5, name: 3}],
+        "monkey": "a",
+    }
+
+
 def test_the_variables_that_say_so_are_secret() -> None:
     environment = {
         "ANTHROPIC_API_KEY": "a",
