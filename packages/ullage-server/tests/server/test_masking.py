@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.server.raw import exchange, request
 from tests.server.served import Api, process
-from ullage.masking import MaskingFormatter, Secrets, secrets_in
+from ullage.masking import SHOWN, MaskingFormatter, Secrets, secrets_in
 from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
 from ullage_server.scopes import name_of
