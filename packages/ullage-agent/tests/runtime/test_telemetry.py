@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
     HistogramDataPoint,
@@ -42,6 +43,8 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.installation import extra_command
+from ullage.messages import Message, Request, TextPart
+from ullage.meter.meter import Meter
 from ullage.usage import Usage
 from ullage_agent.runtime.session_view import SessionView
 from ullage_agent.runtime.subagent import subagent
@@ -353,6 +356,25 @@ def test_a_compaction_is_a_span_with_its_calls_below_it() -> None:
     (event,) = compaction.events
     assert event.name == "ullage.compaction_rolled_back"
     assert (event.attributes or {})["ullage.reason"] == "too_long"
+
+
+async def test_with_content_a_summary_has_its_words() -> None:
+    recorder = Recorder(content=True)
+    recorder.told(
+        CompactionStarted(compaction="k", trigger="asked", session="s"),
+        CallStarted(call="summary-3", purpose="summary", session="s"),
+    )
+    asked = Message(id="m", role="user", parts=(TextPart(id="t", text="Sum it up."),))
+    request = Request(wire="messages", model="m", messages=(asked,))
+    reading = replace(Meter().reading(), session="s")
+    await recorder.telemetry.before_summary(request, reading)
+    summary = Message(id="n", role="user", parts=(TextPart(id="t", text="All of it."),))
+    call, compaction = recorder.told(
+        CallEnded(call="summary-3", purpose="summary", session="s"),
+        CompactionCommitted(compaction="k", summary=summary, session="s"),
+    )
+    assert "Sum it up." in str(of(call)["gen_ai.input.messages"])
+    assert "All of it." in str(of(compaction)["gen_ai.output.messages"])
 
 
 def test_sessions_that_rest_are_forgotten_and_do_not_mix() -> None:

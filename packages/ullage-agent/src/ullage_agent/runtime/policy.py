@@ -84,11 +84,6 @@ WOKEN_AT_ONCE = 100
 RETRY_S = 30.0
 """Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
 
-# --- Settings that are named wrongly.
-
-TYPO_LIKENESS = 0.8
-"""An unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error."""
-
 # --- Files of a message.
 
 FILE_BYTES = 50_000_000

@@ -198,6 +198,12 @@ class Telemetry(Hook):
         """See ``Hook.before_call``: the request is kept for the span of the call."""
         self._session(reading.session).request = request
 
+    async def before_summary(self, request: Request, reading: Reading) -> None:
+        """See ``Hook.before_summary``: its call has begun already."""
+        for key, call in self._session(reading.session).open.items():
+            if key.startswith("call summary") and self._content is not None:
+                call.span.set_attributes(self._content.request(request))
+
     def on_event(self, event: Event) -> None:
         """See ``Hook.on_event``."""
         session = self._session(event.session)
@@ -410,9 +416,10 @@ class Telemetry(Hook):
 
     def _compaction(self, session: _Session, event: Event) -> None:
         key = "compaction"
+        attributes: Attributes
         match event:
             case CompactionStarted():
-                attributes: Attributes = {"ullage.trigger": event.trigger}
+                attributes = {"ullage.trigger": event.trigger}
                 self._start(session, key, key, event, attributes)
             case CompactionRolledBack() if event.rung:
                 self._note(session, key, event, "rung", "reason")
@@ -422,7 +429,12 @@ class Telemetry(Hook):
                 sizes = {"before": event.before or 0, "after": event.after or 0}
                 rung = event.rung if isinstance(event, CompactionCommitted) else "clear"
                 told = {f"ullage.tokens.{name}": tokens for name, tokens in sizes.items()}
-                self._end(session, key, event, {"ullage.strategy": rung, **told})
+                attributes = {"ullage.strategy": rung, **told}
+                summary = getattr(event, "summary", None)
+                if summary is not None and self._content is not None:
+                    said = self._content.messages([summary], "stop")
+                    attributes["gen_ai.output.messages"] = said
+                self._end(session, key, event, attributes)
             case _:
                 pass
 
