@@ -225,16 +225,7 @@ def print_event(event: Event | DraftPiece) -> None:
 def print_result(result: Result, session: str, args: argparse.Namespace) -> None:
     """The answer for a pipe or as JSON, what it cost, and how to go on."""
     if args.json or args.events:
-        whole = {
-            "type": "result",
-            "session": session,
-            "text": result.text,
-            "reason": result.reason,
-            "note": result.note,
-            "error": None if result.error is None else type(result.error).__name__,
-            "reading": msgspec.Raw(result.reading.to_json()),
-        }
-        sys.stdout.write(json_text(msgspec.json.encode(whole)) + "\n")
+        sys.stdout.write(json_text(result.to_json()) + "\n")
     elif not sys.stdout.isatty() and result.text:
         sys.stdout.write(safe(result.text) + "\n")
     sys.stdout.flush()

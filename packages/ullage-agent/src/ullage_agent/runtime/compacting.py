@@ -51,7 +51,7 @@ from ullage.meter.reading import Reading
 from ullage.turns.loop import OVERFLOWS
 from ullage.wire.endpoints import destination_of
 from ullage_agent.loop.steps import Compact
-from ullage_agent.runtime.hooks import Refusal, run_hook
+from ullage_agent.runtime.hooks import Refusal, passed_request, run_hook
 from ullage_agent.runtime.session_runtime import SessionRuntime
 from ullage_agent.runtime.settings import Settings
 
@@ -194,7 +194,7 @@ async def _is_done(
             await runtime.ledger.write(found.events, durable=True)
             await runtime.record_reading()
             for hook in runtime.shared.hooks:
-                await run_hook(hook.after_compaction(before, runtime.reading))
+                await run_hook(hook, "after_compaction", before, runtime.reading)
             return True
         case Stuck():
             runtime.stuck = found.error
@@ -205,7 +205,13 @@ async def _is_done(
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
     """Whether no hook refuses. Pins the messages that hooks name."""
     for hook in runtime.shared.hooks:
-        wish = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
+        wish = await run_hook(
+            hook,
+            "before_compaction",
+            runtime.reading,
+            step.trigger,
+            takes=(Refusal, tuple),
+        )
         if isinstance(wish, Refusal):
             started = CompactionStarted(
                 compaction=name,
@@ -237,11 +243,14 @@ async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
             runtime.shared.environment, settings.summary_model
         )
         held = ledger.meter.request(stream=settings.stream)
+        request = request_for(
+            wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
+        )
+        hooks = runtime.shared.hooks
+        sent = await passed_request(hooks, "before_summary", request, runtime.reading)
         answer = await bounded_answer(
             wanted,
-            request_for(
-                wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
-            ),
+            sent.value,
             endpoint,
             known_output=known_output(runtime.fold, model, endpoint.provider),
             client=runtime.shared.client,

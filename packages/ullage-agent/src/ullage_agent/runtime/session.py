@@ -16,12 +16,12 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
-    Final,
     Generic,
     Literal,
     Protocol,
@@ -38,6 +38,7 @@ from ullage.errors import (
     AnswerInvalid,
     BadKey,
     CommandRefused,
+    GuardrailRefused,
     InputError,
     InternalError,
     QuotaReached,
@@ -52,6 +53,7 @@ from ullage.events import (
     DraftPiece,
     Event,
     HandedOver,
+    MessageAdded,
     Pinned,
     QueueLeft,
     Renamed,
@@ -92,6 +94,8 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.guardrails import guarded_message, guarded_output
+from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -104,32 +108,38 @@ from ullage_agent.runtime.outcome import (
     CancelAnswer,
     Result,
     WaitingMessage,
+    cost_between,
     error_of,
     last_words,
+    usage_between,
 )
-from ullage_agent.runtime.output_type import AnswerMisfit, OutputType, check_retries
+from ullage_agent.runtime.output_type import (
+    AGAIN,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
+from ullage_agent.tools.tool import ToolRetry
 
 log = logging.getLogger("ullage_agent.loop")
-
-AGAIN: Final = ".again-"
-"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 
 class Opener(Protocol):
     """The methods of an agent that its sessions use."""
 
-    async def _enter(self) -> AgentRuntime:
+    async def _enter(self, session: str = "") -> AgentRuntime:
         """The resources that all sessions share; each ``_enter`` requires a ``_leave``."""
         ...
 
-    async def _leave(self) -> None:
+    async def _leave(self, session: str = "") -> None:
         """Release the shared resources."""
         ...
 
@@ -198,7 +208,7 @@ class Session(Generic[OutputT]):
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
-        shared = await self._agent._enter()
+        shared = await self._agent._enter(self.id)
         try:
             if self._drives:
                 self._check_deps(shared)
@@ -215,7 +225,7 @@ class Session(Generic[OutputT]):
             self._driver.want(self._wanted)
             await self._driver.look()
         except BaseException:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
             raise
         self._is_closing = False
         self._serving = start(self._serve(), name=f"session {self.id}")
@@ -243,7 +253,7 @@ class Session(Generic[OutputT]):
             return
         try:
             if waits:
-                await self._wait()
+                await self._rested()
         finally:
             await self._end(self._serving)
 
@@ -259,7 +269,7 @@ class Session(Generic[OutputT]):
             if runtime is not None and runtime.learns:
                 await self._agent._remember(runtime.ledger.meter)
         finally:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
 
     @property
     def is_idle(self) -> bool:
@@ -340,7 +350,8 @@ class Session(Generic[OutputT]):
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
         returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
-        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/), by default that of
+        OpenTelemetry's current span. Raises ``BadKey``
         for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
@@ -352,14 +363,14 @@ class Session(Generic[OutputT]):
         try:
             await self._check_key()
             await self._open.quotas.check_calls()
-            message = await self.message(*pieces, id=id)
+            message = await self._guarded(await self.message(*pieces, id=id))
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
                 raise
             return sent
         self._driving.want(self._wanted)
-        return await self._store(message, kind, trace)
+        return await self._store(message, kind, trace or current_trace())
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)
@@ -406,6 +417,13 @@ class Session(Generic[OutputT]):
         ]
         return Message(id=name, role="user", parts=tuple(parts))
 
+    async def _guarded(self, message: Message) -> Message:
+        """Raises ``GuardrailRefused``, ``HookFailed``."""
+        if not self._open.guardrails.inputs:
+            return message
+        runtime = self._driving.runtime or await self._driving.look()
+        return await guarded_message(runtime, message)
+
     async def _part(self, name: str, piece: MessageInput) -> Part:
         match piece:
             case str():
@@ -449,7 +467,7 @@ class Session(Generic[OutputT]):
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        message = await self.message(*pieces, id=message_id)
+        message = await self._guarded(await self.message(*pieces, id=message_id))
         return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
@@ -498,7 +516,7 @@ class Session(Generic[OutputT]):
     async def _typed_result(
         self, output: OutputType[Any] | None, retries: int | None, *, check: bool
     ) -> Result[Any]:
-        if output is None:
+        if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
             most = self._output_retries if retries is None else retries
@@ -506,31 +524,39 @@ class Session(Generic[OutputT]):
             result = await self._settled(output, most)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any], retries: int) -> Result[Any]:
-        """The result once the answer fits. Raises ``AnswerInvalid`` after so many wrong answers more.
+    async def _settled(self, output: OutputType[Any] | None, retries: int) -> Result[Any]:
+        """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
+        answers more.
 
         A turn that failed or waits for a person is its result, without an output.
         """
+        name = "the guardrails" if output is None else output.name
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
             tries += 1
             if result.error is not None or result.is_paused:
-                return result._replace(missing=output.name)
+                return replace(result, missing=name)
             try:
-                parsed = output.read(result.text)
-            except AnswerMisfit as problem:
-                how = await self._instruction(output)
+                parsed = result.text if output is None else output.read(result.text)
+                parsed = await guarded_output(await self._look(), parsed)
+            except (GuardrailRefused, HookFailed) as problem:
+                return replace(
+                    result, text="", reason="refused", error=problem, missing=name
+                )
+            except (AnswerMisfit, ToolRetry) as problem:
+                how = "" if output is None else await self._instruction(output)
                 words = f"That answer can't be used: {problem}. Answer again. {how}"
                 if tries <= retries + 1 and await self._asked_again(words, retries):
                     continue
                 raise AnswerInvalid(
-                    f"The answer does not fit {output.name}, after {retries} more tries: {problem}. "
+                    f"The answer does not fit {name}, after {retries} more tries: {problem}. "
                     "Its text is in `text` of this error. Describe the fields in the type, raise output_retries, or "
                     "ask another model.",
                     text=result.text,
                 ) from problem
-            return result._replace(parsed=parsed, is_parsed=True)
+            text = parsed if output is None else result.text
+            return replace(result, text=text, read_output=(parsed,))
 
     async def _asked_again(self, words: str, most: int) -> bool:
         """Whether the model was asked once more: at most so often for one message of the person.
@@ -990,23 +1016,39 @@ class Session(Generic[OutputT]):
         """
         return await self._typed_result(self._output, None, check=check)
 
-    async def _wait(self) -> Result[Any]:
+    async def _rested(self) -> SessionRuntime:
+        """The session, once it rests or waits for a person. Raises the error that stopped its driver."""
         if self._drives:
             await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
                 await self._is_idle.wait()
                 if (runtime := await self._over()) is not None:
-                    break
+                    return runtime
                 await watch.wait(POLL_S)
-        await runtime.ledger.load()
-        return self._result(runtime)
 
-    def _result(self, runtime: SessionRuntime) -> Result[Any]:
-        loop = runtime.ledger.loop
-        text = last_words(runtime.ledger.meter.messages, loop.answer_call)
+    async def _wait(self) -> Result[Any]:
+        runtime = await self._rested()
+        await runtime.ledger.load()
+        loop, reading = runtime.ledger.loop, runtime.reading
+        events = await self._open.store.read(self.id, after=loop.asked)
+        added = [
+            event.message
+            for event in events
+            if isinstance(event, MessageAdded) and event.seq <= loop.seq
+        ]
+        result: Result[Any] = Result(
+            text=last_words(runtime.ledger.meter.messages, loop.answer_call),
+            reason=INTERRUPTED,
+            note=INTERRUPTED_NOTE,
+            is_paused=True,
+            reading=reading,
+            usage=usage_between(runtime.fold.spend_before, reading.spend),
+            cost=cost_between(runtime.fold.spend_before, reading.spend),
+            messages=tuple(added),
+        )
         if not is_at_rest(loop):
-            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
+            return result
         reason = loop.paused or loop.ended
         kind = (
             loop.failed or InternalError.__name__
@@ -1016,7 +1058,13 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
-        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+        return replace(
+            result,
+            reason=reason,
+            note=loop.note,
+            is_paused=bool(loop.paused),
+            error=error,
+        )
 
 
 def _check_texts(argument: str, *texts: object) -> None:

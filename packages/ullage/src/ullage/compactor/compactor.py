@@ -17,7 +17,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, Self
 
 from msgspec.structs import replace
@@ -54,8 +53,8 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.metering.sdk_errors import problem_of
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import NO_ENDPOINTS, Provider, read_name
-from ullage.store.store import Store
+from ullage.models.providers import NO_ENDPOINTS, ProviderRow, read_name
+from ullage.store.places import StorePlace
 from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
 
@@ -130,7 +129,7 @@ class Compactor:
         environment: Mapping[str, str] | None = None,
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
         calibration: Calibration | None = None,
-        store: Store | Path | str | None = None,
+        store: StorePlace | None = None,
         session: str = "",
         strict: bool = True,
         on_event: Callable[[Event], None] | None = None,
@@ -527,7 +526,7 @@ def _rules(
     protect_tokens: int | None,
     order: Sequence[Strategy],
     summary_model: str,
-    endpoints: Mapping[str, Provider],
+    endpoints: Mapping[str, ProviderRow],
 ) -> CompactionRules:
     rules = CompactionRules(chosen=tuple(strategy.name for strategy in order))
     if keep is not None:

@@ -213,7 +213,7 @@ class Watch(Protocol):
         ...
 
 
-class Store(Protocol):
+class SessionStore(Protocol):
     """See the head of the file."""
 
     def observe(self, observer: StoreObserver) -> None:
@@ -227,7 +227,7 @@ class Store(Protocol):
         """
         ...
 
-    def limited_to(self, tenant: str) -> Store:
+    def limited_to(self, tenant: str) -> SessionStore:
         """The same database, of which it shows one tenant's sessions alone if it can tell tenants apart itself.
 
         That is a second lock: ``ullage.store.tenants`` has the check.
@@ -453,7 +453,7 @@ class Store(Protocol):
         ...
 
 
-async def waiting_places(store: Store) -> list[WaitingPlace]:
+async def waiting_places(store: SessionStore) -> list[WaitingPlace]:
     """The places of all sessions that ``unattended`` would list without a limit."""
     waits: dict[str, list[float]] = {}
     for each in await store.unattended(MOST_LISTED):
