@@ -16,7 +16,14 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache
@@ -26,6 +33,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Literal,
     Never,
     Self,
     TypeAlias,
@@ -84,6 +92,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.exported import function_of, mcp_server_of
 from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
@@ -106,6 +115,7 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.tooling import page_room
 from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
@@ -116,7 +126,7 @@ from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
-from ullage_agent.tools.tool import AgentTool, ToolError
+from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -342,6 +352,11 @@ class Agent(Generic[OutputT, DepsT]):
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
 
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            """``Agent[Invoice]``, also where annotations are evaluated: the second type has a default."""
+            given = kinds if isinstance(kinds, tuple) else (kinds, Any)
+            return super().__class_getitem__(given)
+
         def __getattr__(self, name: str) -> object:
             answer = METHODS.get(name, "")
             raise AttributeError(
@@ -394,6 +409,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -404,6 +420,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -413,15 +430,23 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = "",
         deps: DepsT | None = None,
         check: bool = True,
+        within: ToolContext | None = None,
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
 
         With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
-        default the agent's: ``AnswerInvalid`` where it does not fit.
+        default the agent's: ``AnswerInvalid`` where it does not fit. ``within`` is the context of a tool that asks: the
+        agent is its subagent then, in a session of its own below the tool's (``ullage.subagent``). A tool that is
+        ``idempotent`` gets the same answers when it runs again after a crash.
         """
         refuse_arguments("agent.ask", others, _OF_A_CALL)
+        if within is not None:
+            found = await answer_within(
+                self, pieces, within, deps=deps, output_type=output_type
+            )
+            return found.or_raise() if check else found
         async with self.session(session, deps=deps) as opened:
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
@@ -496,6 +521,46 @@ class Agent(Generic[OutputT, DepsT]):
             return result
 
         return SHARED.run(asked)
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[False] = ...
+    ) -> Callable[[str], Coroutine[Any, Any, str]]: ...
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[True]
+    ) -> Callable[[str], str]: ...
+
+    def as_tool(
+        self, *, name: str = "", description: str = "", sync: bool = False
+    ) -> Callable[[str], Any]:
+        """The agent as a function of a ``task``, for agents of other frameworks; among ``tools`` here it is a subagent.
+
+        It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
+        an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
+
+        Args:
+            name: The function's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+            sync: A function that is not ``async``, for frameworks that call tools in threads.
+        """
+        return function_of(self, name, description, is_sync=sync)
+
+    def serve_mcp(self, *, name: str = "", description: str = "") -> None:
+        """Offers the agent as a tool over MCP, on standard input and output, until the input ends.
+
+        On the command line: ``ullage mcp --agent module:agent``. Each call is a session of its own.
+
+        Args:
+            name: The tool's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+
+        Raises:
+            MissingExtra: The MCP SDK is not installed.
+            SettingError: There is no name or no description.
+        """
+        mcp_server_of(self, name, description).run("stdio")
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""

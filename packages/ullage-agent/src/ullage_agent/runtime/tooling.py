@@ -62,6 +62,15 @@ class CallContext:
     root: Path
     store: SessionStore
     runtime: SessionRuntime
+    children: list[str] = dataclasses.field(default_factory=list)
+    """What the subagents of the call are called, in the order in which they were asked."""
+
+    def next_child(self) -> str:
+        """The name of one more subagent: the same when the call runs again after a crash."""
+        number = len(self.children) + 1
+        name = self.call_id if number == 1 else f"{self.call_id}.{number}"
+        self.children.append(name)
+        return name
 
     @property
     def deps(self) -> object:
