@@ -43,6 +43,7 @@ from typing import (
 
 import msgspec
 
+from ullage.context.shorten import READER
 from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
@@ -117,13 +118,14 @@ from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
 from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.tooling import page_room
 from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
 from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
-from ullage_agent.tools.result_budget import READER, read_result
+from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 
@@ -911,7 +913,7 @@ class Agent(Generic[OutputT, DepsT]):
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping until they change."""
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
-        key = (settings.tools, settings.root, settings.result_tokens, *confined)
+        key = (settings.tools, settings.root, *confined)
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
@@ -922,7 +924,7 @@ class Agent(Generic[OutputT, DepsT]):
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
             if named:
-                reader = read_result(settings.result_tokens)
+                reader = read_result(page_room)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]
