@@ -43,7 +43,7 @@ def run(folder: str, *words: str, **given: str) -> str:
 
 def test_these_are_the_examples() -> None:
     names = [path.name for path in FOLDERS]
-    assert names == ["coding-agent", "notebook", "research-agent", "service"]
+    assert names == ["coding-agent", "notebook", "research-agent", "service", "web"]
 
 
 def test_the_coding_agent_mends_the_project() -> None:
