@@ -2,7 +2,7 @@
 import { HttpAgent, buildResumeArray } from '@ag-ui/client';
 import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Asked, Compose, Gauge, cancel, session } from './gauge.jsx';
+import { Asked, Compose, Gauge, cancel, session, words } from './shared.jsx';
 
 const agent = new HttpAgent({ url: '/v1/ag-ui', threadId: session() });
 const answers = {};
@@ -33,7 +33,7 @@ function Chat() {
   const run = (parameters) => {
     setError(undefined);
     agent.runAgent(parameters, { onRunErrorEvent: ({ event }) => setError(event.message) })
-      .catch((problem) => setError(problem.message)).finally(refresh);
+      .catch((problem) => setError(words(problem))).finally(refresh);
   };
   useEffect(() => {
     const { unsubscribe } = agent.subscribe({
@@ -50,8 +50,8 @@ function Chat() {
   };
   const answer = (interrupt, approved) => {
     answers[interrupt.id] = { status: 'resolved', payload: { approved } };
-    const isAll = shown.interrupts.every(({ id }) => answers[id]);
-    if (isAll) run({ resume: buildResumeArray(shown.interrupts, answers) });
+    const given = Object.fromEntries(shown.interrupts.map(({ id }) => [id, answers[id]]));
+    if (Object.values(given).every(Boolean)) run({ resume: buildResumeArray(shown.interrupts, given) });
   };
 
   const results = Object.fromEntries(shown.messages.filter(({ role }) => role === 'tool').map((each) => [each.toolCallId, each.content]));

@@ -7,7 +7,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
 } from 'ai';
 import { createRoot } from 'react-dom/client';
-import { Asked, Compose, Gauge, cancel, session } from './gauge.jsx';
+import { Asked, Compose, Gauge, cancel, session, words } from './shared.jsx';
 
 const api = '/v1/ai-sdk';
 
@@ -50,7 +50,7 @@ function Chat({ id, history }) {
     <>
       <Gauge reading={reading} />
       {messages.map((message) => <Message key={message.id} message={message} onAnswer={addToolApprovalResponse} />)}
-      {error && <p className="error">{error.message}</p>}
+      {error && <p className="error">{words(error)}</p>}
       <Compose isBusy={isBusy} onSend={(text) => sendMessage({ text })} onStop={() => cancel(id).then(stop)} />
     </>
   );

@@ -2,8 +2,8 @@
 
 Names and shapes: ``EventSchemas`` and ``MessageSchema`` of the npm package @ag-ui/core 1.0.0
 (https://ag-ui.com/spec/1.0/schema.json); their order: ``verifyEvents`` of @ag-ui/client 1.0.0; approvals:
-https://docs.ag-ui.com/spec/1.0/basic/patterns/interrupt-resume. Each text and each reasoning is a message of its own,
-and all calls of an answer are one.
+https://docs.ag-ui.com/spec/1.0/basic/patterns/interrupt-resume. The texts and calls of an answer are one message, each
+reasoning is one of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from ullage.events import ReadingTaken
-from ullage.messages import Message, ToolResultPart
+from ullage.messages import Message, TextPart, ToolResultPart
 from ullage.watching.status import status_of
 from ullage_agent.runtime.approvals import Question
 from ullage_server.ui.steps import (
@@ -60,6 +60,8 @@ class AgUiRun:
 
     def __init__(self, thread: str, run: str) -> None:
         self._ids = {"threadId": thread, "runId": run}
+        self._texts = 0
+        """How many texts are open: all of an answer are one message, which may be open once."""
 
     def begin(self, messages: Sequence[Message]) -> Iterator[AgUiEvent]:
         """What comes first."""
@@ -73,6 +75,13 @@ class AgUiRun:
             case CallStep(call, at):
                 kind = {"start": "STEP_STARTED", "end": "STEP_FINISHED"}[at]
                 yield {"type": kind, "stepName": call}
+            case PartStep(part, at) if part.kind == "text" and at != "delta":
+                before, self._texts = (
+                    self._texts,
+                    self._texts + {"start": 1, "end": -1}[at],
+                )
+                if not (before and self._texts):
+                    yield from _part(step)
             case PartStep():
                 yield from _part(step)
             case ResultStep(result):
@@ -105,7 +114,9 @@ class AgUiRun:
 def _part(step: PartStep) -> Iterator[AgUiEvent]:
     part, at, text = step
     is_span, is_call = part.kind == "reasoning", part.kind == "call"
-    named = {"toolCallId": part.call_id} if is_call else {"messageId": part.id}
+    named = {"messageId": part.id if is_span else part.call}
+    if is_call:
+        named = {"toolCallId": part.call_id}
     event = {"type": KINDS[part.kind] + at.upper(), **named}
     if at == "delta":
         event |= {
@@ -152,13 +163,14 @@ def ag_ui_messages(messages: Iterable[Message]) -> Iterator[AgUiEvent]:
         for part, text in streamed_parts(message):
             if part.kind == "call":
                 function = {"name": part.name, "arguments": text}
-                calls.append(
-                    {"id": part.call_id, "type": "function", "function": function}
-                )
-            else:
-                yield {"id": part.id, "role": ROLES[part.kind], "content": text}
-        if calls:
-            name = message.call or message.id
-            yield {"id": name, "role": "assistant", "toolCalls": calls}
+                call = {"id": part.call_id, "type": "function", "function": function}
+                calls.append(call)
+            elif part.kind == "reasoning":
+                yield {"id": part.id, "role": "reasoning", "content": text}
+        content = "".join(part.text for part in message.of_type(TextPart))
+        if content or calls:
+            answer = {"id": message.call or message.id, "role": "assistant"}
+            called = {"toolCalls": calls} if calls else {}
+            yield {**answer, "content": content, **called}
         for result in message.of_type(ToolResultPart):
             yield {"role": "tool", **_result(result, "id")}

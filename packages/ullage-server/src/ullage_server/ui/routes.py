@@ -201,17 +201,17 @@ async def _taken(
     Raises ``CommandRefused`` for a message while calls need approval, ``ScopeMissing``, and what sending raises.
     """
     seq = (await store.about(opened.id)).seq
-    waiting = {question.call_id for question in await opened.questions()}
+    waiting = {each.call_id: each.name for each in await opened.questions()}
     answered = {answer.call_id for answer in turn.answers}
     if answered:
         check_bearer(bearer_of(request), "approve", is_operators=False)
-        if not waiting & answered:
+        if not waiting.keys() & answered:
             raise CommandRefused(
                 "None of these calls needs approval any more: read the messages again."
             )
-    if waiting - answered and (turn.message or answered):
+    if waiting.keys() - answered and (turn.message or answered):
         raise CommandRefused(
-            f"{len(waiting)} calls need approval: answer all of them first. Nothing was stored."
+            f"Allow or deny {', '.join(waiting.values())} first. Nothing was stored."
         )
     for answer in turn.answers:
         await opened.approve(

@@ -11,7 +11,7 @@ from ullage.events import SessionEvent
 from ullage.usage import UsageSum
 from ullage_agent.runtime.approvals import Question
 from ullage_server.ui.ag_ui import AgUiRun, ag_ui_messages
-from ullage_server.ui.steps import Rested, TurnSteps
+from ullage_server.ui.steps import PartStep, Rested, StreamedPart, TurnSteps
 
 IDS = {"threadId": "s1", "runId": "r1"}
 
@@ -43,8 +43,8 @@ def test_a_run_until_it_waits() -> None:
         {"type": "REASONING_MESSAGE_CONTENT", "messageId": "c1.1", "delta": "nt."},
         {"type": "REASONING_MESSAGE_END", "messageId": "c1.1"},
         {"type": "REASONING_END", "messageId": "c1.1"},
-        {"type": "TEXT_MESSAGE_START", "messageId": "c1.2", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "c1.2", "delta": "I look."},
+        {"type": "TEXT_MESSAGE_START", "messageId": "c1", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "c1", "delta": "I look."},
         {
             "type": "TOOL_CALL_START",
             "toolCallId": "t1",
@@ -52,7 +52,7 @@ def test_a_run_until_it_waits() -> None:
             "parentMessageId": "c1",
         },
         {"type": "TOOL_CALL_ARGS", "toolCallId": "t1", "delta": '{"item"'},
-        {"type": "TEXT_MESSAGE_END", "messageId": "c1.2"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "c1"},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "t1", "delta": ': "corks"}'},
         {"type": "TOOL_CALL_END", "toolCallId": "t1"},
         {
@@ -89,10 +89,27 @@ def test_a_run_that_goes_on_brings_the_result_of_the_call() -> None:
 
 def test_the_snapshot_has_the_ids_of_the_events() -> None:
     assert [each["id"] for each in ag_ui_messages(MESSAGES)] == [
-        *("u1", "c1.1", "c1.2", "c1", "r1", "c2", "r2", "c3.1")
+        *("u1", "c1.1", "c1", "r1", "c2", "r2", "c3")
     ]
     roles = [each["role"] for each in ag_ui_messages(MESSAGES[:3])]
-    assert roles == ["user", "reasoning", "assistant", "assistant", "tool"]
+    assert roles == ["user", "reasoning", "assistant", "tool"]
+
+
+def test_texts_of_an_answer_that_overlap_are_one_open_message() -> None:
+    run = AgUiRun("s1", "r1")
+    first, second = StreamedPart("text", "a", "c1"), StreamedPart("text", "b", "c1")
+    found = [
+        event["type"]
+        for step in (
+            PartStep(first, "start"),
+            PartStep(second, "start"),
+            PartStep(first, "end"),
+            PartStep(second, "delta", "x"),
+            PartStep(second, "end"),
+        )
+        for event in run.step(step)
+    ]
+    assert [kind.rpartition("_")[2] for kind in found] == ["START", "CONTENT", "END"]
 
 
 @pytest.mark.parametrize(

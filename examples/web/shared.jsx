@@ -1,3 +1,5 @@
+// What both pages share.
+
 // How full the model's window is: a reading of Ullage, which both protocols carry beside the answer.
 export function Gauge({ reading }) {
   if (!reading) return null;
@@ -35,3 +37,12 @@ export function Asked({ onAnswer }) {
 
 export const session = () => (location.hash ||= `#${crypto.randomUUID()}`).slice(1);
 export const cancel = (id) => fetch(`/v1/sessions/${id}/cancel`, { method: 'POST' });
+
+// What a problem of the server says (RFC 9457), or else the error itself.
+export const words = ({ payload, message }) => {
+  try {
+    return JSON.parse(payload ?? message).detail;
+  } catch {
+    return message;
+  }
+};
