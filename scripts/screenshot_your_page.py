@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 import ullage
 from scripts.your_page import served_pages
@@ -19,7 +19,7 @@ from ullage_simulators.scenario import read
 
 IMAGES: Final = Path(__file__).parents[1] / "docs" / "images"
 TOKEN: Final = "a-token-of-the-pictures"  # noqa: S105
-SIZE: Final = {"width": 720, "height": 400}
+SIZE: Final = ViewportSize(width=720, height=400)
 ANSWERS: Final = [
     {
         "when": {"contains": "ordered"},

@@ -40,7 +40,7 @@ function Chat({ id, history }) {
   const { messages, sendMessage, addToolApprovalResponse, status, stop, error } = useChat({
     id,
     messages: history,
-    resume: true,
+    resume: true, // what streams now
     transport: new DefaultChatTransport({ api }),
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
@@ -57,6 +57,6 @@ function Chat({ id, history }) {
 }
 
 const id = session();
-const found = await fetch(`${api}/${id}/messages`);
+const found = await fetch(`${api}/${id}/messages`); // what was said before
 const history = found.ok ? await found.json() : [];
 createRoot(document.getElementById('root')).render(<Chat id={id} history={history} />);
