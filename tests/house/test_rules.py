@@ -229,4 +229,5 @@ def test_the_public_modules_are_these() -> None:
         "ullage.encoding",
         "ullage.errors",
         "ullage.events",
+        "ullage.testing",
     ]

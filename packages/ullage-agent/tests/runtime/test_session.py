@@ -88,9 +88,10 @@ async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(
 
 
 async def test_unknown_tools_leave_no_session(provider: Server, tmp_path: Path) -> None:
-    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"), tools=["bash", "red"])
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
     with pytest.raises(SettingError, match="bash"):
-        await agent.ask("Hello.")
+        async with agent.session("s", tools=["bash", "red"]):
+            pass
     assert await sessions_in(tmp_path / "s.db") == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -13,10 +14,13 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.agents import haiku
 from tests.processes import run_python
+from ullage.codec.blocks import Options
 from ullage.events import (
     CallEnded,
     CallStarted,
     CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
     Event,
     Fingerprint,
     ToolEnded,
@@ -27,11 +31,35 @@ from ullage.events import (
 )
 from ullage.installation import extra_command
 from ullage.usage import Usage
+from ullage_agent.runtime.session_view import SessionView
 from ullage_agent.runtime.telemetry import Telemetry
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
+NOTHING_KNOWN: dict[str, Any] = {
+    "agent": "",
+    "description": "",
+    "address": "",
+    "options": Options(),
+    "has_output_type": False,
+    "is_compacted": False,
+    "tools": {},
+    "open_calls": (),
+    "first_chunk_at": 0.0,
+    "response_id": "",
+}
+
 MADE = Fingerprint(endpoint="google", model="gemini-3-flash")
+
+
+class Seen:
+    """A session as a hook sees it."""
+
+    def __init__(self, **known: Any) -> None:
+        self.known = SessionView(**{**NOTHING_KNOWN, **known})
+
+    def view(self) -> SessionView:
+        return self.known
 
 
 class Recorder:
@@ -179,17 +207,27 @@ def test_a_turn_that_another_process_began_goes_on_in_a_span_of_its_own() -> Non
     assert (turn.attributes or {})["ullage.turn.paused"] == "budget"
 
 
-def test_a_compaction_is_an_event_of_its_turn() -> None:
-    (turn,) = Recorder().told(
+def test_a_compaction_is_a_span_with_its_calls_below_it() -> None:
+    call, compaction, turn = Recorder().told(
         TurnStarted(turn="t", session="s"),
+        CompactionStarted(compaction="k", trigger="point", session="s"),
+        CompactionRolledBack(compaction="k", reason="too_long", rung="trim", session="s"),
+        CallStarted(call="c", purpose="summary", session="s"),
+        CallEnded(call="c", purpose="summary", provider="google", model="m", session="s"),
         CompactionCommitted(
             compaction="k", before=900, after=300, rung="summary", session="s"
         ),
         TurnEnded(turn="t", session="s"),
     )
-    (event,) = turn.events
-    assert event.name == "ullage.compaction.committed"
-    assert event.attributes is not None and event.attributes["ullage.tokens.after"] == 300
+    assert call.name == "chat m" and call.parent == compaction.context
+    assert (call.attributes or {})["gen_ai.provider.name"] == "gcp.gemini"
+    assert compaction.parent == turn.context
+    told = compaction.attributes or {}
+    assert told["ullage.compaction.strategy"] == "summary"
+    assert told["ullage.compaction.tokens.after"] == 300
+    (event,) = compaction.events
+    assert event.name == "ullage.attempt_failed"
+    assert (event.attributes or {})["ullage.reason"] == "too_long"
 
 
 def test_sessions_that_rest_are_forgotten_and_do_not_mix() -> None:
@@ -235,7 +273,7 @@ def test_a_turn_continued_elsewhere_belongs_to_the_request_that_began_it() -> No
     first, second = Recorder(), Recorder()
     began = TurnStarted(session="s", turn="t", trace=TRACE)
     first.told(began, CallStarted(session="s", call="a", fingerprint=MADE))
-    second.telemetry.on_driven("s", TRACE)
+    second.telemetry.on_driven("s", TRACE, Seen())
     spans = second.told(
         CallEnded(session="s", call="a", outcome="cancelled"),
         CallStarted(session="s", call="b", fingerprint=MADE),

@@ -196,6 +196,16 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
         return "\n".join(part.text for part in self.of_type(TextPart))
 
 
+class Stopped(NamedTuple):
+    """That an answer ended early, and why; without one it ended by itself.
+
+    ``length``: the limit on its output was reached. ``refused``: the model or a filter withheld it. ``context_full``:
+    the window was full.
+    """
+
+    why: Literal["length", "refused", "context_full"]
+
+
 class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of the system prompt: the prompt itself, an instruction file, a list of skills or agents."""
 

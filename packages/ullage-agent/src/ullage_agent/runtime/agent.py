@@ -21,7 +21,16 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Never,
+    Self,
+    TypeAlias,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
@@ -43,9 +52,10 @@ from ullage.events import (
     SettingsChanged,
 )
 from ullage.loop_thread import SHARED, LoopInUse
-from ullage.messages import SystemBlock, clean_text
+from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.policy import FIRST_CALLS_GIVEN
+from ullage.provider import Provider
 from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
@@ -70,23 +80,26 @@ from ullage_agent.runtime.handovers import (
     team_of,
 )
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
+from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
-from ullage_agent.runtime.settings import Settings
+from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.runtime.turn_instructions import InstructionWriter
-from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
+from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
+from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import READER, read_result
 from ullage_agent.tools.sandbox import Sandbox
@@ -95,6 +108,9 @@ from ullage_agent.tools.tool import AgentTool, ToolError
 log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
+
+_OF_A_CALL = ("session", "deps", "output_type")
+"""The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -110,6 +126,9 @@ else:
     AnyT = TypeVar("AnyT")
 
 
+GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+
+
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
@@ -120,6 +139,9 @@ class Agent(Generic[OutputT, DepsT]):
     built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
     by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
     places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+
+    ``model`` is a name with its provider, or a ``Provider`` of your own, which ``fallback`` and ``summary_model`` also
+    take (docs/providers.md).
 
     Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
     ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
@@ -135,6 +157,9 @@ class Agent(Generic[OutputT, DepsT]):
     until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
     """
 
+    _is_copy = False
+    """Whether it was made of another agent: overrides count for the agents of the program."""
+
     _place = ""
     """The place whose sessions it drives, where a host or a parent has one."""
 
@@ -147,9 +172,9 @@ class Agent(Generic[OutputT, DepsT]):
 
     def __init__(
         self,
-        model: str = "",
+        model: str | Provider = "",
         *,
-        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
+        tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
         store: Store | Path | str | None = None,
@@ -160,14 +185,15 @@ class Agent(Generic[OutputT, DepsT]):
         name: str = "",
         description: str = "",
         handoffs: Sequence[Agent[Any]] = (),
-        instructions: Sequence[str | InstructionWriter[DepsT]]
+        instructions: str
         | InstructionWriter[DepsT]
-        | None = None,
+        | Sequence[str | InstructionWriter[DepsT]] = (),
         deps_type: type[DepsT] | None = None,
         output_type: type[OutputT] | None = None,
         output_retries: int = OUTPUT_RETRIES,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
         if output_type is not None and output_type is not str:
@@ -180,21 +206,15 @@ class Agent(Generic[OutputT, DepsT]):
             arguments["model"] = model
         if system:
             arguments["system"] = system
-        self._writers = writers_among(instructions)
-        if self._writers and isinstance(instructions, list | tuple):
-            instructions = [one for one in instructions if not callable(one)] or None
-        if instructions is not None and not callable(instructions):
-            arguments["instructions"] = instructions
+        self._instructions = read_instructions(instructions)
         self._deps_type = deps_type
-        given = _listed("tools", tools)
-        if named := tuple(one for one in given if isinstance(one, str)):
-            arguments["tools"] = () if named == ("none",) else named
+        self._take_tools(_listed("tools", tools), arguments)
         check_name(name)
         self.name, self.description = name, description
         self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
         team_of(self)
         self._is_member = False
-        self._arguments = arguments
+        self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = (
@@ -202,25 +222,107 @@ class Agent(Generic[OutputT, DepsT]):
             if config is True
             else config or ()
         )
-        self._own_tools = as_tools(
-            one for one in given if not isinstance(one, str | McpServer)
-        )
-        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
-        self._hooks = tuple(hooks)
+        self._hooks = _hooks_among(_listed("hooks", hooks))
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
+        self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
         """Where the store's machines keep what they learn; ``None``: in ``_data``."""
         self._in_use = LoopInUse("The agent")
         self._forget_opened()
-        self._guest: Agent[OutputT, DepsT] | None = None
-        self._in_background: Agent[OutputT, DepsT] | None = None
+        self._guest: Self | None = None
+        self._in_background: Self | None = None
         """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
-        resolved = resolve(arguments, {}, self._files, self._environment)
+        _check_root(self._resolve())
+        check_builtin(self.settings.tools)
+        if self.settings.model:
+            self.settings.destination()
+
+    def _take_tools(
+        self, given: Sequence[GivenTool], arguments: dict[str, object]
+    ) -> None:
+        if named := tuple(one for one in given if isinstance(one, str)):
+            arguments["tools"] = () if named == ("none",) else named
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+
+    def override(
+        self,
+        *,
+        model: str | Provider | None = None,
+        store: Store | Path | str | None = None,
+        tools: Iterable[GivenTool] | None = None,
+        hooks: Sequence[Hook] = (),
+        all_agents: bool = False,
+    ) -> Override[Self]:
+        """This agent with something else while a block runs: ``with agent.override(model=ScriptedModel([…])):``.
+
+        Counts for every call and session that is begun inside the block, also through ``run_sync``, in ``with`` and in
+        ``async with``. Overrides may be nested; other threads, and tasks that ran before, are not touched.
+
+        Args:
+            model: The only model that is called: fallback models and the summary model are replaced too.
+            store: Where sessions are stored.
+            tools: All tools in the place of those that the agent was made with.
+            hooks: Hooks behind the agent's own.
+            all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
+                and its sub-agents. Otherwise they use what is theirs; those without a model share this agent's.
+
+        Raises:
+            AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
+        """
+        replaced = Replaced(
+            model=model,
+            store=store,
+            tools=None if tools is None else _listed("tools", tools),
+            hooks=_hooks_among(_listed("hooks", hooks)),
+        )
+        return Override(self, replaced, all_agents=all_agents)
+
+    def _current(self) -> Self:
+        """The agent itself, or what stands in its place here by an override."""
+        return self if self._is_copy else in_force(self)
+
+    def _with(self, replaced: Replaced) -> Self:
+        store = self._given_store if replaced.store is None else replaced.store
+        changed = self._copied(store, None)
+        arguments = replaced.arguments(self._arguments)
+        if replaced.tools is not None:
+            changed._take_tools(replaced.tools, arguments)
+        changed._arguments = with_names(arguments)
+        changed._hooks = (*self._hooks, *replaced.hooks)
+        changed._on_call = replaced.on_call or self._on_call
+        changed._resolve()
+        return changed
+
+    def _resolve(self) -> Resolved:
+        resolved = resolve(self._arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
-        _check_root(resolved)
+        return resolved
+
+    def __repr__(self) -> str:
+        parts = [repr(self.settings.model)]
+        if self.name:
+            parts.append(f"name={self.name!r}")
+        tools = [*self.settings.tools, *(tool.name for tool in self._own_tools)]
+        tools += [f"mcp {server.name}" for server in self._given_servers]
+        if tools:
+            parts.append(f"tools={tools}")
+        return f"Agent({', '.join(parts)})"
+
+    if not TYPE_CHECKING:  # a type checker finds the name itself
+
+        def __getattr__(self, name: str) -> object:
+            answer = METHODS.get(name, "")
+            raise AttributeError(
+                f"An Agent has no {name!r}{answer and ': '}{answer}.",
+                name=name,
+                obj=self,
+            )
 
     # -- sessions --
 
@@ -238,8 +340,9 @@ class Agent(Generic[OutputT, DepsT]):
         ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
         (``SettingError``). ``settings`` are the own settings of a session that is created.
         """
+        _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
-            self,
+            self._current(),
             id or new_session_id(),
             resume=resume,
             settings=dict(settings),
@@ -275,12 +378,14 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         check: bool = True,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
         """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
 
         With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
         default the agent's: ``AnswerInvalid`` where it does not fit.
         """
+        refuse_arguments("agent.ask", others, _OF_A_CALL)
         async with self.session(session, deps=deps) as opened:
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
@@ -288,12 +393,17 @@ class Agent(Generic[OutputT, DepsT]):
             return result
 
     def stream(
-        self, *pieces: MessageInput, session: str = "", deps: DepsT | None = None
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        **others: Never,
     ) -> TextStream[OutputT]:
         """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
 
         The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
         """
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:2])
         return TextStream(self.session(session, deps=deps), pieces, owns=True)
 
     @overload
@@ -323,6 +433,7 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         check: bool = True,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
         """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
 
@@ -330,12 +441,15 @@ class Agent(Generic[OutputT, DepsT]):
         hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
         would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
         """
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
+
+        current = self._current()
 
         async def asked() -> Result[Any]:
-            agent = self._in_background
+            agent = current._in_background
             if agent is None:
-                agent = self._copied(self._given_store, self._given_client)
-                self._in_background = agent
+                agent = current._copied(current._given_store, current._given_client)
+                current._in_background = agent
             result: Result[Any] = await agent.ask(
                 *pieces,
                 session=session,
@@ -349,11 +463,12 @@ class Agent(Generic[OutputT, DepsT]):
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first."""
-        shared = await self._enter()
+        current = self._current()
+        shared = await current._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
-            await self._leave()
+            await current._leave()
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
@@ -393,35 +508,31 @@ class Agent(Generic[OutputT, DepsT]):
         self._shared, self._resources, self._open = None, None, 0
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(
-        self, store: Store, client: Client, place: str = ""
-    ) -> Agent[OutputT, DepsT]:
+    def _within(self, store: Store, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
         """
-        guest = self._guest
+        current = self._current()
+        guest = current._guest
         if (
             guest is None
             or guest._given_store is not store
             or guest._given_client is not client
         ):
-            guest = self._copied(store, client)
+            guest = current._copied(store, client)
             guest._place = place
-            self._guest = guest
+            current._guest = guest
         return guest
 
-    def _copied(
-        self, store: Store | Path | str | None, client: Client | None
-    ) -> Agent[OutputT, DepsT]:
+    def _copied(self, store: Store | Path | str | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
+        guest._is_copy = True
         if isinstance(store, TenantStore):
             root = tenant_root(self.settings, store.tenant)
             guest._arguments = {**self._arguments, "root": str(root)}
-            guest.settings = resolve(
-                guest._arguments, {}, self._files, self._environment
-            ).settings
+            guest._resolve()
         guest._given_store, guest._given_client, guest._guest = store, client, None
         guest._in_use, guest._in_background = LoopInUse("The agent"), None
         guest._forget_opened()
@@ -433,7 +544,7 @@ class Agent(Generic[OutputT, DepsT]):
             return
         for name, other in team_of(self).items():
             assert isinstance(other, Agent)
-            member = other._copied(first.store, first.client)
+            member = other._current()._copied(first.store, first.client)
             member._is_member = True
             opened = await member._enter()
             stack.push_async_callback(member._leave)
@@ -479,7 +590,7 @@ class Agent(Generic[OutputT, DepsT]):
             client = self._given_client
             if client is None:
                 client = await stack.enter_async_context(
-                    Client(timeouts=Timeouts.of(settings.timeout))
+                    Client(timeouts=Timeouts.of(settings.timeout), on_call=self._on_call)
                 )
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
@@ -490,8 +601,9 @@ class Agent(Generic[OutputT, DepsT]):
             self._forget_tools()
             shared = AgentRuntime(
                 name=self.name,
+                description=self.description,
                 deps_type=self._deps_type,
-                writers=self._writers,
+                writers=self._instructions.writers,
                 store=store,
                 client=client,
                 owner=new_owner(),
@@ -562,6 +674,8 @@ class Agent(Generic[OutputT, DepsT]):
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
+        if endpoint.source is not None:
+            return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:
@@ -655,17 +769,12 @@ class Agent(Generic[OutputT, DepsT]):
             if settings.system
             else []
         )
+        blocks += self._instructions.fixed
         root = self._narrow(settings) or settings.root or Path.cwd()
-        for name in settings.instructions:
-            if text := read_instructions(root, name):
+        for name in settings.instruction_files:
+            if text := instruction_file(root, name):
                 blocks.append(SystemBlock(text=text, kind="instructions", name=name))
         return tuple(blocks)
-
-
-def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
-    """The functions in ``instructions=``; what else is in it is read as a setting."""
-    listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
-    return tuple(one for one in listed if callable(one))
 
 
 @cache
@@ -767,7 +876,7 @@ def tenant_root(settings: Settings, tenant: str) -> Path:
     return root
 
 
-def read_instructions(root: Path | NarrowRoot, name: str) -> str:
+def instruction_file(root: Path | NarrowRoot, name: str) -> str:
     """The text of an instruction file below ``root``; empty if it does not exist.
 
     A link may only lead to another visible file below the root. Raises ``SettingError``.
@@ -785,14 +894,30 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
         if isinstance(problem.__cause__, (FileNotFoundError, NotADirectoryError)):
             return ""
         raise SettingError(
-            f"The instruction file {name} can't be read: {problem} Name another one in `instructions`."
+            f"The instruction file {name} can't be read: {problem} Name another one in `instruction_files`."
         ) from problem
     if len(data) > LONGEST_INSTRUCTIONS:
         raise SettingError(
             f"The instruction file {name} has {size:,} bytes, which would fill the window of many "
-            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instruction_files`."
         )
     return clean_text(data).text
+
+
+def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ``SettingError`` for the first of the keyword arguments that is no setting."""
+    for key in given:
+        if key not in KEYS:
+            raise SettingError(f"{call}: {unknown_setting(key, known)}")
+
+
+def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
+    for hook in given:
+        if not isinstance(hook, Hook):
+            raise WrongType(
+                f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
+            )
+    return tuple(given)
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

@@ -80,6 +80,7 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     # Pieces of a call of this name are left where the database lost the call's events.
     await ledger.write(started, ends_draft=call)
     runtime.usage_seen, runtime.waits_to_retry = None, False
+    runtime.first_chunk_at, runtime.response_id = 0.0, ""
     answer: Answer | ProviderError
     try:
         answer = await _stream(runtime, request, call, options)
@@ -225,7 +226,10 @@ async def _stream(
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
+                runtime.response_id = event.response_id
                 return event
+            if request.stream and not runtime.first_chunk_at:
+                runtime.first_chunk_at = runtime.shared.clock()
             if isinstance(event, UsageSeen):
                 runtime.usage_seen = event.usage
             draft.put(event)

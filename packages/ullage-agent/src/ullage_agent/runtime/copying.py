@@ -16,7 +16,7 @@ from ullage.store.store import Store
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.settings import KEYS, meaning_of, read_value
 
-NARROWED: Final = ("params", "instructions")
+NARROWED: Final = ("params", "instruction_files")
 """Settings of which an import keeps what only narrows the operator's."""
 
 

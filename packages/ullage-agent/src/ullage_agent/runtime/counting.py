@@ -32,6 +32,8 @@ def may_count(runtime: SessionRuntime) -> Endpoint | None:
         endpoint = runtime.endpoint()
     except UllageError:
         return None  # the call itself fails with this error
+    if endpoint.source is not None:
+        return None
     mode = runtime.settings.count
     is_allowed = mode == "always" or (mode == "auto" and endpoint.counts_free)
     return endpoint if is_allowed else None

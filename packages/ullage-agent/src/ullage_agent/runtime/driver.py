@@ -236,7 +236,7 @@ class Driver:
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
-        text = str(problem)[:LONGEST_ERROR]
+        text = str(problem)[:LONGEST_ERROR].removesuffix(".")
         note = (
             f"An unexpected error stopped this turn: {type(problem).__name__}: {text}. The log has its traceback. "
             "Resume the turn or send a message to try again."
@@ -295,7 +295,7 @@ class Driver:
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
-                tell_driven(self._shared.hooks, runtime.ledger)
+                tell_driven(self._shared.hooks, runtime)
                 try:
                     yield runtime
                 finally:

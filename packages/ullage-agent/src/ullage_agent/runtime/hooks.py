@@ -7,6 +7,7 @@ text, and everything stored so far stays. Cancelling a turn cancels a hook that 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from ullage.codec.stream import Answer
@@ -14,6 +15,7 @@ from ullage.errors import UllageError
 from ullage.events import Event
 from ullage.messages import Request
 from ullage.meter.reading import Reading
+from ullage_agent.runtime.session_view import Viewed
 from ullage_agent.tools.tool import Output
 
 T = TypeVar("T")
@@ -42,12 +44,24 @@ class Refusal(NamedTuple):
 class Hook:
     """Does nothing; override what is of interest."""
 
+    is_inherited = False
+    """Whether subagents of the agent have it too, unless they have one of its class."""
+
     def on_event(self, event: Event) -> None:
         """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
 
-    def on_driven(self, session: str, trace: str) -> None:
-        """This process drives the session from here on. ``trace`` is the ``traceparent`` of the request that began its
-        turn, where another process began the turn. As ``on_event``."""
+    def on_driven(self, session: str, trace: str, driven: Viewed) -> None:
+        """This process drives the session from here on. As ``on_event``.
+
+        Args:
+            session: Its id.
+            trace: The ``traceparent`` of the request that began its turn; empty without one, and between turns.
+            driven: Gives what is known of the session.
+        """
+
+    def around_tool(self, session: str, call_id: str) -> AbstractContextManager[object]:
+        """A block that a tool runs in: the tool sees the context variables that it sets."""
+        return nullcontext()
 
     async def before_call(self, request: Request, reading: Reading) -> None:
         """A request is about to be sent, and what it is expected to hold."""

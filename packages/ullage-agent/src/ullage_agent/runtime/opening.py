@@ -113,11 +113,13 @@ def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
             log.exception("A hook failed at an event of the session %s", ledger.session)
 
 
-def tell_driven(hooks: Sequence[Hook], ledger: Ledger) -> None:
+def tell_driven(hooks: Sequence[Hook], runtime: SessionRuntime) -> None:
     """Call the hooks for a session that this process drives from here on."""
+    ledger = runtime.ledger
+    trace = ledger.loop.trace if ledger.loop.turn else ""
     for hook in hooks:
         try:
-            hook.on_driven(ledger.session, ledger.loop.trace if ledger.loop.turn else "")
+            hook.on_driven(ledger.session, trace, runtime)
         except Exception:
             log.exception("A hook failed as it was told of %s", ledger.session)
 

@@ -121,6 +121,7 @@ from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, Sess
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 
@@ -341,7 +342,8 @@ class Session(Generic[OutputT]):
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
         returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
-        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/), by default that of
+        OpenTelemetry's current span. Raises ``BadKey``
         for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
@@ -360,7 +362,7 @@ class Session(Generic[OutputT]):
                 raise
             return sent
         self._driving.want(self._wanted)
-        return await self._store(message, kind, trace)
+        return await self._store(message, kind, trace or current_trace())
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)

@@ -15,7 +15,7 @@ from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.context.costs import after as fold_after
 from ullage.context.known_limits import KnownLimits
 from ullage.display.text import quoted
-from ullage.errors import ContextUnfixable, SettingError
+from ullage.errors import ContextUnfixable, ProviderError, SettingError
 from ullage.events import (
     Calibrated,
     EpochChanged,
@@ -62,6 +62,7 @@ from ullage_agent.runtime.precedence import (
 )
 from ullage_agent.runtime.quotas import Quotas
 from ullage_agent.runtime.session_requests import SessionRequests
+from ullage_agent.runtime.session_view import SessionView
 from ullage_agent.runtime.setting_values import is_storable
 from ullage_agent.runtime.settings import Settings
 from ullage_agent.runtime.tool_names import NAMING, check_names
@@ -107,6 +108,8 @@ class AgentRuntime:
     """The place whose sessions are driven here; empty: those without one."""
     name: str = ""
     """The agent's name, as its hand-overs use it."""
+    description: str = ""
+    """What the agent is for, in words of the program."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)
     """The agents that a session of this one may be handed over to, by name."""
     quotas: Quotas = field(init=False)
@@ -243,7 +246,7 @@ class SyncedTo(NamedTuple):
     told: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, weakref_slot=True)
 class SessionRuntime:
     """One session at work."""
 
@@ -281,6 +284,10 @@ class SessionRuntime:
     """The usage that the current call has reported so far."""
     waits_to_retry: bool = False
     """Whether the current call was refused and waits for its next attempt: it has cost nothing."""
+    first_chunk_at: float = 0.0
+    """When the answer of the current call began to stream, in seconds since 1970."""
+    response_id: str = ""
+    """The provider's id of the current call's answer."""
     requests: SessionRequests = field(default_factory=SessionRequests)
     wanted: list[str] | None = None
     """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
@@ -370,6 +377,27 @@ class SessionRuntime:
             endpoint, _ = settings.endpoint(self.shared.environment)
             self.reached = settings, endpoint
         return self.reached[1]
+
+    def view(self) -> SessionView:
+        """The session as hooks may describe it."""
+        try:
+            address = self.endpoint().base_url
+        except (ProviderError, SettingError):
+            address = ""
+        return SessionView(
+            agent=self.shared.name,
+            description=self.shared.description,
+            address=address,
+            options=self.settings.options,
+            has_output_type=self.output is not None,
+            is_compacted=any(
+                message.origin == "summary" for message in self.ledger.meter.messages
+            ),
+            tools=self.tools,
+            open_calls=self.ledger.loop.open,
+            first_chunk_at=self.first_chunk_at,
+            response_id=self.response_id,
+        )
 
     @property
     def root(self) -> Path:

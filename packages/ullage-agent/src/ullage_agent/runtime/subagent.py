@@ -7,7 +7,7 @@ agent = ullage.Agent("anthropic:claude-opus-4-6", tools=[subagent(researcher, na
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,7 @@ from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
+from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.policy import CHILD_CANCEL_S
 from ullage_agent.runtime.text_stream import end_turn
@@ -65,6 +66,7 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
     agent = agent._within(
         runtime.shared.store, runtime.shared.client, runtime.first.place
     )
+    _inherit(agent, runtime.shared.hooks)
     child = child_of(context.session, context.call_id)
     async with agent.session(child, resume=False, deps=context.deps) as session:
         fold = (await session._look()).fold
@@ -81,6 +83,14 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
         return Output(result.text or "(The agent said nothing.)")
     stopped = f"The agent stopped ({result.reason}). {result.note}".rstrip()
     return Output(f"{stopped}\n{result.text}".rstrip(), is_error=True)
+
+
+def _inherit(agent: Agent[Any], hooks: Sequence[Hook]) -> None:
+    """Give the agent those of its parent's hooks that hold for subagents too."""
+    own = {type(hook) for hook in agent._hooks}
+    agent._hooks += tuple(
+        hook for hook in hooks if hook.is_inherited and type(hook) not in own
+    )
 
 
 def child_of(session: str, call_id: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
@@ -154,7 +155,10 @@ async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     context = CallContext(
         ledger.session, call.call_id, runtime.root, ledger.store, runtime
     )
-    ran = await run_call(tool, call.arguments, context)
+    with contextlib.ExitStack() as blocks:
+        for hook in runtime.shared.hooks:
+            blocks.enter_context(hook.around_tool(ledger.session, call.call_id))
+        ran = await run_call(tool, call.arguments, context)
     output = ran.output
     for hook in runtime.shared.hooks:
         output = await run_hook(hook.after_tool(call.name, output, call.call_id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,12 +54,7 @@ def builtin_tools(
     named = set(names)
     if not isinstance(approve, bool):
         named |= set(approve)
-    unknown = sorted(named - OPTIONS.keys())
-    if unknown:
-        meant = did_you_mean(unknown[0], OPTIONS)
-        raise SettingError(
-            f"There is no built-in tool {unknown[0]!r}.{meant} There are {', '.join(OPTIONS)}."
-        )
+    check_builtin(named)
     workspace = root.path if isinstance(root, NarrowRoot) else root
     shell = _Shell(workspace, env, kept_bytes, sandbox or Sandbox())
     file_tools = _FileTools(root)
@@ -75,6 +70,16 @@ def builtin_tools(
                 )
             )
     return tuple(made)
+
+
+def check_builtin(names: Collection[str]) -> None:
+    """Raise ``SettingError`` for a name that is no built-in tool's."""
+    unknown = sorted(set(names) - OPTIONS.keys())
+    if unknown:
+        meant = did_you_mean(unknown[0], OPTIONS)
+        raise SettingError(
+            f"There is no built-in tool {unknown[0]!r}.{meant} There are {', '.join(OPTIONS)}."
+        )
 
 
 def _approval_rule(

@@ -22,11 +22,12 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, overload
 
 import msgspec
 
-from ullage.errors import SettingError
+from ullage.errors import SettingError, WrongType
 from ullage.messages import Tool
 from ullage.threads import in_thread
 from ullage_agent.tools.dependencies import deps_needed
 from ullage_agent.tools.docstrings import read_docstring
+from ullage_agent.tools.other_names import TOOL_OPTIONS, explained
 from ullage_agent.tools.outputs import as_output
 from ullage_agent.tools.tool import (
     AgentTool,
@@ -89,6 +90,10 @@ def tool(
     cancel or the time limit can't stop: its result is dropped then. The other arguments are those of ``AgentTool``.
     Raises ``SettingError`` for a function that a model can't call.
     """
+    for given in options:
+        if given not in ToolOptions.__annotations__:
+            known = ("name", "description", *ToolOptions.__annotations__)
+            raise WrongType(f"tool: {explained(given, known, TOOL_OPTIONS)}")
 
     def make(function: Function) -> AgentTool:
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)

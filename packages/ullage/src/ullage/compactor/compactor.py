@@ -54,7 +54,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.metering.sdk_errors import problem_of
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import NO_ENDPOINTS, Provider, read_name
+from ullage.models.providers import NO_ENDPOINTS, ProviderRow, read_name
 from ullage.store.store import Store
 from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
@@ -527,7 +527,7 @@ def _rules(
     protect_tokens: int | None,
     order: Sequence[Strategy],
     summary_model: str,
-    endpoints: Mapping[str, Provider],
+    endpoints: Mapping[str, ProviderRow],
 ) -> CompactionRules:
     rules = CompactionRules(chosen=tuple(strategy.name for strategy in order))
     if keep is not None:

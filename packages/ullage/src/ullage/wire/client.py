@@ -41,6 +41,7 @@ from ullage.errors import (
     SettingError,
     Unreachable,
 )
+from ullage.messages import Request
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
@@ -240,7 +241,10 @@ class Client:
         *,
         timeouts: Timeouts | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
+        on_call: Callable[[Request], None] | None = None,
     ) -> None:
+        self.on_call = on_call
+        """Is given each request of a model call before it is sent, with the settings of the call in its ``params``."""
         self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._http: httpx2.AsyncClient | None = None
