@@ -44,7 +44,16 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("metering", "watching"),
         ("compactor",),
         ("plugins",),
-        ("compaction", "measure", "server", "sessions", "storage", "testing", "tools"),
+        (
+            "compaction",
+            "hooks",
+            "measure",
+            "server",
+            "sessions",
+            "storage",
+            "testing",
+            "tools",
+        ),
         ("cli",),
         ("__main__",),
     ),
@@ -98,7 +107,8 @@ A log record is an allowed effect, since no decision can depend on it (docs/why/
 """
 
 LOADED = frozenset(
-    f"ullage/{name}.py" for name in ("__init__", "server", "sessions", "testing", "tools")
+    f"ullage/{name}.py"
+    for name in ("__init__", "hooks", "server", "sessions", "testing", "tools")
 )
 """Files that name what other distributions hold, for type checkers; ``installation.part`` loads it."""
 

@@ -35,7 +35,7 @@ CHANGES: Final = {
         "loop memory": "TurnEnded ToolStarted ToolEnded",
         "loop": (
             "TurnPaused TurnResumed FellBack HandedOver CallRetried Queued QueueEdited QueueLeft CompactAsked "
-            "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged"
+            "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged ToolCallReplaced"
         ),
         "meter loop memory": "CallStarted CallEnded TurnStarted",
         "memory": "Pinned ReadingTaken",

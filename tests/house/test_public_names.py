@@ -16,7 +16,7 @@ from ullage_agent.runtime.session_runtime import SessionRuntime
 NAMES = """
 Agent Compactor Hook McpServer Meter Provider Reading Refusal Result Session SqliteStore Store Telemetry ToolContext
 ToolError ToolRetry TurnContext UllageError Usage attach builtin_tools compaction detach encoding errors events
-http_server measure messages server sessions storage subagent testing tool tools
+hooks http_server measure messages server sessions storage subagent testing tool tools
 """
 OF_A_SESSION = """
 active_agent approve ask cancel close compact context edit events explain fork grant grants hand_over history messages

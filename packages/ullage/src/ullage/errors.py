@@ -5,7 +5,8 @@
     │   ├── UnreadableInput       the file or database can't be opened or is damaged as a whole
     │   ├── NotASession           no known format fits; says what each one missed
     │   ├── InvalidRequest        a request body that is none of the known wires'
-    │   └── WrongType             an argument is of a type that can't be used; also a TypeError
+    │   ├── WrongType             an argument is of a type that can't be used; also a TypeError
+    │   └── GuardrailRefused      a guardrail refused a message or an answer; says which one
     ├── LedgerError               a row that can't follow the ones before it
     │   └── HistoryLost           the database lost the last events in a crash or a failover; read the session again
     ├── StoreError                the store can't do what was asked; what it holds is unchanged
@@ -151,6 +152,18 @@ class AnswerInvalid(UllageError):
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
+
+
+class GuardrailRefused(InputError):
+    """A guardrail refused a message, which is not stored then, or an answer, which nobody gets.
+
+    ``guardrail`` is the name of the function, ``why`` what it said.
+    """
+
+    def __init__(self, message: str, *, guardrail: str = "", why: str = "") -> None:
+        super().__init__(message)
+        self.guardrail = guardrail
+        self.why = why
 
 
 class QuotaReached(UllageError):

@@ -73,6 +73,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -149,6 +150,10 @@ class Agent(Generic[OutputT, DepsT]):
     on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
     ``SettingError``.
 
+    ``input_guardrails`` are functions that see the text of a message before it is stored, ``output_guardrails`` those
+    that see an answer before the caller gets it: each lets it pass, changes it, refuses it, or has the model asked
+    again (docs/hooks.md).
+
     ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
     turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
     functions get; sessions are then opened with one.
@@ -177,6 +182,8 @@ class Agent(Generic[OutputT, DepsT]):
         tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
+        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -223,6 +230,10 @@ class Agent(Generic[OutputT, DepsT]):
             else config or ()
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._guardrails = Guardrails(
+            _listed("input_guardrails", input_guardrails),
+            _listed("output_guardrails", output_guardrails),
+        )
         self._yields = yields
         self._data = data_directory(self._environment)
         self._given_store = store
@@ -616,6 +627,7 @@ class Agent(Generic[OutputT, DepsT]):
                 servers=lambda: self._servers,
                 system=self._system,
                 hooks=self._hooks,
+                guardrails=self._guardrails,
                 clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(

@@ -48,7 +48,7 @@ from ullage.meter.limits import lookup
 from ullage.turns.loop import OVERFLOWS
 from ullage.wire.endpoints import destination_of
 from ullage_agent.loop.steps import Compact
-from ullage_agent.runtime.hooks import Refusal, run_hook
+from ullage_agent.runtime.hooks import Refusal, passed_request, run_hook
 from ullage_agent.runtime.session_runtime import SessionRuntime
 from ullage_agent.runtime.settings import Settings
 
@@ -174,7 +174,7 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
             await runtime.ledger.write(found.events, durable=True)
             await runtime.record_reading()
             for hook in runtime.shared.hooks:
-                await run_hook(hook.after_compaction(before, runtime.reading))
+                await run_hook(hook, "after_compaction", before, runtime.reading)
         case Stuck():
             runtime.stuck = found.error
             await runtime.ledger.write(found.events)
@@ -183,7 +183,13 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
     """Whether no hook refuses. Pins the messages that hooks name."""
     for hook in runtime.shared.hooks:
-        wish = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
+        wish = await run_hook(
+            hook,
+            "before_compaction",
+            runtime.reading,
+            step.trigger,
+            takes=(Refusal, tuple),
+        )
         if isinstance(wish, Refusal):
             started = CompactionStarted(
                 compaction=name,
@@ -215,11 +221,14 @@ async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
             runtime.shared.environment, settings.summary_model
         )
         held = ledger.meter.request(stream=settings.stream)
+        request = request_for(
+            wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
+        )
+        hooks = runtime.shared.hooks
+        sent = await passed_request(hooks, "before_summary", request, runtime.reading)
         answer = await bounded_answer(
             wanted,
-            request_for(
-                wanted, held, model, wire=endpoint.wire, provider=endpoint.provider
-            ),
+            sent.value,
             endpoint,
             known_output=known_output(runtime.fold, model, endpoint.provider),
             client=runtime.shared.client,

@@ -10,6 +10,7 @@ from ullage.events import Amount, InputCounted
 from ullage.wire.endpoints import Endpoint
 from ullage_agent.loop.steps import CallModel, Compact, NextStep
 from ullage_agent.runtime.calling import load_media
+from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 
@@ -27,7 +28,14 @@ def needs_count(runtime: SessionRuntime, step: NextStep) -> bool:
 
 
 def may_count(runtime: SessionRuntime) -> Endpoint | None:
-    """The session's endpoint if it may be asked for counts; without being ``always`` only where that is free."""
+    """The session's endpoint if it may be asked for counts; without being ``always`` only where that is free.
+
+    What hooks may replace before it is sent is not counted: it could hold what they take out.
+    """
+    if any(
+        type(hook).before_call is not Hook.before_call for hook in runtime.shared.hooks
+    ):
+        return None
     try:
         endpoint = runtime.endpoint()
     except UllageError:

@@ -24,7 +24,6 @@ from ullage.errors import (
     WrongPlace,
 )
 from ullage.events import (
-    ApprovalAsked,
     Cancelled,
     Event,
     FellBack,
@@ -88,7 +87,7 @@ from ullage_agent.runtime.policy import LONGEST_ERROR, MOST_DROPS, POLL_S
 from ullage_agent.runtime.quotas import SessionQuota
 from ullage_agent.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage_agent.runtime.sync_settings import sync_settings, write_instructions
-from ullage_agent.runtime.tooling import run_tools
+from ullage_agent.runtime.tooling import ask_approval, run_tools
 
 log = logging.getLogger("ullage.agent")
 
@@ -449,11 +448,7 @@ class Driver:
             case Compact():
                 await self._interruptible(runtime, compact(runtime, step))
             case AskApproval():
-                asked = [
-                    ApprovalAsked(call_id=call.call_id, digest=call.digest)
-                    for call in step.calls
-                ]
-                await write([*runtime.reading_events(), *asked], durable=True)
+                await self._interruptible(runtime, ask_approval(runtime, step.calls))
             case CloseCalls():
                 events = closed(step.calls, step.outcome, step.why)
                 await write([*runtime.reading_events(), *events])

@@ -39,6 +39,7 @@ from ullage.errors import (
     AnswerInvalid,
     BadKey,
     CommandRefused,
+    GuardrailRefused,
     InputError,
     InternalError,
     QuotaReached,
@@ -93,6 +94,8 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.guardrails import guarded_message, guarded_output
+from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -124,6 +127,7 @@ from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
+from ullage_agent.tools.tool import ToolRetry
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -355,7 +359,7 @@ class Session(Generic[OutputT]):
         try:
             await self._check_key()
             await self._open.quotas.check_calls()
-            message = await self._message(*pieces, id=id)
+            message = await self._guarded(await self._message(*pieces, id=id))
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
@@ -409,6 +413,13 @@ class Session(Generic[OutputT]):
         ]
         return Message(id=name, role="user", parts=tuple(parts))
 
+    async def _guarded(self, message: Message) -> Message:
+        """Raises ``GuardrailRefused``, ``HookFailed``."""
+        if not self._open.guardrails.inputs:
+            return message
+        runtime = self._driving.runtime or await self._driving.look()
+        return await guarded_message(runtime, message)
+
     async def _part(self, name: str, piece: MessageInput) -> Part:
         match piece:
             case str():
@@ -452,7 +463,7 @@ class Session(Generic[OutputT]):
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        message = await self._message(*pieces, id=message_id)
+        message = await self._guarded(await self._message(*pieces, id=message_id))
         return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
@@ -501,7 +512,7 @@ class Session(Generic[OutputT]):
     async def _typed_result(
         self, output: OutputType[Any] | None, retries: int | None, *, check: bool
     ) -> Result[Any]:
-        if output is None:
+        if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
             most = self._output_retries if retries is None else retries
@@ -509,31 +520,39 @@ class Session(Generic[OutputT]):
             result = await self._settled(output, most)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any], retries: int) -> Result[Any]:
-        """The result once the answer fits. Raises ``AnswerInvalid`` after so many wrong answers more.
+    async def _settled(self, output: OutputType[Any] | None, retries: int) -> Result[Any]:
+        """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
+        answers more.
 
         A turn that failed or waits for a person is its result, without an output.
         """
+        name = "the guardrails" if output is None else output.name
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
             tries += 1
             if result.error is not None or result.is_paused:
-                return replace(result, missing=output.name)
+                return replace(result, missing=name)
             try:
-                parsed = output.read(result.text)
-            except AnswerMisfit as problem:
-                how = await self._instruction(output)
+                parsed = result.text if output is None else output.read(result.text)
+                parsed = await guarded_output(await self._look(), parsed)
+            except (GuardrailRefused, HookFailed) as problem:
+                return replace(
+                    result, text="", reason="refused", error=problem, missing=name
+                )
+            except (AnswerMisfit, ToolRetry) as problem:
+                how = "" if output is None else await self._instruction(output)
                 words = f"That answer can't be used: {problem}. Answer again. {how}"
                 if tries <= retries + 1 and await self._asked_again(words, retries):
                     continue
                 raise AnswerInvalid(
-                    f"The answer does not fit {output.name}, after {retries} more tries: {problem}. "
+                    f"The answer does not fit {name}, after {retries} more tries: {problem}. "
                     "Its text is in `text` of this error. Describe the fields in the type, raise output_retries, or "
                     "ask another model.",
                     text=result.text,
                 ) from problem
-            return replace(result, read_output=(parsed,))
+            text = parsed if output is None else result.text
+            return replace(result, text=text, read_output=(parsed,))
 
     async def _asked_again(self, words: str, most: int) -> bool:
         """Whether the model was asked once more: at most so often for one message of the person.

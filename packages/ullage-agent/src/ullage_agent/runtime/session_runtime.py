@@ -51,6 +51,7 @@ from ullage.wire.endpoints import Endpoint
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrails
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.layers import Layer, read_layer
 from ullage_agent.runtime.ledger import Ledger
@@ -93,6 +94,7 @@ class AgentRuntime:
     counts: CountEndpoints
     """What is known of count endpoints."""
     hooks: Sequence[Hook] = ()
+    guardrails: Guardrails = field(default_factory=Guardrails)
     clock: Callable[[], float] = time.time
     yields: bool = False
     """A session's own settings win over the arguments, within the operator's limits."""
@@ -289,6 +291,10 @@ class SessionRuntime:
     response_id: str = ""
     """The provider's id of the current call's answer."""
     requests: SessionRequests = field(default_factory=SessionRequests)
+    replaced_requests: SessionRequests = field(default_factory=SessionRequests)
+    """Those that hooks put in the place of the ledger's."""
+    hooked: set[str] = field(default_factory=set)
+    """The parts of the tool calls that hooks were asked about."""
     wanted: list[str] | None = None
     """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
     changed: set[str] = field(default_factory=set)

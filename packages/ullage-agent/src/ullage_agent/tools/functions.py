@@ -12,12 +12,12 @@ def weather(city: str, days: int = 1) -> str:
 
 from __future__ import annotations
 
-import functools
 import inspect
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, overload
 
 import msgspec
@@ -143,17 +143,17 @@ def _runner(function: Function, signature: Signature) -> Run:
         values = signature.convert(arguments) | dict.fromkeys(
             signature.context_names, context
         )
-        if _is_async(function):
-            return await in_thread(as_output, await function(**values))
-
-        def call() -> Any:
-            value = function(**values)
-            return value if inspect.isawaitable(value) else as_output(value)
-
-        value: Output | Awaitable[Any] = await in_thread(call)
-        return value if isinstance(value, Output) else as_output(await value)
+        return await in_thread(as_output, await called(function, **values))
 
     return run
+
+
+async def called(function: Function, *given: Any, **named: Any) -> Any:
+    """What a function returns: an async one in the event loop, another one in a thread of its own."""
+    if _is_async(function):
+        return await function(*given, **named)
+    value = await in_thread(partial(function, *given, **named))
+    return await value if inspect.isawaitable(value) else value
 
 
 def _is_async(function: Function) -> bool:
@@ -299,7 +299,7 @@ def _parameters(function: Function, name: str) -> list[inspect.Parameter]:
 
 def _hints(function: Function, name: str) -> dict[str, Any]:
     target: Any = function
-    while isinstance(target, functools.partial):
+    while isinstance(target, partial):
         target = target.func
     if not inspect.isroutine(target):
         target = type(target).__call__

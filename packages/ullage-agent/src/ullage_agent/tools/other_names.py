@@ -72,12 +72,15 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "is `timeout` here, in seconds": (
         "tool_timeout request_timeout timeout_s timeout_seconds load_timeout_ms"
     ),
-    "is `hooks=[…]` here (docs/agent.md)": (
-        "middleware callbacks callback callback_handler step_callback step_callbacks guardrail guardrails "
-        "input_guardrails output_guardrails plugins pre_hooks post_hooks tool_hooks before_model_callback "
+    "is `input_guardrails=[…]` or `output_guardrails=[…]` here (docs/hooks.md)": (
+        "guardrail guardrails output_validator output_validators final_answer_checks"
+    ),
+    "is `hooks=[…]` here (docs/hooks.md)": (
+        "middleware callbacks callback callback_handler step_callback step_callbacks plugins pre_hooks "
+        "post_hooks tool_hooks before_model_callback "
         "after_model_callback before_tool_callback after_tool_callback before_agent_callback after_agent_callback "
         "on_model_error_callback on_tool_error_callback event_handler prepare_step on_step_finish on_finish "
-        "final_answer_checks interventions"
+        "interventions"
     ),
     "is `tools=[…]` here, of functions, MCP servers and names of built-in tools": (
         "toolsets tool functions function_tools allowed_tools disallowed_tools active_tools add_base_tools skills "
