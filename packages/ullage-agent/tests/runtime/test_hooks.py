@@ -29,7 +29,7 @@ from ullage.hooks import (
     with_message,
     with_texts,
 )
-from ullage.messages import Message, SystemBlock, ToolCallPart
+from ullage.messages import SystemBlock, ToolCallPart
 from ullage.turns.approving import digest_of
 from ullage_agent.tools.functions import tool
 from ullage_simulators import Scenario, running
