@@ -88,7 +88,11 @@ def tool_call(name: str, /, **arguments: object) -> ToolCallPart:
 
 
 def reasoning(text: str) -> ReasoningPart:
-    """The model thinks this."""
+    """The model thinks this.
+
+    Args:
+        text: Its thoughts.
+    """
     return ReasoningPart(id="", text=text)
 
 
@@ -96,6 +100,9 @@ def structured(value: object) -> Structured:
     """An answer of the agent's ``output_type``, where it could be taken for something else: a list, a text, a tuple.
 
     Objects of classes (dataclasses, pydantic models, Structs), dictionaries and numbers need no ``structured``.
+
+    Args:
+        value: The answer.
     """
     return Structured(value)
 
