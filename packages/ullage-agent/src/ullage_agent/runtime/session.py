@@ -524,15 +524,19 @@ class Session(Generic[OutputT]):
         """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
         answers more.
 
-        A turn that failed or waits for a person is its result, without an output.
+        A turn that failed, was cancelled or waits for a person is its result, without an output, and without the text
+        that no guardrail has seen.
         """
         name = "the guardrails" if output is None else output.name
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
             tries += 1
-            if result.error is not None or result.is_paused:
-                return replace(result, missing=name)
+            is_over = result.reason != "cancelled" and not result.is_paused
+            if result.error is not None or not is_over:
+                is_guarded = bool(self._open.guardrails.outputs)
+                text = "" if is_guarded else result.text
+                return replace(result, text=text, missing=name)
             try:
                 parsed = result.text if output is None else output.read(result.text)
                 parsed = await guarded_output(await self._look(), parsed)
