@@ -23,7 +23,9 @@ def cells(page: str) -> dict[str, Cell]:
     """Of each row of the comparison."""
     comparison, _, tested = page.partition("## The test of each")
     said = {row[0]: row[1] for row in rows(comparison) if len(row) == 7}
-    named = {row[0]: tuple(re.findall(r"`([^`\s]+::[^`\s]+)`", row[1])) for row in rows(tested)}
+    named = {
+        row[0]: tuple(re.findall(r"`([^`\s]+::[^`\s]+)`", row[1])) for row in rows(tested)
+    }
     return {name: Cell(says, named.get(name, ())) for name, says in said.items()}
 
 
