@@ -14,12 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from scripts.house.layers import LOADED
 from scripts.repository import ROOT
 
 FOLDERS: Final = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
 
-OPTIONAL: Final = re.compile(r"ullage\.plugins\.(google_adk|litellm)$")
-"""Plug-ins of frameworks that no environment of ours holds beside the others (``bench.plugins`` runs them)."""
+FACES: Final = "|".join(Path(file).stem for file in LOADED)
+
+OPTIONAL: Final = re.compile(rf"ullage\.(plugins\.(google_adk|litellm)|{FACES})$")
+"""Plug-ins of frameworks that no environment of ours holds beside the others (``bench.plugins`` runs them), and public
+modules that name what other distributions hold."""
 
 FIRST: Final = "not program and not slow and not sweep"
 

@@ -9,24 +9,30 @@ The types are those of ``Settings``, with what it also takes: a string for a pat
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage_agent.runtime.settings import KEYS, Settings
+from scripts.settings_tables import shown_default
+from ullage_agent.runtime.settings import KEYS, Settings, meaning_of
 
 TARGET = (
     Path(__file__).parents[1]
     / "packages/ullage-agent/src/ullage_agent/runtime/settings_types.py"
 )
 
-OWN_PARAMETERS = ("model", "system", "tools", "instructions")
+OWN_PARAMETERS = ("model", "system", "tools")
 """Settings that ``Agent`` has parameters of its own for."""
 
 LIMITS = "Mapping[str, float | str | None]"
 """What stands for a budget and for limits of rate."""
 
-TAKES_ALSO = {"approve": "bool"}
-"""Types that a setting takes beside its own."""
+TAKES_ALSO = {
+    "approve": "bool | tuple[str, ...]",
+    "fallback": "tuple[str | Provider, ...]",
+    "summary_model": "str | Provider",
+}
+"""The types of settings that take more than what is kept of them."""
 
 HEAD = '''"""The settings as keyword arguments, for type checkers.
 
@@ -43,6 +49,7 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
+from ullage.provider import Provider
 
 
 class AgentSettings(TypedDict, total=False):
@@ -59,7 +66,9 @@ class SessionSettings(AgentSettings, total=False):
 
 
 def argument_type(annotation: str) -> str:
-    table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
+    table = re.sub(
+        r"\b(McpServerSetting|ProviderRow)\b", "Mapping[str, object]", annotation
+    )
     sequences = re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"Sequence[\1]", table)
     sequences = re.sub(r"\b(Budget|RateLimits)\b", LIMITS, sequences)
     paths = re.sub(r"\bPath\b", "Path | str", sequences)
@@ -67,14 +76,24 @@ def argument_type(annotation: str) -> str:
     return quoted if quoted.endswith("| None") else f"{quoted} | None"
 
 
+def described(key: str) -> str:
+    """A field's docstring, which IDEs show: what the setting means, its unit and its default."""
+    meaning = meaning_of(key)
+    text = re.sub(r"\[([^\]]+)\]\((\w+\.md)[^)]*\)", r"docs/\2", meaning.meaning)
+    default = meaning.default or shown_default(getattr(Settings(), key))
+    unit = f"Unit: {meaning.unit}. " if meaning.unit else ""
+    said = f"{text[0].upper()}{text[1:]}. {unit}Default: {default}."
+    said = said.replace("`", "``").replace("..", ".")
+    lines = textwrap.wrap(said, 112, initial_indent='    """', subsequent_indent="    ")
+    return "\n".join(lines) + '"""\n'
+
+
 def fields(keys: Iterable[str]) -> str:
     """Lines of a ``TypedDict``."""
     lines: list[str] = []
     for key in keys:
-        annotation = str(Settings.__annotations__[key])
-        if key in TAKES_ALSO:
-            annotation = f"{TAKES_ALSO[key]} | {annotation}"
-        lines.append(f"    {key}: {argument_type(annotation)}\n")
+        annotation = TAKES_ALSO.get(key, str(Settings.__annotations__[key]))
+        lines.append(f"    {key}: {argument_type(annotation)}\n{described(key)}")
     return "".join(lines)
 
 

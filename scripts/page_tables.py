@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from litestar.handlers import HTTPRouteHandler
 
-from ullage.models.providers import Provider, known_providers
+from ullage.models.providers import ProviderRow, known_providers
 from ullage_server.app import HANDLERS
 
 SESSION = "/v1/sessions/{session}"
@@ -86,7 +86,7 @@ def providers_table() -> str:
     return "\n".join(rows)
 
 
-def _key(row: Provider) -> str:
+def _key(row: ProviderRow) -> str:
     names = ", ".join(f"`{name}`" for name in row.key_env)
     return names if row.needs_key else f"none needed ({names})"
 

@@ -50,7 +50,7 @@ def table() -> str:
     defaults = Settings()
     for key in KEYS:
         meaning = meaning_of(key)
-        default = meaning.default or _shown(getattr(defaults, key))
+        default = meaning.default or shown_default(getattr(defaults, key))
         rows.append(
             f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(key, meaning)} |"
         )
@@ -118,7 +118,8 @@ def _notes(key: str, meaning: Meaning) -> str:
     return "; ".join(notes)
 
 
-def _shown(value: object) -> str:
+def shown_default(value: object) -> str:
+    """A default as Markdown."""
     match value:
         case bool():
             return "yes" if value else "no"

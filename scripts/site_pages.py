@@ -2,16 +2,22 @@
 
 The pages are written to be read in the repository too, where links lead to files beside docs/ and code blocks have
 marks for the tests. On the site the files of the project are pages below ``project/``, the marks are gone, a picture
-``…-light.png`` has its twin ``…-dark.png`` in the dark, and mkdocstrings makes the reference from the docstrings.
+``…-light.png`` has its twin ``…-dark.png`` in the dark, and mkdocstrings makes the pages of the reference
+(``scripts/reference_pages.py``) from the docstrings.
 """
 
-import ast
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))  # mkdocs loads this file by its path
+
+from scripts.reference_pages import page as page_of_name  # noqa: E402
+from scripts.reference_pages import page_names  # noqa: E402
+
 PROJECT = {
     "CHANGELOG.md": "project/changelog.md",
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
@@ -51,16 +57,19 @@ FOLDERS = {"examples/scenarios": "project/examples.md"}
 """Folders that pages link to, and the page that describes each."""
 
 FENCE_MARKS = re.compile(r"^(```\w+)[^\n`\w][^\n`]*$", re.MULTILINE)
-REFERENCE = """<a id="{anchor}"></a>
+ROW = re.compile(r"^\| `(\w+)`", re.MULTILINE)
+"""A row of the reference's index, which names a page."""
 
-::: ullage.{name}
-    options:
-      heading_level: 2
-      show_root_heading: true
-      show_if_no_docstring: {shows_fields}
-"""
 DOCUMENT = re.compile(r"docs/([\w/-]+)\.md")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def on_config(config: Any) -> Any:
+    """Put the pages of the reference below its index."""
+    (reference,) = (part["Reference"] for part in config["nav"] if "Reference" in part)
+    pages = [{name: place} for place, name in page_names().items()]
+    reference[0] = {"Python": ["reference.md", *pages]}
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -72,6 +81,8 @@ def on_files(files: Any, config: Any) -> Any:
             files.append(
                 File.generated(config, place, content=(ROOT / name).read_text("utf-8"))
             )
+    for place, name in page_names().items():
+        files.append(File.generated(config, place, content=page_of_name(name)))
     for name in PLAIN:
         text = (ROOT / name).read_text("utf-8")
         files.append(File.generated(config, f"project/{name}", content=text))
@@ -81,8 +92,12 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The text of a page as the site shows it."""
     place = page.file.src_uri
+    if place in page_names():
+        return markdown
     if place == "reference.md":
-        return reference()
+        markdown = ROW.sub(
+            lambda row: f"| [`{row[1]}`](reference/{row[1].lower()}.md)", markdown
+        )
     origin = origin_of(place)
     text = FENCE_MARKS.sub(r"\1", markdown)
     return LINK.sub(lambda found: link(found, place, origin), text)
@@ -90,9 +105,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """The HTML of a page; docstrings name pages by their files, and the reference links them."""
-    if page.file.src_uri != "reference.md":
+    if page.file.src_uri not in page_names():
         return html
-    return DOCUMENT.sub(r'<a href="../\1/">\1</a>', html)
+    return DOCUMENT.sub(r'<a href="../../\1/">\1</a>', html)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -114,6 +129,8 @@ def link(found: re.Match[str], place: str, origin: str) -> str:
     if "://" in target or target.startswith(("#", "mailto:")):
         return found[0]
     path, hash_mark, anchor = target.partition("#")
+    if path.endswith("reference.md") and anchor:
+        path, hash_mark, anchor = f"{path.removesuffix('.md')}/{anchor}.md", "", ""
     file = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
     page = page_of(file)
     if page is None:
@@ -132,25 +149,3 @@ def page_of(file: str) -> str | None:
     if file.startswith("docs/"):
         return file.removeprefix("docs/")
     return PROJECT.get(file) or FOLDERS.get(file)
-
-
-def reference() -> str:
-    """The public names, each for mkdocstrings to show."""
-    names = sorted(public_names(), key=str.lower)
-    shown = "\n\n".join(
-        REFERENCE.format(
-            name=name, anchor=name.lower(), shows_fields=str(name == "events").lower()
-        )
-        for name in names
-    )
-    return f"# Reference\n\nWhat `import ullage` gives. Everything else may change.\n\n{shown}\n"
-
-
-def public_names() -> list[str]:
-    """``ullage.__all__``, without importing it."""
-    tree = ast.parse((ROOT / "packages/ullage/src/ullage/__init__.py").read_text("utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            names: list[str] = ast.literal_eval(node.value)
-            return names
-    raise LookupError("packages/ullage/src/ullage/__init__.py has no __all__")

@@ -42,7 +42,7 @@ def large(size: int) -> Callable[[Path], object]:
 
 def config_link(settings: Path) -> None:
     (settings.parent / ".config").symlink_to("/etc")
-    settings.write_text('instructions = [".config/passwd"]')
+    settings.write_text('instruction_files = [".config/passwd"]')
 
 
 def toml(name: str, text: str) -> None:
@@ -88,11 +88,11 @@ toml("params-stream", "params = { stream = false, stream_options = { a = 1 } }")
 toml("params-metadata", 'params = { metadata = { user_id = "tracked" } }')
 toml("params-models", '[models."claude-haiku-4-5".params]\ntools = [{ type = "mcp" }]')
 toml("params-deep", "params = { a = " + "[" * 5000 + "]" * 5000 + " }")
-toml("instructions-env", 'instructions = [".env"]')
-toml("instructions-up", 'instructions = ["../outside.txt", "x/../../outside.txt"]')
-toml("instructions-absolute", 'instructions = ["/etc/passwd", "~/.ssh/id_rsa"]')
-toml("instructions-proc", 'instructions = ["/proc/self/environ"]')
-toml("instructions-git", 'instructions = [".git/config", "./.env", "a/../.env"]')
+toml("instructions-env", 'instruction_files = [".env"]')
+toml("instructions-up", 'instruction_files = ["../outside.txt", "x/../../outside.txt"]')
+toml("instructions-absolute", 'instruction_files = ["/etc/passwd", "~/.ssh/id_rsa"]')
+toml("instructions-proc", 'instruction_files = ["/proc/self/environ"]')
+toml("instructions-git", 'instruction_files = [".git/config", "./.env", "a/../.env"]')
 toml("max-steps", "max_steps = 1000000000\ntries = 1000000\nmax_repeats = 1000000")
 toml("budgets", "budget = { tokens = 1000000000000, usd = 1e300 }")
 toml("lease", "lease_ttl_s = 1.0")

@@ -196,7 +196,7 @@ file("params-changed", of=lambda lure: [STARTED, {"type": "params_changed",
     "params": {"tools": [{"type": "mcp", "server_url": lure.url}]}}, HI])
 file("tools-changed", of=lambda lure: [STARTED, {"type": "tools_changed", "tools": [TOOL]}, TURN, HI,
     calls(lure.command)])
-file("instructions", STARTED, settings(instructions=[".env", "../../etc/passwd", "/etc/shadow"]), HI)
+file("instructions", STARTED, settings(instruction_files=[".env", "../../etc/passwd", "/etc/shadow"]), HI)
 called("approved", settings(tools=["shell"], approve=["shell"]), then=[ASKED, PAUSED, GIVEN])
 file("approved-digest", of=approved_digest)
 called("grants", {"type": "grant_given", "grant": "g1", "tool": "shell"},

@@ -60,7 +60,9 @@ def test_a_cloned_project_runs_nothing_and_sends_nothing_that_nobody_agreed_to(
 
     def start() -> str:
         agent = Agent(
-            store=tmp_path / "s.db", environment=environment, instructions=("AGENTS.md",)
+            store=tmp_path / "s.db",
+            environment=environment,
+            instruction_files=("AGENTS.md",),
         )
         return asyncio.run(agent.ask("hello")).text
 

@@ -32,12 +32,12 @@ CHANGES: Final = {
         "meter loop memory lineage requests": "MessageAdded",
         "meter memory lineage requests": "MessageReplaced",
         "meter loop memory requests": "Rewound",
-        "loop memory": "TurnStarted TurnEnded ToolStarted ToolEnded",
+        "loop memory": "TurnEnded ToolStarted ToolEnded",
         "loop": (
             "TurnPaused TurnResumed FellBack HandedOver CallRetried Queued QueueEdited QueueLeft CompactAsked "
-            "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged"
+            "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged ToolCallReplaced"
         ),
-        "meter loop memory": "CallStarted CallEnded",
+        "meter loop memory": "CallStarted CallEnded TurnStarted",
         "memory": "Pinned ReadingTaken",
         "meter memory": "Calibrated EpochChanged",
         "meter loop breakers lineage requests": "Pruned",

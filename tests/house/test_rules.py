@@ -199,7 +199,7 @@ def test_what_a_recipe_names_in_vain_is_found(planted: str, found: list[str]) ->
 @pytest.mark.parametrize(
     "planted",
     [
-        "from ullage.messages import Message",
+        "from ullage.usage import Usage",
         "import ullage.store.sqlite",
         "from ullage_agent.tools import builtin",
         "from ullage import codec",
@@ -229,4 +229,12 @@ def test_the_public_modules_are_these() -> None:
         "ullage.encoding",
         "ullage.errors",
         "ullage.events",
+        "ullage.hooks",
+        "ullage.measure",
+        "ullage.messages",
+        "ullage.server",
+        "ullage.sessions",
+        "ullage.storage",
+        "ullage.testing",
+        "ullage.tools",
     ]

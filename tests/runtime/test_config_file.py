@@ -87,7 +87,7 @@ def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
         (
             "keep = 0.3\n\nmax_stepz = 3\n",
             3,
-            "no setting 'max_stepz'. Did you mean 'max_steps'?",
+            "'max_stepz' is no argument or setting here. Did you mean 'max_steps'?",
         ),
         ("keep = 0.3\nkeep = \n", 2, "no TOML"),
         ("keep = [\n1,\n", 3, "no TOML"),
@@ -95,7 +95,7 @@ def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
         (
             'system = """\na\n"""\ntrigger = "x"\n',
             4,
-            "trigger='x' can't be: give a share",
+            "trigger='x' is not possible: give a share",
         ),
         (
             '[mcp.a]\ncommand = "x"\n[mcp.a.env]\nA_TOKEN = "x"\n',
@@ -105,7 +105,7 @@ def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
         (
             "keep = 0.3\n[models.m]\nwindo = 3\n",
             2,
-            "models.m can't set 'windo'. Did you mean 'window'?",
+            "models.m: 'windo' is no argument or setting here. Did you mean 'window'?",
         ),
         (
             "[mcp.a]\nurl = 'x'\n[mcp.b]\ncmd = 3\n",
@@ -147,11 +147,11 @@ def test_a_line_is_named_where_a_project_may_not_set_a_key(tmp_path: Path) -> No
     "name", [".env", "prod.env", ".git/config", "a/.b/c.md", "A.ENV"]
 )
 def test_a_project_names_no_hidden_file(tmp_path: Path, name: str) -> None:
-    text = f'instructions = ["AGENTS.md", "{name}"]\n'
+    text = f'instruction_files = ["AGENTS.md", "{name}"]\n'
     path = written(tmp_path / "ullage.toml", text)
     with pytest.raises(SettingError, match=r"line 1: .* can't name the hidden file"):
         read_config(path, place="project file")
-    assert read_config(path).values["instructions"] == ("AGENTS.md", name)
+    assert read_config(path).values["instruction_files"] == ("AGENTS.md", name)
 
 
 def test_a_line_is_found_by_its_key_and_its_table(tmp_path: Path) -> None:

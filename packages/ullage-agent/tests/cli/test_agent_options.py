@@ -61,13 +61,13 @@ def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
     usual = agent_with_instructions(
         "anthropic:claude-haiku-4-5", environment={}, config=False, window=9_000
     )
-    assert usual.settings.instructions == ("AGENTS.md",)
+    assert usual.settings.instruction_files == ("AGENTS.md",)
     assert usual.settings.model == "anthropic:claude-haiku-4-5"
     assert usual.settings.window == 9_000
     other = agent_with_instructions(
-        environment={"ULLAGE_INSTRUCTIONS": "HOUSE.md"}, config=False
+        environment={"ULLAGE_INSTRUCTION_FILES": "HOUSE.md"}, config=False
     )
-    assert other.settings.instructions == ("HOUSE.md",)
+    assert other.settings.instruction_files == ("HOUSE.md",)
 
 
 def test_run_s_agent_is_what_the_command_line_says(place: Path) -> None:

@@ -76,7 +76,7 @@ async def test_an_address_in_a_ledger_gets_neither_the_key_nor_the_conversation(
         ({"root": "/"}, "--root"),
         ({"mcp": {"a": {"command": "x"}}}, "ullage.toml"),
         ({"params": {"tools": [{"type": "mcp"}]}}, "ullage.toml"),
-        ({"instructions": [".env"]}, "ULLAGE_INSTRUCTIONS"),
+        ({"instruction_files": [".env"]}, "ULLAGE_INSTRUCTION_FILES"),
         ({"sandbox": "off"}, "--sandbox"),
     ],
 )

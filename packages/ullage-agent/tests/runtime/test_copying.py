@@ -51,13 +51,13 @@ def test_what_a_copy_keeps_reaches_no_further_than_the_operator_allows() -> None
     settings = {
         "params": {"temperature": 0.5, "tools": [{"type": "mcp"}], "store": True},
         "models": {"claude-haiku-4-5": {"window": 1000}},
-        "instructions": ["AGENTS.md", ".env"],
+        "instruction_files": ["AGENTS.md", ".env"],
         **WITH_AUTHORITY,
     }
     for keep in (harmless, kept_in_fork):
         found = resolve({"model": "openai:gpt-5"}, keep(settings), [], {}).settings
         assert found.params == {"temperature": 0.5}
-        assert found.instructions == ("AGENTS.md",)
+        assert found.instruction_files == ("AGENTS.md",)
         assert not (found.models or found.tools or found.base_url or found.root)
 
 

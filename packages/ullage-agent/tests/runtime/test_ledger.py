@@ -62,7 +62,9 @@ async def test_a_ledger_is_read_only_where_no_write_told_enough(tmp_path: Path) 
     await store.close()
 
 
-async def test_a_turn_reads_the_ledger_at_its_begin_and_end(tmp_path: Path) -> None:
+async def test_a_turn_reads_the_ledger_at_its_begin_and_end_and_for_its_result(
+    tmp_path: Path,
+) -> None:
     store = FakeCounting(tmp_path / "s.db")
     with running(read({"answers": [{"text": "Yes."}] * 2})) as server:
         agent = haiku(store, base_url=server.url("anthropic"))
@@ -70,5 +72,5 @@ async def test_a_turn_reads_the_ledger_at_its_begin_and_end(tmp_path: Path) -> N
             await session.ask("Is it there?")
             before = store.reads
             await session.ask("And now?")
-            assert store.reads - before <= 2
+            assert store.reads - before <= 3
     await store.close()

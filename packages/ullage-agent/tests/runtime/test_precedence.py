@@ -178,7 +178,7 @@ def test_variables_are_read_as_people_write_them() -> None:
             {"ULLAGE_WINDW": "1"},
             "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'",
         ),
-        ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' can't be"),
+        ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' is not possible"),
         (
             {"ULLAGE_PARAMS": "x"},
             "ULLAGE_PARAMS: params is a table, which no variable can hold",
@@ -212,7 +212,7 @@ OPERATOR: dict[str, object] = {
     "budget": {"usd": 5, "calls": 50},
     "sandbox": "workspace+network",
     "model": "openai:gpt-5",
-    "instructions": [".cursorrules"],
+    "instruction_files": [".cursorrules"],
     "params": {"store_logs": True, "top_p": 1},
 }
 """What a server might be started with."""
@@ -226,7 +226,7 @@ WITHIN = [
     ("approve", ["shell"], ("write", "shell")),
     ("budget", {"usd": 2}, Budget(usd=2.0, calls=50)),
     ("sandbox", "workspace", "workspace"),
-    ("instructions", ["AGENTS.md", ".cursorrules"], ("AGENTS.md", ".cursorrules")),
+    ("instruction_files", ["AGENTS.md", ".cursorrules"], ("AGENTS.md", ".cursorrules")),
     ("params", {"top_p": 0.5}, {"store_logs": True, "top_p": 0.5}),
     ("max_steps", 500, 500),
     ("trigger", 0.5, 0.5),
@@ -242,7 +242,7 @@ BEYOND = [
     ("sandbox", "off", "workspace+network"),
     ("mcp", {"a": {"command": "x"}}, {}),
     ("models", {"m": {"window": 5}}, {}),
-    ("instructions", [".env", "notes.md"], ("notes.md",)),
+    ("instruction_files", [".env", "notes.md"], ("notes.md",)),
     (
         "params",
         {"store": True, "tools": [{"type": "mcp"}], "top_p": 0},
@@ -269,7 +269,7 @@ def test_a_session_gets_no_more_than_the_operator_allows(
     resolved = resolve(
         OPERATOR, {key: wanted}, [], {}, session_first={key} if first else ()
     )
-    if key in ("params", "instructions") and not first:
+    if key in ("params", "instruction_files") and not first:
         counts = (
             {"store_logs": True, "top_p": 1} if key == "params" else (".cursorrules",)
         )

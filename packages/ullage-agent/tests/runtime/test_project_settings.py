@@ -10,7 +10,7 @@ import pytest
 
 from tests.tools.test_paths import exchanging
 from ullage.errors import SettingError
-from ullage_agent.runtime.agent import Agent, read_instructions
+from ullage_agent.runtime.agent import Agent, instruction_file
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS
 
@@ -44,12 +44,12 @@ def test_instructions_are_visible_regular_files_below_the_root(tmp_path: Path) -
     os.mkfifo(root / "pipe.md")
     (root / "long.md").write_text("x" * (LONGEST_INSTRUCTIONS + 1))
     assert (
-        read_instructions(root, "AGENTS.md")
-        == read_instructions(root, "CLAUDE.md")
+        instruction_file(root, "AGENTS.md")
+        == instruction_file(root, "CLAUDE.md")
         == "Be kind."
     )
-    assert read_instructions(root, "none.md") == ""
-    assert read_instructions(root, ".cursorrules") == "Be brief."  # whoever may name it
+    assert instruction_file(root, "none.md") == ""
+    assert instruction_file(root, ".cursorrules") == "Be brief."  # whoever may name it
     for name, target in {
         "a.md": ".env",
         "b.md": ".secret/notes.md",
@@ -58,14 +58,14 @@ def test_instructions_are_visible_regular_files_below_the_root(tmp_path: Path) -
     }.items():
         (root / name).symlink_to(target)
         with pytest.raises(SettingError, match=r"hidden file|leads out of"):
-            read_instructions(root, name)
+            instruction_file(root, name)
     for name, said in {
         "pipe.md": "no plain file",
         "long.md": "200,001 bytes",
         ".secret": "is a directory",
     }.items():
         with pytest.raises(SettingError, match=said):
-            read_instructions(root, name)
+            instruction_file(root, name)
 
 
 def test_an_instruction_file_that_becomes_a_link_leads_nowhere(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_an_instruction_file_that_becomes_a_link_leads_nowhere(tmp_path: Path) -
     with exchanging(root / "d", root / "l"):
         for _ in range(1_000):
             try:
-                seen.add(read_instructions(root, "d/AGENTS.md"))
+                seen.add(instruction_file(root, "d/AGENTS.md"))
             except SettingError:
                 seen.add("refused")
     assert seen <= {"Be kind.", "", "refused"}

@@ -30,7 +30,8 @@ def test_every_key_says_what_it_means_and_reads_its_own_default() -> None:
 
 def test_an_unknown_key_is_named_with_the_nearest() -> None:
     with pytest.raises(
-        SettingError, match=r"no setting 'max-step'. Did you mean 'max_steps'\?"
+        SettingError,
+        match=r"'max-step' is no argument or setting here. Did you mean 'max_steps'\?",
     ):
         meaning_of("max-step")
 
@@ -39,7 +40,7 @@ WRONG: dict[str, Any] = {
     "trigger": 0, "window": 0, "reserve": -1, "auto": "perhaps", "reasoning": "some", "estimator": "guess", "keep": 1,
     "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget": "much",
     "session_budget": {"usd": "much"}, "rates": {"calls": 5},
-    "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
+    "instruction_files": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
     "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
     "approve": [""], "timeout": 0, "strategy": "hybird",
 }  # fmt: skip
@@ -64,7 +65,8 @@ def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:
     read = Settings(models={"m": {"window": "32k"}})
     assert read.models == {"m": {"window": 32_000}}
     with pytest.raises(
-        SettingError, match=r"models\.m can't set 'windo'. Did you mean 'window'"
+        SettingError,
+        match=r"models\.m: 'windo' is no argument or setting here. Did you mean 'window'",
     ):
         Settings(models={"m": {"windo": 1}})
     assert set(PER_MODEL) == {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.agents import KEY, haiku
+from tests.agents import haiku
 from ullage import Agent, TurnContext
-from ullage.errors import InternalError, SettingError
+from ullage.errors import InternalError, SettingError, WrongType
 from ullage.events import SystemChanged
 from ullage_simulators import Scenario, Server, running
 from ullage_simulators.answer import Call, ScriptedAnswer
@@ -59,7 +59,8 @@ async def test_they_follow_the_prompt_and_the_files_and_are_written_for_each_tur
 
     with running() as server:
         asking = agent(
-            server, tmp_path, "NOTES.md", greet, silent, count, system="Be brief.", root=tmp_path
+            server, tmp_path, greet, "Answer in French.", silent, count, "Count in litres.", system="Be brief.",
+            instruction_files=["NOTES.md"], root=tmp_path,
         )  # fmt: skip
         async with asking.session("s", deps=Cellar("Ada")) as session:
             await session.ask("Hello.")
@@ -67,9 +68,11 @@ async def test_they_follow_the_prompt_and_the_files_and_are_written_for_each_tur
             changed = [e for e in await session.history() if isinstance(e, SystemChanged)]
         first, second = systems(server)
     words = "You work for Ada with anthropic:claude-haiku-4-5."
-    assert first == f"Be brief. | Casks are wood. | {words} | Turn one of s."
-    assert second == f"Be brief. | Casks are wood. | {words} | Turn two of s."
-    assert [block.name for block in changed[-1].system] == ["", "NOTES.md", "greet()", "count()"]  # fmt: skip
+    fixed = "Answer in French.\n\nCount in litres."
+    assert first == f"Be brief. | {fixed} | Casks are wood. | {words} | Turn one of s."
+    assert second == f"Be brief. | {fixed} | Casks are wood. | {words} | Turn two of s."
+    names = [block.name for block in changed[-1].system]
+    assert names == ["", "instructions", "NOTES.md", "greet()", "count()"]
 
 
 async def test_a_turn_of_several_calls_asks_once(tmp_path: Path) -> None:
@@ -134,11 +137,22 @@ async def test_what_a_function_raises_pauses_the_turn(tmp_path: Path) -> None:
         assert systems(server) == ["Found."]
 
 
-def test_what_is_no_function_is_read_as_a_setting(tmp_path: Path) -> None:
-    wrong: Any = 5
-    with pytest.raises(SettingError, match="instructions"):
-        Agent("anthropic:claude-haiku-4-5", instructions=wrong, environment=KEY)
-    one = Agent("anthropic:claude-haiku-4-5", instructions=greet, config=False)
-    assert one.settings.instructions == ()
-    two = Agent("anthropic:claude-haiku-4-5", instructions=["A.md", greet], config=False)
-    assert two.settings.instructions == ("A.md",)
+async def test_a_text_is_sent_as_it_is(tmp_path: Path) -> None:
+    with running() as server:
+        address = server.url("anthropic")
+        place = tmp_path / "s.db"
+        told = haiku(place, base_url=address, instructions="Answer in French.")
+        await told.ask("Hello.")
+        assert systems(server) == ["Answer in French."]
+    assert told.settings.instruction_files == ()
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "docs/rules.txt", Path("AGENTS")])
+def test_a_file_is_no_instruction_and_is_refused(name: Any) -> None:
+    for given in (name, ["Be brief.", name]):
+        with pytest.raises(WrongType, match=rf"write instruction_files=\['{name}'\]"):
+            Agent("openai:gpt-5", instructions=given, config=False)
+    with pytest.raises(WrongType, match=r"a text, a function .* and not int"):
+        Agent("openai:gpt-5", instructions=[5], config=False)  # type: ignore[list-item]
+    made = Agent("openai:gpt-5", instruction_files=["AGENTS.md"], config=False)
+    assert made.settings.instruction_files == ("AGENTS.md",)

@@ -127,7 +127,7 @@ async def test_every_type_comes_back_on_every_wire(wire: str, tmp_path: Path) ->
         async with asking.session() as session:
             for kind in TYPES:
                 result = await session.ask("Describe it.", output_type=kind)
-                assert result.is_parsed
+                assert result.read_output
                 plain = msgspec.convert(
                     msgspec.to_builtins(
                         result.output, enc_hook=lambda value: value.model_dump()
@@ -230,7 +230,7 @@ async def test_every_type_comes_by_tool_on_all_wires(wire: str, tmp_path: Path) 
         async with asking.session() as session:
             for kind in TYPES:
                 result = await session.ask("Describe it.", output_type=kind)
-                assert result.is_parsed
+                assert result.read_output
                 assert result.reason == "finished"
                 assert json.loads(result.text) is not None
             assert (await session.ask("And in words?")).output == "Some words."

@@ -44,7 +44,7 @@ from ullage.events import (
     UnknownEvent,
 )
 from ullage.store.export import one_line
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.tasks import start, stop
 from ullage.watching.status import status_of
 from ullage_server.connections import StreamSlots
@@ -164,7 +164,7 @@ def streamed(
     )
 
 
-async def newest_position(store: Store, session: str) -> StreamPosition:
+async def newest_position(store: SessionStore, session: str) -> StreamPosition:
     """The position of a client that has all there is. Raises ``SessionNotFound``."""
     seq = (await store.about(session)).seq
     found = await store.read(session, after=seq - 1)
@@ -243,7 +243,7 @@ async def _until_refused(may_go_on: Callable[[], bool]) -> None:
 
 
 async def read_events(
-    store: Store, session: str, position: StreamPosition, held: FrameBuffer
+    store: SessionStore, session: str, position: StreamPosition, held: FrameBuffer
 ) -> None:
     """Puts all frames after a position into the buffer. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
@@ -257,7 +257,7 @@ async def read_events(
 
 
 async def _read_on(
-    store: Store, session: str, position: StreamPosition, held: FrameBuffer
+    store: SessionStore, session: str, position: StreamPosition, held: FrameBuffer
 ) -> None:
     """The same until the ledger lacks what was sent: raises ``HistoryLost`` then."""
 

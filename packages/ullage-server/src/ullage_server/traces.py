@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from ullage_agent.runtime.telemetry import NAME, context_of
+from ullage_agent.runtime.telemetry import NAME
+from ullage_agent.runtime.trace_context import context_of, current_trace
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -42,9 +43,6 @@ class RequestTraces:
             yield given
             return
         from opentelemetry.trace import SpanKind
-        from opentelemetry.trace.propagation.tracecontext import (
-            TraceContextTextMapPropagator,
-        )
 
         attributes = {
             "http.request.method": "POST",
@@ -54,6 +52,4 @@ class RequestTraces:
         with self._provider.get_tracer(NAME).start_as_current_span(
             f"POST {SEND}", context_of(given), SpanKind.SERVER, attributes
         ):
-            carrier: dict[str, str] = {}
-            TraceContextTextMapPropagator().inject(carrier)
-            yield carrier.get("traceparent", "")
+            yield current_trace()

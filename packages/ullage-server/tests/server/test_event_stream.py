@@ -19,7 +19,7 @@ from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.events import DraftPiece, Event, Renamed
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_server import event_stream
 from ullage_server.event_stream import StreamPosition, frames, moved, read_events
 from ullage_simulators import running
@@ -299,7 +299,7 @@ async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(event_stream, "SLOW_S", 0.01)
     store = LargeStore(5)
     start = StreamPosition(0)
-    read = partial(read_events, cast(Store, store), "s", start)
+    read = partial(read_events, cast(SessionStore, store), "s", start)
     made = frames(read, asyncio.Event(), head=b"\n")
     got = await anext(made)
     async with asyncio.timeout(10):

@@ -263,7 +263,8 @@ class TurnStarted(
 ):
     """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here.
 
-    ``trace`` is that of the message that began it.
+    ``trace`` is that of the message that began it. With ``again`` a program asks for the answer of the turn before once
+    more, because that one does not fit.
     """
 
     turn: str
@@ -272,6 +273,7 @@ class TurnStarted(
     input: int = 0
     output: int = 0
     trace: str = ""
+    again: bool = False
 
 
 class TurnPaused(
@@ -350,6 +352,10 @@ class CallStarted(
     """The provider holds earlier content of this conversation, which the request does not repeat."""
     mark: str = ""
     """What a proxy needs to find the conversation again after a restart (``ullage.meter.lanes``). No content."""
+    replaced_by: tuple[str, ...] = ()
+    """The hooks that replaced the request, in order: what was sent is not what the ledger has."""
+    added: int = 0
+    """Tokens that the replaced request holds beyond the ledger's one; below zero where it holds less."""
 
 
 class CallEnded(
@@ -371,6 +377,8 @@ class CallEnded(
     """Who served it, where that is not the session's own provider (a child, a summary by another model)."""
     continued_as: str = ""
     """The id by which a later request may continue the answer, or its conversation, on the provider's side."""
+    replaced_by: tuple[str, ...] = ()
+    """The hooks that replaced the answer, in order: the message is theirs, the usage is of what the model wrote."""
 
 
 class CallRetried(
@@ -431,6 +439,20 @@ class ToolEnded(
     """The tool's name, if it asked the model to call it again: one of its retries in this turn is used."""
     is_answer: bool = False
     """The arguments of the call are the answer: the turn ends with it."""
+    given_by: str = ""
+    """The hook that gave the result in the place of the tool, which did not run."""
+
+
+class ToolCallReplaced(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call_replaced"
+):
+    """Hooks replaced the arguments of a call before it was approved or run. The answer keeps what the model wrote."""
+
+    call_id: str
+    part: str
+    """The id of the call's part, which no other call has."""
+    arguments: str
+    replaced_by: tuple[str, ...] = ()
 
 
 class ChildStarted(
@@ -847,6 +869,7 @@ Event = (
     | RequestRepaired
     | ToolStarted
     | ToolEnded
+    | ToolCallReplaced
     | ChildStarted
     | Queued
     | QueueEdited

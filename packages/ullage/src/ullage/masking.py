@@ -20,6 +20,8 @@ _NAMES: Final = re.compile(
     r"(^|_)(api_?key|key|token|secret|password|passwd|credentials?|authorization|auth)($|_)",
     re.IGNORECASE,
 )
+_WORDS: Final = re.compile(r"-|(?<=[a-z])(?=[A-Z])")
+"""Where a word of a name begins that no underscore divides."""
 _OURS: Final = re.compile(r"\bullage_[\w-]{40,}")
 
 
@@ -49,10 +51,32 @@ class Secrets:
         text = _BEARER.sub(rf"\1 {SHOWN}", text)
         return _OURS.sub(SHOWN, text)
 
+    def masked_value(self, value: object) -> object:
+        """A JSON value with its texts masked, and without texts under the name of a secret, as ``"api_key"``."""
+        match value:
+            case str():
+                return self.masked(value)
+            case list():
+                return [self.masked_value(item) for item in value]
+            case dict():
+                return {
+                    name: SHOWN
+                    if isinstance(item, str) and _is_secret(str(name))
+                    else self.masked_value(item)
+                    for name, item in value.items()
+                }
+            case _:
+                return value
+
+
+def _is_secret(name: str) -> bool:
+    """Whether it is the name of a secret, in any spelling: ``api_key``, ``X-Api-Key``, ``apiKey``."""
+    return bool(_NAMES.search(_WORDS.sub("_", name)))
+
 
 def secrets_in(environment: Mapping[str, str]) -> list[str]:
     """The values of variables with the name of a secret."""
-    return [value for name, value in environment.items() if _NAMES.search(name)]
+    return [value for name, value in environment.items() if _is_secret(name)]
 
 
 class MaskingFormatter(logging.Formatter):

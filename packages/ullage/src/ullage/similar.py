@@ -8,6 +8,10 @@ from collections.abc import Iterable
 CLOSE = 0.65
 """``difflib``'s ratio above which a name is suggested: ``contxt`` has 0.92 with ``context``."""
 
+TYPO = 0.8
+"""The ratio above which a name must be mistyped and is no other library's: ``max_tokens`` has 0.64 with
+``reattach_tokens``."""
+
 
 def similar(typed: str, known: Iterable[str], *, cutoff: float = CLOSE) -> str:
     """The known name most like ``typed``, or the only one that begins so; empty where none is like it."""

@@ -14,7 +14,7 @@ from ullage.codec.wires import WIRES
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import Provider
+from ullage.models.providers import ProviderRow
 
 FILE: Final = "ullage.toml"
 
@@ -81,10 +81,16 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
 
 def user_endpoints(
     environment: Mapping[str, str] | None = None,
-) -> Mapping[str, Provider]:
-    """The endpoints in the user's own file; a project's file does not count. Raises ``SettingError``.
+) -> Mapping[str, ProviderRow]:
+    """The endpoints in the user's own file; a project's file does not count.
 
-    ``ullage.Meter`` takes them, as ``Meter("lab:qwen3", endpoints=ullage.user_endpoints())``; an ``Agent`` has them.
+    ``Meter("lab:qwen3", endpoints=ullage.measure.user_endpoints())`` takes them; an ``Agent`` has them.
+
+    Args:
+        environment: Says where the file is; by default that of this process.
+
+    Raises:
+        SettingError: The file can't be read.
     """
     path = user_config(os.environ if environment is None else environment)
     if not path.is_file():

@@ -12,7 +12,7 @@ from tests.cli.command import perform
 from tests.wire.local_server import Reply, chat, serving
 
 HARMLESS = """system = "Be brief."
-instructions = ["NOTES.md"]
+instruction_files = ["NOTES.md"]
 """
 
 MORE = {

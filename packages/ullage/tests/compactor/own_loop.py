@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from urllib.error import HTTPError
 
 from tests.context.sessions import words
-from ullage import Compactor, Fitted
+from ullage import Compactor
+from ullage.compaction import Fitted
 from ullage_simulators import Scenario, Server
 from ullage_simulators.scenario import read
 

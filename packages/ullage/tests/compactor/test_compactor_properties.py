@@ -23,7 +23,8 @@ from tests.compactor.own_loop import (
 )
 from tests.context.sessions import words
 from tests.tiers import examples, first_of
-from ullage import Compactor, Fitted
+from ullage import Compactor
+from ullage.compaction import Fitted
 from ullage.context.caller_items import Insert, Keep
 from ullage_simulators import running
 

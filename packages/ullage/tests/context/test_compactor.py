@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.context.sessions import words
-from ullage import Compactor, Fitted
+from ullage import Compactor
+from ullage.compaction import Fitted
 from ullage.errors import CompactorBusy, InvalidRequest, Overflow
 from ullage.events import CompactionCommitted, Event, MessageAdded, Rewound
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.cases import case
 from tests.meter.session import answer, result, said, usage
-from ullage import Meter, SystemBlock, Tool
+from ullage import Meter
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -24,6 +24,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
+from ullage.messages import SystemBlock, Tool
 from ullage.meter.counting import COUNTED, all_tools_key, block_key, pieces_of, tools_key
 from ullage.meter.policy import LEAST_COUNT_DOUBT
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.meter.session import said, usage
-from ullage import Meter, SystemBlock, Tool
+from ullage import Meter
 from ullage.encoding import decode_event, encode
 from ullage.events import (
     CallEnded,
@@ -21,6 +21,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
+from ullage.messages import SystemBlock, Tool
 from ullage.meter.overhead import kept, learnt_overhead
 from ullage.meter.policy import FIRST_CALLS_KEPT
 from ullage.meter.reading import Reading, Row

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.meter.session import answer, said, usage
-from ullage import Meter, SystemBlock
+from ullage import Meter
 from ullage.envelope import MOST_TOKENS
 from ullage.events import (
     Amount,
@@ -21,7 +21,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.messages import COMPACTION, Message, ProviderItem
+from ullage.messages import COMPACTION, Message, ProviderItem, SystemBlock
 from ullage.meter.window import Limit, Limits
 from ullage_programs.facts import ClientLimit
 from ullage_programs.limits import ClientLimits

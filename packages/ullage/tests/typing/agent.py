@@ -92,7 +92,8 @@ async def hour(turn: ullage.TurnContext[Cellar]) -> str:
 
 keeper = ullage.Agent(
     "anthropic:claude-haiku-4-5",
-    instructions=["AGENTS.md", greet, hour],
+    instructions=["You keep casks.", greet, hour],
+    instruction_files=["AGENTS.md"],
     deps_type=Cellar,
     output_type=Invoice,
     tools=[contents],
@@ -112,6 +113,12 @@ desk = ullage.Agent("openai:gpt-5", name="desk", handoffs=[keeper], output_by="t
 ullage.Agent("openai:gpt-5", handoffs=["keeper"])  # type: ignore[list-item]
 ullage.Agent("openai:gpt-5", output_by="schemas")  # type: ignore[arg-type]
 ullage.Agent("openai:gpt-5", instructions=[3])  # type: ignore[list-item]
+ullage.Agent("openai:gpt-5", instructions="Answer in French.")
+ullage.Agent("openai:gpt-5", max_tokens=3)  # type: ignore[call-arg]
+ullage.Agnt("openai:gpt-5")  # type: ignore[attr-defined]
+agent.run("Hello.")  # type: ignore[attr-defined]
+agent.run_sync("Hello.", session_id="s")  # type: ignore[call-overload]
+agent.stream("Hello.", model="openai:gpt-5")  # type: ignore[arg-type]
 
 
 async def typed() -> None:

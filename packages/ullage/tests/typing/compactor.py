@@ -43,7 +43,9 @@ ullage.Compactor("gpt-4.1", windows=9_000)  # type: ignore[call-arg]
 ullage.Compactor(window="9k")  # type: ignore[arg-type]
 
 messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello."}]
-fitted: ullage.Fitted = compactor.fit_sync({"model": "gpt-4.1", "messages": messages})
+fitted: ullage.compaction.Fitted = compactor.fit_sync(
+    {"model": "gpt-4.1", "messages": messages}
+)
 answer: ChatCompletion = client.chat.completions.create(**fitted.body)
 reading: ullage.Reading = compactor.after(answer.usage, answer)
 compactor.fit_sync(messages)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 from ullage.codec.wires import WIRES
 from ullage.errors import BadKey, SettingError
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import Provider, known_providers
+from ullage.models.providers import ProviderRow, known_providers
 from ullage.wire.endpoints import Endpoint, Key, endpoint_for, full_address, origin_of
 
 SECRET = "sk-very-secret-0123456789"
@@ -27,7 +27,7 @@ def keys() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("provider", CALLABLE, ids=lambda one: one.name)
-def test_every_provider_is_reached_by_its_name(provider: Provider) -> None:
+def test_every_provider_is_reached_by_its_name(provider: ProviderRow) -> None:
     name = provider.name
     endpoint, model = endpoint_for(f"{name}:some-model", environment=keys())
     assert (endpoint.provider, model) == (name, "some-model")

@@ -20,7 +20,7 @@ from ullage.display.text import Line, Span, cells, counted, number, padded, prin
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.similar import similar
 from ullage.store.export import export_file
-from ullage.store.store import MOST_LISTED, Store
+from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.cli.permissions import meant
@@ -157,7 +157,7 @@ class Acting:
     """Carries out commands on the session that is open. Raises ``UllageError``."""
 
     def __init__(
-        self, store: Store, session: Session, environment: Mapping[str, str]
+        self, store: SessionStore, session: Session, environment: Mapping[str, str]
     ) -> None:
         self.store = store
         self.session = session
@@ -177,7 +177,7 @@ class Acting:
                 )
             case "steps":
                 return CommandResult(
-                    tuple(step_table((await self.session.meter()).steps, width))
+                    tuple(step_table((await self.session._meter()).steps, width))
                 )
             case "tools":
                 return await self._tools(width)
@@ -345,7 +345,7 @@ class Acting:
     async def window(self) -> DrilldownData:
         """All that ``/context`` shows."""
         work = await self.session._look()
-        meter, reading = await self.session.meter(), await self.session.context()
+        meter, reading = await self.session._meter(), await self.session.context()
         items, request = meter.largest(MOST_LISTED), meter.request()
         subject = Subject(
             reading=reading,
@@ -418,7 +418,7 @@ class Acting:
         )
 
     async def _spend(self) -> CommandResult:
-        spend = await self.session.spend()
+        spend = (await self.session.context()).spend
         lines: list[Line] = []
         for purpose, total in [("all", spend.all), *spend.by_purpose.items()]:
             if total.calls:

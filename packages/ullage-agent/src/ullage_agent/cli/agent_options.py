@@ -95,6 +95,6 @@ def agent_with_instructions(model: str = "", **given: Any) -> Agent:
     agent = Agent(model, **given)
     return (
         agent
-        if agent.settings.instructions
-        else Agent(model, instructions=INSTRUCTIONS, **given)
+        if agent.settings.instruction_files
+        else Agent(model, instruction_files=INSTRUCTIONS, **given)
     )

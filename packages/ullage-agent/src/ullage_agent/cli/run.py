@@ -148,7 +148,7 @@ def canceller(session: Session) -> Callable[[], None]:
     tasks: list[asyncio.Task[object]] = []
 
     def cancel() -> None:
-        if session.is_idle or any(not task.done() for task in tasks):
+        if session._is_idle or any(not task.done() for task in tasks):
             raise KeyboardInterrupt
         tasks.append(start(session.cancel()))
 
@@ -172,7 +172,7 @@ async def follow(
             async for event in events:
                 if heard is not None:
                     heard(event)
-                live.show(event, session.reading)
+                live.show(event, session._reading)
                 if not isinstance(event, DraftPiece):
                     after = event.seq
         asked = await session.questions()
@@ -225,16 +225,7 @@ def print_event(event: Event | DraftPiece) -> None:
 def print_result(result: Result, session: str, args: argparse.Namespace) -> None:
     """The answer for a pipe or as JSON, what it cost, and how to go on."""
     if args.json or args.events:
-        whole = {
-            "type": "result",
-            "session": session,
-            "text": result.text,
-            "reason": result.reason,
-            "note": result.note,
-            "error": None if result.error is None else type(result.error).__name__,
-            "reading": msgspec.Raw(result.reading.to_json()),
-        }
-        sys.stdout.write(json_text(msgspec.json.encode(whole)) + "\n")
+        sys.stdout.write(json_text(result.to_json()) + "\n")
     elif not sys.stdout.isatty() and result.text:
         sys.stdout.write(safe(result.text) + "\n")
     sys.stdout.flush()

@@ -15,20 +15,40 @@ import copy
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Never,
+    Self,
+    TypeAlias,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
+from ullage.context.shorten import READER
 from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
     CommandRefused,
+    SessionBusy,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -42,20 +62,30 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.isolation import current_test, environment_of
 from ullage.loop_thread import SHARED, LoopInUse
-from ullage.messages import SystemBlock, clean_text
+from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.policy import FIRST_CALLS_GIVEN
+from ullage.provider import Provider
 from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
+from ullage.store.memory import MemoryStore
 from ullage.store.overhead import OverheadStore
-from ullage.store.places import store_at
+from ullage.store.places import (
+    UNSET,
+    StorePlace,
+    Unset,
+    checked_place,
+    default_place,
+    shown_store,
+    store_at,
+)
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
-from ullage.store.sqlite.store import FILE
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
@@ -63,6 +93,8 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.exported import function_of, mcp_server_of
+from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
     check_name,
@@ -70,31 +102,39 @@ from ullage_agent.runtime.handovers import (
     team_of,
 )
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer
+from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
+from ullage_agent.runtime.overriding import Override, Substitutes, in_force
+from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
-from ullage_agent.runtime.settings import Settings
+from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.runtime.turn_instructions import InstructionWriter
-from ullage_agent.tools.builtin import builtin_tools
+from ullage_agent.runtime.tooling import page_room
+from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
+from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
+from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
-from ullage_agent.tools.result_budget import READER, read_result
+from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
-from ullage_agent.tools.tool import AgentTool, ToolError
+from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 
 log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
+
+_OF_A_CALL = ("session", "deps", "check", "output_type")
+"""The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -110,49 +150,77 @@ else:
     AnyT = TypeVar("AnyT")
 
 
+GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
+
+
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
     Opens nothing before its first session. Any thread may call ``run_sync``; the other methods are for one event loop
-    at a time.
+    at a time. Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md).
 
-    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
-    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
-    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
-    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+    Args:
+        model: ``PROVIDER:NAME``, such as ``anthropic:claude-haiku-4-5``, or a ``Provider`` of your own
+            (docs/providers.md); left out, that of files or the environment.
+        tools: Functions, ``AgentTool``s, MCP servers, and names of built-in tools (docs/tools.md). ``"none"`` alone
+            means no built-in tool, even if files or the environment name some.
+        instructions: What the model is told before all messages: a text, a function that writes one when a turn
+            begins from its ``TurnContext``, or a list of both. They are the program's, and nothing else changes them.
+            Most agents need these alone.
+        system: A text in front of the instructions that is a setting: where the program gives none, the environment,
+            ``ullage.toml`` or a session may.
+        output_type: The type that answers are read into (docs/agent.md): a dataclass, ``TypedDict``, msgspec or
+            pydantic model, list or number. By default answers are text.
+        output_retries: How often the model is asked again for an answer that does not fit.
+        deps_type: The type of ``deps`` that tools and instructions get; sessions are then opened with one.
+        hooks: Objects that see and change what sessions do, in this order (docs/hooks.md).
+        input_guardrails: Functions that see the text of a message before it is stored: each lets it pass, changes it
+            or refuses it.
+        output_guardrails: Functions that see an answer before the caller gets it: each lets it pass, changes it,
+            refuses it, or has the model asked again.
+        handoffs: Agents that the model may hand the conversation over to; the list may be extended until the first
+            session. They need a ``name``.
+        name: The agent's name for other agents and in traces: at most 40 letters, digits, ``_`` and ``-``.
+        description: What it is for, as other agents are told.
+        store: Where its sessions are stored: a path, a URL ``postgresql://…``, ``":memory:"``, a ``Store`` of your
+            own, ``None`` for nowhere, and by default the user's own database (docs/store.md); ``stored_in`` and
+            ``repr`` tell.
+        environment: Variables for keys and settings; by default those of this process. Keys come from here alone.
+        config: Whether ``ullage.toml`` of the user and the project are read, or layers that were read already.
+        yields: A session's own model, window and other harmless settings win over the agent's, as a server needs it.
+        learns: Whether what sessions learn about a model is stored for later ones; by default unless its endpoint is
+            a simulator of a cloud provider on this machine.
+        settings: Every other keyword is a setting (``ullage.sessions.AgentSettings``, docs/settings.md) and wins over
+            all other places. ``None`` leaves one as it is.
 
-    Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
-    ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
-    What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
-    on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
-    ``SettingError``.
-
-    ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
-    turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
-    functions get; sessions are then opened with one.
-
-    ``handoffs`` are agents that the model may hand the conversation over to (docs/agent.md); the list may be extended
-    until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
+    Raises:
+        SettingError: Something is not known, not possible or not there: a name, a value, a model, a tool, the root.
+        WrongType: An argument is of a type that can't be used.
     """
+
+    _is_copy = False
+    """Whether it was made of another agent: overrides count for the agents of the program."""
 
     _place = ""
     """The place whose sessions it drives, where a host or a parent has one."""
 
     _shared: AgentRuntime | None
     _resources: AsyncExitStack | None
-    _open: int
+    _open: Counter[str]
     _opening: asyncio.Lock
     _servers: tuple[McpServer, ...]
     _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
 
     def __init__(
         self,
-        model: str = "",
+        model: str | Provider = "",
         *,
-        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
+        tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        store: Store | Path | str | None = None,
+        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
+        store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
@@ -160,16 +228,22 @@ class Agent(Generic[OutputT, DepsT]):
         name: str = "",
         description: str = "",
         handoffs: Sequence[Agent[Any]] = (),
-        instructions: Sequence[str | InstructionWriter[DepsT]]
+        instructions: str
         | InstructionWriter[DepsT]
-        | None = None,
+        | Sequence[str | InstructionWriter[DepsT]] = (),
         deps_type: type[DepsT] | None = None,
         output_type: type[OutputT] | None = None,
         output_retries: int = OUTPUT_RETRIES,
         **settings: Unpack[AgentSettings],
     ) -> None:
+        _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
+        if isinstance(output_type, str | Mapping):
+            raise WrongType(
+                f"`output_type` takes a type, as output_type=Invoice or list[str], and not "
+                f"{type(output_type).__name__}."
+            )
         if output_type is not None and output_type is not str:
             self._output = OutputType(output_type)
         self._output_retries = output_retries
@@ -180,47 +254,146 @@ class Agent(Generic[OutputT, DepsT]):
             arguments["model"] = model
         if system:
             arguments["system"] = system
-        self._writers = writers_among(instructions)
-        if self._writers and isinstance(instructions, list | tuple):
-            instructions = [one for one in instructions if not callable(one)] or None
-        if instructions is not None and not callable(instructions):
-            arguments["instructions"] = instructions
+        self._instructions = read_instructions(instructions)
         self._deps_type = deps_type
-        given = _listed("tools", tools)
-        if named := tuple(one for one in given if isinstance(one, str)):
-            arguments["tools"] = () if named == ("none",) else named
+        self._take_tools(_listed("tools", tools), arguments)
         check_name(name)
         self.name, self.description = name, description
         self.handoffs: list[Agent[Any]] = list(_listed("handoffs", handoffs))
         team_of(self)
         self._is_member = False
-        self._arguments = arguments
+        self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
-        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._environment = environment_of(environment)
         self._files: Sequence[Layer] = (
             read_configs(Path.cwd(), self._environment)
-            if config is True
-            else config or ()
+            if config is True and not current_test()
+            else ()
+            if isinstance(config, bool)
+            else config
         )
-        self._own_tools = as_tools(
-            one for one in given if not isinstance(one, str | McpServer)
+        self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._guardrails = Guardrails(
+            _listed("input_guardrails", input_guardrails),
+            _listed("output_guardrails", output_guardrails),
         )
-        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
-        self._hooks = tuple(hooks)
         self._yields = yields
         self._data = data_directory(self._environment)
-        self._given_store = store
+        self._given_store = checked_place(store)
+        self._has_told_store = False
         self._given_client: Client | None = None
+        self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
         """Where the store's machines keep what they learn; ``None``: in ``_data``."""
         self._in_use = LoopInUse("The agent")
         self._forget_opened()
-        self._guest: Agent[OutputT, DepsT] | None = None
-        self._in_background: Agent[OutputT, DepsT] | None = None
+        self._guest: Self | None = None
+        self._in_background: Self | None = None
         """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
-        resolved = resolve(arguments, {}, self._files, self._environment)
+        _check_root(self._resolve())
+        check_builtin(self.settings.tools)
+        if self.settings.model:
+            self.settings.destination()
+
+    def _take_tools(
+        self, given: Sequence[GivenTool], arguments: dict[str, object]
+    ) -> None:
+        if named := tuple(one for one in given if isinstance(one, str)):
+            arguments["tools"] = () if named == ("none",) else named
+        self._own_tools = as_tools(
+            one for one in given if not isinstance(one, str | McpServer)
+        )
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+
+    def override(
+        self,
+        *,
+        model: str | Provider | None = None,
+        store: StorePlace | Unset | None = UNSET,
+        tools: Iterable[GivenTool] | None = None,
+        hooks: Sequence[Hook] = (),
+        all_agents: bool = False,
+    ) -> Override[Self]:
+        """This agent with something else while a block runs: ``with agent.override(model=ScriptedModel([…])):``.
+
+        Counts for every call and session that is begun inside the block, also through ``run_sync``, in ``with`` and in
+        ``async with``. Overrides may be nested; other threads, and tasks that ran before, are not touched.
+
+        Args:
+            model: The only model that is called: fallback models and the summary model are replaced too.
+            store: Where sessions are stored; ``None``: nowhere.
+            tools: All tools in the place of those that the agent was made with.
+            hooks: Hooks behind the agent's own.
+            all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
+                and its sub-agents. Otherwise they use what is theirs; those without a model share this agent's.
+
+        Raises:
+            AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
+        """
+        substitutes = Substitutes(
+            model=model,
+            store=store,
+            tools=None if tools is None else _listed("tools", tools),
+            hooks=_hooks_among(_listed("hooks", hooks)),
+        )
+        return Override(self, substitutes, all_agents=all_agents)
+
+    def _current(self) -> Self:
+        """The agent itself, or what stands in its place here by an override."""
+        return self if self._is_copy else in_force(self)
+
+    def _with(self, substitutes: Substitutes) -> Self:
+        given = self._given_store if substitutes.store is UNSET else substitutes.store
+        changed = self._copied(checked_place(given), None)
+        arguments = substitutes.arguments(self._arguments)
+        if substitutes.tools is not None:
+            changed._take_tools(substitutes.tools, arguments)
+        changed._arguments = with_names(arguments)
+        changed._hooks = (*self._hooks, *substitutes.hooks)
+        changed._on_call = substitutes.on_call or self._on_call
+        changed._resolve()
+        return changed
+
+    def _resolve(self) -> Resolved:
+        resolved = resolve(self._arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
-        _check_root(resolved)
+        return resolved
+
+    def __repr__(self) -> str:
+        parts = [repr(self.settings.model)]
+        if self.name:
+            parts.append(f"name={self.name!r}")
+        tools = [*self.settings.tools, *(tool.name for tool in self._own_tools)]
+        tools += [f"mcp {server.name}" for server in self._given_servers]
+        if tools:
+            parts.append(f"tools={tools}")
+        parts.append(f"store={self.stored_in!r}")
+        return f"Agent({', '.join(parts)})"
+
+    if not TYPE_CHECKING:  # a type checker finds the name itself
+
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            """``Agent[Invoice]``, also where annotations are evaluated: the second type has a default."""
+            given = kinds if isinstance(kinds, tuple) else (kinds, Any)
+            return super().__class_getitem__(given)
+
+        def __getattr__(self, name: str) -> object:
+            answer = METHODS.get(name, "")
+            raise AttributeError(
+                f"An Agent has no {name!r}{answer and ': '}{answer}.",
+                name=name,
+                obj=self,
+            )
+
+    @property
+    def stored_in(self) -> str:
+        """Where its sessions are stored: a path, a URL without its password, ``memory``, ``nowhere``, or your store."""
+        return shown_store(self._store_place)
+
+    @property
+    def _store_place(self) -> StorePlace | None:
+        given = self._current()._given_store
+        return default_place(self._data) if given is UNSET else given
 
     # -- sessions --
 
@@ -232,14 +405,24 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         **settings: Unpack[SessionSettings],
     ) -> Session[OutputT]:
-        """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
+        """The session with this id, created if it does not exist. Use as ``async with``.
 
-        Resumes an interrupted turn and queued messages unless ``resume=False``. ``deps`` is what tools get as
-        ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
-        (``SettingError``). ``settings`` are the own settings of a session that is created.
+        Resumes an interrupted turn and queued messages.
+
+        Args:
+            id: The name of the session in the store; without one, a new session with an id of its own.
+            resume: Whether it is driven on its own; with ``False`` nothing runs until a message is sent or ``resume``
+                called.
+            deps: What tools and instructions get as ``context.deps``. It is not stored, and a session whose tools
+                need it is not driven without it (``SettingError`` on entering).
+            settings: The session's own settings, stored if it is created here (``ullage.sessions.SessionSettings``).
+
+        Raises:
+            SettingError: A keyword is no setting.
         """
+        _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
-            self,
+            self._current(),
             id or new_session_id(),
             resume=resume,
             settings=dict(settings),
@@ -254,6 +437,8 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -263,6 +448,8 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -271,23 +458,59 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
+        within: ToolContext | None = None,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
-        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
+        """Send a message to a session and wait until it rests. A cancel cancels the turn and keeps what was written.
 
-        The answer is read into ``output_type``, by default the agent's: ``AnswerInvalid`` where it does not fit.
+        Args:
+            pieces: The message: text, bytes or ``Path``s of images and files, or parts of ``ullage.messages``.
+            session: The id of the session that continues; without one, a new session.
+            deps: What tools and instructions get as ``context.deps``.
+            check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
+            output_type: The type that this answer is read into, by default the agent's.
+            within: The context of a tool that asks: the agent is its subagent then, in a session of its own below the
+                tool's (``ullage.subagent``). A tool that is ``idempotent`` gets the same answers when it runs again
+                after a crash.
+            others: None: a keyword of another library is answered with what it is called here.
+
+        Raises:
+            ProviderError: The turn failed.
+            AnswerInvalid: The answer does not fit ``output_type``.
+            InputError: The message can't be sent; nothing was stored.
         """
+        refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
+        if within is not None:
+            found = await answer_within(
+                self, pieces, within, deps=deps, output_type=output_type
+            )
+            return found.or_raise() if check else found
         async with self.session(session, deps=deps) as opened:
-            result: Result[Any] = await opened.ask(*pieces, output_type=output_type)
+            result: Result[Any] = await opened.ask(
+                *pieces, check=check, output_type=output_type
+            )
             return result
 
     def stream(
-        self, *pieces: MessageInput, session: str = "", deps: DepsT | None = None
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        **others: Never,
     ) -> TextStream[OutputT]:
         """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
 
         The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            others: As in ``ask``.
         """
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:2], KEYS)
         return TextStream(self.session(session, deps=deps), pieces, owns=True)
 
     @overload
@@ -296,6 +519,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -305,6 +529,7 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = ...,
         deps: DepsT | None = ...,
+        check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -313,34 +538,103 @@ class Agent(Generic[OutputT, DepsT]):
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
+        check: bool = True,
         output_type: Any = None,
+        **others: object,
     ) -> Result[Any]:
         """``ask`` for a program without an event loop. Any number of threads may call it at the same time.
 
         All synchronous calls of the process do their work in one event loop in the background, where async tools and
         hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
-        would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
+        would, without loss.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            check: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
+
+        Raises:
+            CommandRefused: It was called inside that background loop, as by an async tool.
+            ProviderError: As in ``ask``, with the others.
         """
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
+
+        current = self._current()
 
         async def asked() -> Result[Any]:
-            agent = self._in_background
+            agent = current._in_background
             if agent is None:
-                agent = self._copied(self._given_store, self._given_client)
-                self._in_background = agent
+                agent = current._copied(current._given_store, current._given_client)
+                current._in_background = agent
             result: Result[Any] = await agent.ask(
-                *pieces, session=session, deps=deps, output_type=output_type
+                *pieces,
+                session=session,
+                deps=deps,
+                check=check,
+                output_type=output_type,
             )
             return result
 
         return SHARED.run(asked)
 
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[False] = ...
+    ) -> Callable[[str], Coroutine[Any, Any, str]]: ...
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[True]
+    ) -> Callable[[str], str]: ...
+
+    def as_tool(
+        self, *, name: str = "", description: str = "", sync: bool = False
+    ) -> Callable[[str], Any]:
+        """The agent as a function of a ``task``, for agents of other frameworks; among ``tools`` here it is a subagent.
+
+        It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
+        an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
+
+        Args:
+            name: The function's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+            sync: A function that is not ``async``, for frameworks that call tools in threads.
+        """
+        return function_of(self, name, description, is_sync=sync)
+
+    def serve_mcp(self, *, name: str = "", description: str = "") -> None:
+        """Offers the agent as a tool over MCP, on standard input and output, until the input ends.
+
+        On the command line: ``ullage mcp --agent module:agent``. Each call is a session of its own.
+
+        Args:
+            name: The tool's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+
+        Raises:
+            MissingExtra: The MCP SDK is not installed.
+            SettingError: There is no name or no description.
+        """
+        mcp_server_of(self, name, description).run("stdio")
+
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
-        """The store's sessions, the last changed first."""
-        shared = await self._enter()
+        """The store's sessions, the last changed first.
+
+        Args:
+            limit: The most to give.
+
+        Raises:
+            StoreUnavailable: The store can't be read.
+        """
+        current = self._current()
+        shared = await current._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
-            await self._leave()
+            await current._leave()
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
@@ -360,8 +654,11 @@ class Agent(Generic[OutputT, DepsT]):
         finally:
             await self._leave()
 
-    async def _enter(self) -> AgentRuntime:
-        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
+    async def _enter(self, session: str = "") -> AgentRuntime:
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``.
+
+        ``session`` is the one that they are for.
+        """
         if self._in_use.enter():
             self._forget_opened()
         try:
@@ -369,7 +666,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
-                self._open += 1
+                self._open[session] += 1
                 return self._shared
         except BaseException:
             self._in_use.leave()
@@ -377,38 +674,34 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _forget_opened(self) -> None:
         """Nothing of it is open in this event loop."""
-        self._shared, self._resources, self._open = None, None, 0
+        self._shared, self._resources, self._open = None, None, Counter()
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(
-        self, store: Store, client: Client, place: str = ""
-    ) -> Agent[OutputT, DepsT]:
+    def _within(self, store: StorePlace, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
         """
-        guest = self._guest
+        current = self._current()
+        guest = current._guest
         if (
             guest is None
             or guest._given_store is not store
             or guest._given_client is not client
         ):
-            guest = self._copied(store, client)
+            guest = current._copied(store, client)
             guest._place = place
-            self._guest = guest
+            current._guest = guest
         return guest
 
-    def _copied(
-        self, store: Store | Path | str | None, client: Client | None
-    ) -> Agent[OutputT, DepsT]:
+    def _copied(self, store: StorePlace | Unset | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
+        guest._is_copy = True
         if isinstance(store, TenantStore):
             root = tenant_root(self.settings, store.tenant)
             guest._arguments = {**self._arguments, "root": str(root)}
-            guest.settings = resolve(
-                guest._arguments, {}, self._files, self._environment
-            ).settings
+            guest._resolve()
         guest._given_store, guest._given_client, guest._guest = store, client, None
         guest._in_use, guest._in_background = LoopInUse("The agent"), None
         guest._forget_opened()
@@ -420,7 +713,7 @@ class Agent(Generic[OutputT, DepsT]):
             return
         for name, other in team_of(self).items():
             assert isinstance(other, Agent)
-            member = other._copied(first.store, first.client)
+            member = other._current()._copied(first.store, first.client)
             member._is_member = True
             opened = await member._enter()
             stack.push_async_callback(member._leave)
@@ -438,24 +731,39 @@ class Agent(Generic[OutputT, DepsT]):
             )
             first.team[name] = joined
 
-    async def _leave(self) -> None:
-        """Close the shared resources after the last session."""
+    async def _leave(self, session: str = "") -> None:
+        """Close the shared resources after the last session. One that is stored nowhere is gone when it is closed."""
         try:
             async with self._opening:
-                self._open -= 1
-                if self._open > 0 or self._resources is None:
+                self._open[session] -= 1
+                self._open += Counter()  # drops those that are open no more
+                if self._given_store is None and session and session not in self._open:
+                    await self._forget(session)
+                if self._open or self._resources is None:
                     return
                 resources, self._resources, self._shared = self._resources, None, None
                 await resources.aclose()
         finally:
             self._in_use.leave()
 
+    async def _forget(self, session: str) -> None:
+        """Delete a session and those of its tool calls."""
+        assert self._shared is not None
+        store = self._shared.store
+        for row in await store.sessions(limit=MOST_LISTED):
+            if f"{row.id}/".startswith(f"{session}/"):
+                with contextlib.suppress(SessionBusy, SessionNotFound):
+                    await store.delete(row.id)
+
     async def _begin(self) -> AgentRuntime:
         settings = self.settings
         async with AsyncExitStack() as stack:
-            store = self._given_store
-            if store is None or isinstance(store, str | Path):
-                store = store_at(self._data / FILE if store is None else store)
+            place = self._store_place
+            store = store_at(MemoryStore() if place is None else place)
+            if not self._has_told_store:
+                self._has_told_store = True
+                log.info("Sessions are stored in: %s", self.stored_in)
+            if store is not place:
                 stack.push_async_callback(store.close)
             self._records = store.records()
             grants = ProjectGrants(self._data, records=self._records)
@@ -466,7 +774,7 @@ class Agent(Generic[OutputT, DepsT]):
             client = self._given_client
             if client is None:
                 client = await stack.enter_async_context(
-                    Client(timeouts=Timeouts.of(settings.timeout))
+                    Client(timeouts=Timeouts.of(settings.timeout), on_call=self._on_call)
                 )
             named = servers_of(settings, self._environment, self._sandbox(settings))
             self._servers = (*self._given_servers, *named)
@@ -477,8 +785,9 @@ class Agent(Generic[OutputT, DepsT]):
             self._forget_tools()
             shared = AgentRuntime(
                 name=self.name,
+                description=self.description,
                 deps_type=self._deps_type,
-                writers=self._writers,
+                writers=self._instructions.writers,
                 store=store,
                 client=client,
                 owner=new_owner(),
@@ -491,6 +800,7 @@ class Agent(Generic[OutputT, DepsT]):
                 servers=lambda: self._servers,
                 system=self._system,
                 hooks=self._hooks,
+                guardrails=self._guardrails,
                 clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(
@@ -549,6 +859,8 @@ class Agent(Generic[OutputT, DepsT]):
             endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
+        if endpoint.source is not None:
+            return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:
@@ -601,7 +913,7 @@ class Agent(Generic[OutputT, DepsT]):
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping until they change."""
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
-        key = (settings.tools, settings.root, settings.result_tokens, *confined)
+        key = (settings.tools, settings.root, *confined)
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
@@ -612,7 +924,7 @@ class Agent(Generic[OutputT, DepsT]):
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
             if named:
-                reader = read_result(settings.result_tokens)
+                reader = read_result(page_room)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]
@@ -642,17 +954,12 @@ class Agent(Generic[OutputT, DepsT]):
             if settings.system
             else []
         )
+        blocks += self._instructions.fixed
         root = self._narrow(settings) or settings.root or Path.cwd()
-        for name in settings.instructions:
-            if text := read_instructions(root, name):
+        for name in settings.instruction_files:
+            if text := instruction_file(root, name):
                 blocks.append(SystemBlock(text=text, kind="instructions", name=name))
         return tuple(blocks)
-
-
-def writers_among(instructions: object) -> tuple[InstructionWriter[Any], ...]:
-    """The functions in ``instructions=``; what else is in it is read as a setting."""
-    listed = instructions if isinstance(instructions, list | tuple) else (instructions,)
-    return tuple(one for one in listed if callable(one))
 
 
 @cache
@@ -754,7 +1061,7 @@ def tenant_root(settings: Settings, tenant: str) -> Path:
     return root
 
 
-def read_instructions(root: Path | NarrowRoot, name: str) -> str:
+def instruction_file(root: Path | NarrowRoot, name: str) -> str:
     """The text of an instruction file below ``root``; empty if it does not exist.
 
     A link may only lead to another visible file below the root. Raises ``SettingError``.
@@ -772,14 +1079,30 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
         if isinstance(problem.__cause__, (FileNotFoundError, NotADirectoryError)):
             return ""
         raise SettingError(
-            f"The instruction file {name} can't be read: {problem} Name another one in `instructions`."
+            f"The instruction file {name} can't be read: {problem} Name another one in `instruction_files`."
         ) from problem
     if len(data) > LONGEST_INSTRUCTIONS:
         raise SettingError(
             f"The instruction file {name} has {size:,} bytes, which would fill the window of many "
-            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instruction_files`."
         )
     return clean_text(data).text
+
+
+def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ``SettingError`` for the first of the keyword arguments that is no setting."""
+    for key in given:
+        if key not in KEYS:
+            raise SettingError(f"{call}: {unknown_setting(key, known)}")
+
+
+def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
+    for hook in given:
+        if not isinstance(hook, Hook):
+            raise WrongType(
+                f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
+            )
+    return tuple(given)
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

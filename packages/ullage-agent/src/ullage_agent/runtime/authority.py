@@ -20,7 +20,7 @@ from ullage_agent.loop.budgets import Budget
 
 PROJECT_KEYS: Final[Mapping[str, str]] = {
     "system": "text for the model, as `AGENTS.md` is; what the model may do stays as it was",
-    "instructions": "visible files below the root, which go to the user's own provider",
+    "instruction_files": "visible files below the root, which go to the user's own provider",
     "summary_instructions": "text for the model that summarises",
     "strategy": "one of Ullage's own ways to compact",
     "sequential_tools": "the order of calls that run anyway",

@@ -6,11 +6,15 @@ import asyncio
 import contextlib
 import dataclasses
 
+from msgspec.structs import replace
+
 from ullage.codec.blocks import Options
+from ullage.codec.history import History
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.codec.wires import default_output
 from ullage.compactor.call_events import ended, failed
 from ullage.compactor.call_waits import CallWaits
+from ullage.context.costs import after
 from ullage.context.exchanges import in_view
 from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
@@ -22,6 +26,7 @@ from ullage.errors import (
 )
 from ullage.events import (
     Amount,
+    CallEnded,
     CallStarted,
     Event,
     LimitLearnt,
@@ -30,13 +35,15 @@ from ullage.events import (
     SettingsChanged,
 )
 from ullage.messages import Request
+from ullage.meter.following import Following
+from ullage.meter.reading import Reading
 from ullage.wire.call import Retries, stream
 from ullage.wire.discovery import limits
 from ullage_agent.loop.steps import CallModel
 from ullage_agent.runtime.answer_tool import is_about_format
 from ullage_agent.runtime.compacting import note_refusal
 from ullage_agent.runtime.drafting import drafting
-from ullage_agent.runtime.hooks import run_hook
+from ullage_agent.runtime.hooks import AfterHooks, HookFailed, passed, passed_request
 from ullage_agent.runtime.policy import DROP_WAIT_S, LONGEST_DROP_WAIT_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
 
@@ -56,37 +63,25 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     )
     await load_media(runtime)
     reading = runtime.reading
-    for hook in runtime.shared.hooks:
-        await run_hook(hook.before_call(request, reading))
+    sent = await passed_request(runtime.shared.hooks, "before_call", request, reading)
     max_output = step.max_output or asked_output(runtime)
     options = dataclasses.replace(
         settings.options, media=runtime.media, max_output=max_output
     )
     call = f"call-{ledger.loop.seq + 1}"
-    started: list[Event] = [
-        *runtime.reading_events(),
-        *epoch_changed(runtime, request, options),
-    ]
-    used = reading.used
-    started.append(
-        CallStarted(
-            call=call,
-            fingerprint=ledger.meter.fingerprint(),
-            estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
-            snapshot=reading.snapshot_id,
-            stream=request.stream,
-        )
-    )
+    requests = runtime.replaced_requests if sent.by else runtime.requests
+    started = _started(runtime, call, request, sent, options)
     # Pieces of a call of this name are left where the database lost the call's events.
     await ledger.write(started, ends_draft=call)
     runtime.usage_seen, runtime.waits_to_retry = None, False
+    runtime.first_chunk_at, runtime.response_id = 0.0, ""
     answer: Answer | ProviderError
     try:
-        answer = await _stream(runtime, request, call, options)
+        answer = await _stream(runtime, sent.value, call, options, requests.history)
     except ProviderError as problem:
         answer = problem
     finally:
-        repaired = runtime.requests.settle()
+        repaired = requests.settle()
     repairs: list[Event] = []
     if repaired:
         repairs.append(RequestRepaired(call=call, repairs=repaired))
@@ -101,12 +96,65 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
         await ledger.write(rows, ends_draft=call)
         return
     lost = reasoning_refused(runtime, call) if answer.unbound else []
-    await ledger.write([*repairs, *lost, *ended(call, answer)], ends_draft=call)
+    try:
+        ends = await _ended(runtime, call, answer, reading)
+    except HookFailed:
+        await ledger.write([*repairs, *lost, *ended(call, answer)], ends_draft=call)
+        raise
+    await ledger.write([*repairs, *lost, *ends], ends_draft=call)
     if runtime.was_unloaded:
         runtime.asked_limits, runtime.was_unloaded = "", False
-    reading = runtime.reading
-    for hook in runtime.shared.hooks:
-        await run_hook(hook.after_call(answer, reading))
+
+
+def _started(
+    runtime: SessionRuntime,
+    call: str,
+    request: Request,
+    sent: AfterHooks[Request],
+    options: Options,
+) -> list[Event]:
+    """The start of a call with its reading; of a request that hooks have replaced, with the size of what is sent."""
+    reading, meter = runtime.reading, runtime.ledger.meter
+    begins = CallStarted(
+        call=call,
+        fingerprint=meter.fingerprint(),
+        estimate=reading.used.amount,
+        snapshot=reading.snapshot_id,
+        stream=request.stream,
+    )
+    events = runtime.reading_events()
+    if not sent.by:
+        return [*events, *epoch_changed(runtime, request, options), begins]
+    fold, made = runtime.fold, sent.value
+    if made.tools == request.tools:
+        made = replace(made, tools=fold.tools or ())
+    changes = Following().take(fold, made, request.messages).events
+    whole, earlier = after(fold, changes).forecast(), round(fold.fixed.replaced)
+    sizes = (whole.tokens, whole.low, whole.high)
+    tokens, low, high = (max(0, size - earlier) for size in sizes)
+    begins = replace(
+        begins,
+        fingerprint=None,
+        estimate=Amount(tokens=tokens, low=low, high=high),
+        replaced_by=sent.by,
+        added=whole.tokens - fold.forecast().tokens,
+    )
+    return [*events, begins]
+
+
+async def _ended(
+    runtime: SessionRuntime, call: str, answer: Answer, reading: Reading
+) -> list[Event]:
+    """The events for an answer, with the message that hooks put in the place of the model's. Raises ``HookFailed``."""
+    given = await passed(runtime.shared.hooks, "after_call", answer, reading)
+    if not given.by:
+        return ended(call, answer)
+    message = replace(
+        given.value.message, id=answer.message.id, role="assistant", call=call
+    )
+    end, *added = ended(call, answer._replace(message=message))
+    assert isinstance(end, CallEnded)
+    return [replace(end, replaced_by=given.by), *added]
 
 
 def _is_schema_refused(runtime: SessionRuntime, problem: ProviderError) -> bool:
@@ -193,7 +241,11 @@ def asked_output(runtime: SessionRuntime) -> int | None:
 
 
 async def _stream(
-    runtime: SessionRuntime, request: Request, call: str, options: Options
+    runtime: SessionRuntime,
+    request: Request,
+    call: str,
+    options: Options,
+    history: History,
 ) -> Answer:
     ledger, settings = runtime.ledger, runtime.settings
     endpoint = runtime.endpoint()
@@ -219,13 +271,16 @@ async def _stream(
         ),
         on_wait=waits.note_wait,
         sleep=pause,
-        history=runtime.requests.history,
+        history=history,
     )
     drafted = drafting(ledger.store, ledger.held, call)
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
+                runtime.response_id = event.response_id
                 return event
+            if request.stream and not runtime.first_chunk_at:
+                runtime.first_chunk_at = runtime.shared.clock()
             if isinstance(event, UsageSeen):
                 runtime.usage_seen = event.usage
             draft.put(event)

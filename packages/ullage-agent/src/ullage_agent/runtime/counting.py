@@ -10,6 +10,7 @@ from ullage.events import Amount, InputCounted
 from ullage.wire.endpoints import Endpoint
 from ullage_agent.loop.steps import CallModel, Compact, NextStep
 from ullage_agent.runtime.calling import load_media
+from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 
@@ -27,11 +28,20 @@ def needs_count(runtime: SessionRuntime, step: NextStep) -> bool:
 
 
 def may_count(runtime: SessionRuntime) -> Endpoint | None:
-    """The session's endpoint if it may be asked for counts; without being ``always`` only where that is free."""
+    """The session's endpoint if it may be asked for counts; without being ``always`` only where that is free.
+
+    What hooks may replace before it is sent is not counted: it could hold what they take out.
+    """
+    if any(
+        type(hook).before_call is not Hook.before_call for hook in runtime.shared.hooks
+    ):
+        return None
     try:
         endpoint = runtime.endpoint()
     except UllageError:
         return None  # the call itself fails with this error
+    if endpoint.source is not None:
+        return None
     mode = runtime.settings.count
     is_allowed = mode == "always" or (mode == "auto" and endpoint.counts_free)
     return endpoint if is_allowed else None

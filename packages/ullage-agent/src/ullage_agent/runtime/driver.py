@@ -24,7 +24,6 @@ from ullage.errors import (
     WrongPlace,
 )
 from ullage.events import (
-    ApprovalAsked,
     Cancelled,
     Event,
     FellBack,
@@ -83,12 +82,12 @@ from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import AGAIN, OutputType
 from ullage_agent.runtime.policy import LONGEST_ERROR, MOST_DROPS, POLL_S
 from ullage_agent.runtime.quotas import SessionQuota
 from ullage_agent.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage_agent.runtime.sync_settings import sync_settings, write_instructions
-from ullage_agent.runtime.tooling import run_tools
+from ullage_agent.runtime.tooling import ask_approval, run_tools
 
 log = logging.getLogger("ullage.agent")
 
@@ -236,7 +235,7 @@ class Driver:
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
-        text = str(problem)[:LONGEST_ERROR]
+        text = str(problem)[:LONGEST_ERROR].removesuffix(".")
         note = (
             f"An unexpected error stopped this turn: {type(problem).__name__}: {text}. The log has its traceback. "
             "Resume the turn or send a message to try again."
@@ -271,7 +270,8 @@ class Driver:
     ) -> AsyncIterator[SessionRuntime]:
         """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
 
-        ``steal`` is for ``Store.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another place.
+        ``steal`` is for ``SessionStore.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another
+        place.
         """
         store = self._shared.store
         ttl_s = (self.runtime or await self.look()).settings.lease_ttl_s
@@ -295,7 +295,7 @@ class Driver:
             async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
                 runtime.ledger.lease = leases[0]
-                tell_driven(self._shared.hooks, runtime.ledger)
+                tell_driven(self._shared.hooks, runtime)
                 try:
                     yield runtime
                 finally:
@@ -449,11 +449,7 @@ class Driver:
             case Compact():
                 await self._interruptible(runtime, compact(runtime, step))
             case AskApproval():
-                asked = [
-                    ApprovalAsked(call_id=call.call_id, digest=call.digest)
-                    for call in step.calls
-                ]
-                await write([*runtime.reading_events(), *asked], durable=True)
+                await self._interruptible(runtime, ask_approval(runtime, step.calls))
             case CloseCalls():
                 events = closed(step.calls, step.outcome, step.why)
                 await write([*runtime.reading_events(), *events])
@@ -553,6 +549,7 @@ class Driver:
                 input=spent.input,
                 output=spent.output,
                 trace=next((one.trace for one in delivered if one.trace), ""),
+                again=all(AGAIN in one.message.id for one in delivered),
             )
             events.append(started)
         for one in delivered:

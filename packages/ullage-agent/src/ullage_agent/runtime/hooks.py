@@ -1,40 +1,38 @@
-"""Hooks: what a program may do before and after each thing the loop does.
+"""Hooks: what a program may see and change before and after each thing the loop does.
 
-A hook's methods are awaited in the order the hooks were given. An exception in one ends the turn as ``failed`` with its
-text, and everything stored so far stays. Cancelling a turn cancels a hook that is running.
+Each method returns what it puts in the place of what it was given, or ``None``, which changes nothing. The hooks are
+asked in the order in which they were given, and each gets what the one before it made. An exception in one, or a value
+of another type, ends the turn as ``failed`` with its text; everything stored so far stays. Cancelling a turn cancels a
+hook that is running. docs/hooks.md shows examples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Any, NamedTuple, TypeVar
+import inspect
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from ullage.codec.stream import Answer
 from ullage.errors import UllageError
 from ullage.events import Event
 from ullage.messages import Request
 from ullage.meter.reading import Reading
+from ullage_agent.runtime.session_view import Viewed
 from ullage_agent.tools.tool import Output
 
 T = TypeVar("T")
 
 
 class HookFailed(UllageError):
-    """A hook raised; the cause is kept. The turn ends as ``failed``."""
-
-
-async def run_hook(doing: Awaitable[T]) -> T:
-    """What a hook gives. Raises ``HookFailed`` for whatever it raises."""
-    try:
-        return await doing
-    except Exception as problem:
-        raise HookFailed(
-            f"A hook failed: {type(problem).__name__}: {problem}"
-        ) from problem
+    """A hook raised, or returned what can't be used; the cause is kept. The turn ends as ``failed``."""
 
 
 class Refusal(NamedTuple):
-    """A hook's refusal: ``why`` is told to the model for a tool, and recorded for a compaction."""
+    """A refusal of a hook or guardrail: ``why`` is told to the model for a tool, to the caller for a message or an
+    answer, and recorded for a compaction."""
 
     why: str
 
@@ -42,34 +40,149 @@ class Refusal(NamedTuple):
 class Hook:
     """Does nothing; override what is of interest."""
 
+    is_inherited = False
+    """Whether subagents of the agent have it too, unless they have one of its class."""
+
     def on_event(self, event: Event) -> None:
         """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
 
-    def on_driven(self, session: str, trace: str) -> None:
-        """This process drives the session from here on. ``trace`` is the ``traceparent`` of the request that began its
-        turn, where another process began the turn. As ``on_event``."""
+    def on_driven(self, session: str, trace: str, driven: Viewed) -> None:
+        """This process drives the session from here on. As ``on_event``.
 
-    async def before_call(self, request: Request, reading: Reading) -> None:
-        """A request is about to be sent, and what it is expected to hold."""
+        Args:
+            session: Its id.
+            trace: The ``traceparent`` of the request that began its turn; empty without one, and between turns.
+            driven: Gives what is known of the session.
+        """
 
-    async def after_call(self, answer: Answer, reading: Reading) -> None:
-        """An answer has been recorded."""
+    def around_tool(self, session: str, call_id: str) -> AbstractContextManager[object]:
+        """A block that a tool runs in: the tool sees the context variables that it sets."""
+        return nullcontext()
+
+    async def before_call(self, request: Request, reading: Reading) -> Request | None:
+        """A request is about to be sent.
+
+        Another request is sent in its place: with a message more, a text less, other tools or another system prompt.
+        That is for this call alone. The ledger keeps the conversation as it was, and says which hooks replaced the
+        request and by how many tokens. A request that a crash kept from being answered is made, and replaced, again.
+
+        Args:
+            request: What the conversation makes. Its wire, provider, model and ``stream`` can't be changed here.
+            reading: The window with it, in tokens; of a replaced request, the last one's difference is included.
+        """
+        return None
+
+    async def before_summary(self, request: Request, reading: Reading) -> Request | None:
+        """The same for the request of a summary, which holds the conversation too. By default ``before_call``."""
+        return await self.before_call(request, reading)
+
+    async def after_call(self, answer: Answer, reading: Reading) -> Answer | None:
+        """An answer has come and is about to be recorded.
+
+        Of another answer the ``message`` is recorded, so the model and the caller see only that: its texts, and its
+        tool calls, which run. What streamed before was the model's own. The usage stays what the provider reported.
+
+        Args:
+            answer: What the model gave.
+            reading: The window as it was for the call, in tokens.
+        """
+        return None
 
     async def before_tool(
         self, name: str, arguments: Mapping[str, Any] | None, call_id: str
-    ) -> Refusal | None:
-        """A tool is about to run; ``arguments`` is ``None`` where they are no JSON object. A refusal stops it."""
+    ) -> Mapping[str, Any] | Output | Refusal | None:
+        """A call of a tool is about to be approved or run.
+
+        Other arguments are what a person is asked to approve, and what runs. An ``Output`` is the result, and the tool
+        does not run; a ``Refusal`` is told to the model. A call is asked about once, however long it waits; again only
+        where the process ended before the call was started and the arguments had not been replaced.
+
+        Args:
+            name: The tool.
+            arguments: As the model wrote them; ``None`` where they are no JSON object.
+            call_id: The id of the call.
+        """
         return None
 
-    async def after_tool(self, name: str, output: Output, call_id: str) -> Output:
-        """A tool has ended; what is given back is what is recorded."""
-        return output
+    async def after_tool(self, name: str, output: Output, call_id: str) -> Output | None:
+        """A tool has ended; another output is recorded in the place of this one."""
+        return None
 
     async def before_compaction(
         self, reading: Reading, trigger: str
-    ) -> Refusal | tuple[str, ...]:
+    ) -> Refusal | tuple[str, ...] | None:
         """The view is about to be made smaller: ids of messages to pin, or a refusal."""
-        return ()
+        return None
 
     async def after_compaction(self, before: Reading, after: Reading) -> None:
         """The view has become smaller."""
+
+
+async def run_hook(
+    hook: Hook, method: str, *given: Any, takes: tuple[type, ...] = ()
+) -> Any:
+    """What a hook returns: a value of one of these types, or ``None``. Raises ``HookFailed`` for all else."""
+    name = f"{hook_name(hook)}.{method}"
+    try:
+        returned = getattr(hook, method)(*given)
+        if inspect.isawaitable(returned):
+            returned = await returned
+    except Exception as problem:
+        raise HookFailed(
+            f"The hook {name} failed: {type(problem).__name__}: {problem}"
+        ) from problem
+    if returned is not None and not isinstance(returned, takes):
+        wanted = ", ".join(["None", *(one.__name__ for one in takes)])
+        raise HookFailed(
+            f"The hook {name} returned {type(returned).__name__}, and may return: {wanted}. Nothing of it was used."
+        )
+    return returned
+
+
+def hook_name(hook: Hook) -> str:
+    """How events and errors call a hook: by its class."""
+    return type(hook).__name__
+
+
+class AfterHooks(NamedTuple, Generic[T]):
+    """A value after all hooks, and the names of those that put another one in its place."""
+
+    value: T
+    by: tuple[str, ...] = ()
+
+
+async def passed(
+    hooks: Sequence[Hook], method: str, value: T, *beside: object
+) -> AfterHooks[T]:
+    """The value after this method of each hook. Raises ``HookFailed``."""
+    by: list[str] = []
+    for hook in hooks:
+        given = await run_hook(hook, method, value, *beside, takes=(type(value),))
+        if given is not None and given != value:
+            value = given
+            by.append(hook_name(hook))
+    return AfterHooks(value, tuple(by))
+
+
+async def passed_request(
+    hooks: Sequence[Hook], method: str, request: Request, reading: Reading
+) -> AfterHooks[Request]:
+    """The request after ``before_call`` or ``before_summary``. Raises ``HookFailed``, also for another destination."""
+    sent = await passed(hooks, method, request, reading)
+    for name in ("wire", "provider", "model", "stream", "chained"):
+        if getattr(sent.value, name) != getattr(request, name):
+            raise HookFailed(
+                f"The hook {sent.by[-1]}.{method} changed `{name}` of the request, which is not for one call alone. "
+                "Set it for the session, as in session.set(model=…)."
+            )
+    return sent
+
+
+def arguments_text(hook: Hook, arguments: Mapping[str, Any]) -> str:
+    """The arguments that a hook put in place, as JSON. Raises ``HookFailed`` for what is none."""
+    try:
+        return msgspec.json.encode(dict(arguments)).decode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise HookFailed(
+            f"The hook {hook_name(hook)}.before_tool returned arguments that are no JSON object: {problem}"
+        ) from problem

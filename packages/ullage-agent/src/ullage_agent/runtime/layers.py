@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from ullage.display.text import quoted
 from ullage.errors import SettingError
+from ullage.similar import TYPO
 from ullage_agent.runtime.authority import PROJECT_KEYS, is_hidden
-from ullage_agent.runtime.policy import TYPO_LIKENESS
 from ullage_agent.runtime.setting_values import is_secret_name, literal_secrets
 from ullage_agent.runtime.settings import (
     KEYS,
@@ -20,9 +20,9 @@ from ullage_agent.runtime.settings import (
     Place,
     environment_name,
     from_text,
-    nearest,
     read_value,
 )
+from ullage_agent.tools.other_names import explained
 
 NO_SETTINGS: Final = frozenset(
     {
@@ -46,7 +46,11 @@ class Layer:
     text: str = field(default="", repr=False)
 
     def where(self, *key: str) -> str:
-        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
+        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``.
+
+        Args:
+            key: The key, as its path through tables.
+        """
         if self.path is not None:
             line = _line_of(self.text, key) if key and self.text else 0
             return f"{self.path}, line {line}" if line else str(self.path)
@@ -60,11 +64,11 @@ def read_layer(layer: Layer) -> Layer:
     read: dict[str, object] = {}
     for key, given in layer.values.items():
         if key not in KEYS:
-            raise SettingError(f"{layer.where(key)}: {_unknown(key)}")
+            raise SettingError(f"{layer.where(key)}: {unknown_setting(key)}")
         if layer.place == "project file" and key not in PROJECT_KEYS:
             raise _no_project_s(layer, key)
         value = _read(layer, key, given)
-        if layer.place == "project file" and key == "instructions":
+        if layer.place == "project file" and key == "instruction_files":
             _refuse_hidden(value, layer)
         if layer.path is not None and isinstance(value, Path):
             value = layer.path.parent / value
@@ -87,7 +91,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
                     f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml."
                 )
             values[key] = from_text(key, value)
-        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=TYPO_LIKENESS):
+        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=TYPO):
             meant = f"ULLAGE_{alike[0].upper()}"
             raise SettingError(
                 f"The environment sets {name}, which is no setting. Did you mean {meant!r}?"
@@ -95,13 +99,14 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     return read_layer(Layer(place="environment", values=values))
 
 
-def _unknown(key: str) -> str:
+def unknown_setting(key: str, arguments: Iterable[str] = ()) -> str:
+    """One sentence about a setting that there is not. ``arguments`` are further names that are known at this place."""
     if is_secret_name(key):
         return (
             f"{quoted(key)} is no setting: keys come from the environment alone, so that none lies in a file or a "
             "session. Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
         )
-    return f"there is no setting {quoted(key)}.{nearest(key, KEYS)}"
+    return explained(key, [*KEYS, *arguments])
 
 
 def _no_project_s(layer: Layer, key: str) -> SettingError:
@@ -117,8 +122,9 @@ def _refuse_hidden(names: object, layer: Layer) -> None:
     for name in names if isinstance(names, tuple) else ():
         if is_hidden(name):
             raise SettingError(
-                f"{layer.where('instructions')}: a project's file can't name the hidden file {quoted(name)} in "
-                "`instructions`: remove it there, and name it in your own ullage.toml, ULLAGE_INSTRUCTIONS or the call."
+                f"{layer.where('instruction_files')}: a project's file can't name the hidden file {quoted(name)} in "
+                "`instruction_files`: remove it there, and name it in your own ullage.toml, "
+                "ULLAGE_INSTRUCTION_FILES or the call."
             )
 
 

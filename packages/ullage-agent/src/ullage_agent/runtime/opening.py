@@ -13,7 +13,7 @@ from ullage.checkpoint.checkpoint import Checkpoints, made_by, should_checkpoint
 from ullage.errors import UnreadableInput
 from ullage.events import Event
 from ullage.meter.meter import Meter
-from ullage.store.store import Checkpoint, Store
+from ullage.store.store import Checkpoint, SessionStore
 from ullage.turns.loop import Loop, apply
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.hooks import Hook
@@ -27,7 +27,7 @@ from ullage_agent.runtime.session_runtime import (
 
 log = logging.getLogger("ullage.agent")
 
-VERSION: Final = "runtime-11"
+VERSION: Final = "runtime-12"
 """Increased whenever ``Loop`` or ``LoopMemory`` fold differently."""
 
 
@@ -113,17 +113,19 @@ def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
             log.exception("A hook failed at an event of the session %s", ledger.session)
 
 
-def tell_driven(hooks: Sequence[Hook], ledger: Ledger) -> None:
+def tell_driven(hooks: Sequence[Hook], runtime: SessionRuntime) -> None:
     """Call the hooks for a session that this process drives from here on."""
+    ledger = runtime.ledger
+    trace = ledger.loop.trace if ledger.loop.turn else ""
     for hook in hooks:
         try:
-            hook.on_driven(ledger.session, ledger.loop.trace if ledger.loop.turn else "")
+            hook.on_driven(ledger.session, trace, runtime)
         except Exception:
             log.exception("A hook failed as it was told of %s", ledger.session)
 
 
 async def folded(
-    store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto"
+    store: SessionStore, session: str, *, estimator: str | Callable[[str], float] = "auto"
 ) -> Folds:
     """All three folds of a session, from its checkpoint if this code can read it."""
     folds = await _from_checkpoint(store, session, estimator)
@@ -147,7 +149,7 @@ async def folded(
 
 
 async def _from_checkpoint(
-    store: Store, session: str, estimator: str | Callable[[str], float]
+    store: SessionStore, session: str, estimator: str | Callable[[str], float]
 ) -> Folds | None:
     stored = await store.checkpoint(session, written_by())
     if stored is None:

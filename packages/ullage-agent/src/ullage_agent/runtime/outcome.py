@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, cast
+
+import msgspec
 
 from ullage import errors
 from ullage.display.text import quoted
+from ullage.encoding import encode
 from ullage.errors import (
     AnswerInvalid,
     ContextUnfixable,
@@ -17,7 +21,9 @@ from ullage.errors import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.meter.reading import Reading
+from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind
+from ullage.usage import Usage, UsageSum
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -54,24 +60,39 @@ class CancelAnswer(NamedTuple):
     returned: tuple[Message, ...] = ()
 
 
-class Result(NamedTuple, Generic[OutputT]):
-    """How the session came to rest. ``text`` is the last answer's, ``output`` it as the type asked for.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Result(Generic[OutputT]):
+    """How a turn came to rest: the answer, what it cost, and the messages that it added. ``str()`` gives the text.
 
-    ``reason`` is an ``EndReason``, a ``PauseReason``, or ``interrupted`` if the turn has no driver. ``is_paused``:
-    the turn is not over; ``note`` says what it waits for.
+    The turn begins with the newest question, and holds all calls for it: tools' steps, fallback models, summaries,
+    subagents, answers that did not fit, also after a pause and in other processes.
+
+    Attributes:
+        text: The last answer's text.
+        reason: Why it ended: an ``events.EndReason``, an ``events.PauseReason``, or ``interrupted`` if the turn has no
+            driver.
+        note: What a paused turn waits for, or what the limit or error was. For a person.
+        is_paused: Whether the turn is not over: it waits for a person or for ``resume``.
+        reading: How full the window is, with what the whole session has cost.
+        error: The error of a failed or too large turn.
+        usage: Tokens of the turn, summed over its calls. A kind that some call did not report is ``None``:
+            ``reading.spend`` has lower bounds. ``verified`` is False where a part is an estimate.
+        cost: US dollars of the turn by list price. ``None`` where the price of a call is unknown.
+        messages: The turn's messages, from the question on, as the ledger has them: no compaction takes any away.
     """
 
     text: str
     reason: str
-    note: str
-    is_paused: bool
     reading: Reading
+    note: str = ""
+    is_paused: bool = False
     error: UllageError | None = None
-    """The error of a failed or too large turn."""
-    parsed: Any = None
-    is_parsed: bool = False
-    """Whether ``parsed`` is the answer as the type that was asked for."""
-    missing: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    messages: tuple[Message, ...] = ()
+    read_output: tuple[OutputT] | None = field(default=None, repr=False)
+    """The answer as the type that was asked for, once it is read."""
+    missing: str = field(default="", repr=False)
     """The name of that type, where the turn ended without an answer of it."""
 
     def __str__(self) -> str:
@@ -79,12 +100,21 @@ class Result(NamedTuple, Generic[OutputT]):
         return self.text or self.note or f"({self.reason}, without text)"
 
     def __repr__(self) -> str:
-        """One line: the beginning of the text, how the turn ended, how full the window is."""
-        used = f"{self.reading.used.tokens:,} tokens"
-        told = f"text={quoted(self.text)}, reason={self.reason!r}, used={used!r}"
+        """One line: the answer's beginning, how the turn ended, what it cost, how full the window is."""
+        told = f"text={quoted(self.text)}"
+        if self.read_output:
+            told = f"output={quoted(self.read_output[0])}"
+        told += f", reason={self.reason!r}"
         if self.error is not None:
             told += f", error={type(self.error).__name__}"
-        return f"Result({told})"
+        if self.cost is not None:
+            told += f", cost={self.cost:.6f}"
+        return f"Result({told}, used='{self.reading.used.tokens:,} tokens', session={self.session!r})"
+
+    @property
+    def session(self) -> str:
+        """The session's id: ``agent.session(result.session)`` continues it."""
+        return self.reading.session
 
     @property
     def output(self) -> OutputT:
@@ -92,8 +122,8 @@ class Result(NamedTuple, Generic[OutputT]):
 
         Raises the turn's ``error``, or ``AnswerInvalid`` where the turn is paused or was cancelled.
         """
-        if self.is_parsed:
-            return cast(OutputT, self.parsed)
+        if self.read_output:
+            return self.read_output[0]
         if self.missing:
             raise self.error or AnswerInvalid(
                 f"There is no {self.missing} yet: {self.note or self.reason}",
@@ -106,6 +136,76 @@ class Result(NamedTuple, Generic[OutputT]):
         if self.error is not None:
             raise self.error
         return self
+
+    def to_json(self) -> bytes:
+        """The result as one JSON object: ``error`` by its class's name, ``output`` if it was asked for."""
+        named: dict[str, object] = {"type": "result"}
+        for name in _IN_JSON:
+            named[name] = getattr(self, name)
+        named["error"] = None if self.error is None else type(self.error).__name__
+        if self.read_output:
+            named["output"] = self.read_output[0]
+        named["messages"] = [msgspec.Raw(encode(message)) for message in self.messages]
+        return msgspec.json.encode(named, enc_hook=_plain)
+
+
+_IN_JSON: Final = (
+    "session",
+    "text",
+    "reason",
+    "note",
+    "is_paused",
+    "usage",
+    "cost",
+    "reading",
+)
+
+
+def _plain(value: Any) -> object:
+    """What msgspec can write of a value of a type of the program's own: a pydantic model as a table."""
+    dumped = getattr(value, "model_dump", None)
+    return str(value) if dumped is None else dumped(mode="json")
+
+
+def usage_between(before: Spend, after: Spend) -> Usage:
+    """What the calls between two sums reported together. A call that failed without a report used nothing."""
+    sums, earlier = after.all, before.all
+    estimated = sums.estimated - earlier.estimated
+
+    def reported(kind: str) -> int | None:
+        if _unsaid(after, kind) > _unsaid(before, kind):
+            return None
+        total: int = getattr(sums, kind) - getattr(earlier, kind)
+        return total
+
+    tokens = reported("input")
+    if estimated:
+        tokens = sums.input - earlier.input + estimated
+    return Usage(
+        input=tokens,
+        output=reported("output"),
+        cache_read=reported("cache_read"),
+        cache_write=reported("cache_write"),
+        reasoning=reported("reasoning"),
+        verified=not estimated,
+    )
+
+
+def cost_between(before: Spend, after: Spend) -> float | None:
+    """US dollars of the calls between two sums; ``None`` where one has no known price."""
+    unpriced = after.money.unpriced - before.money.unpriced
+    failed = _failed(after).unsaid.get("input", 0) - _failed(before).unsaid.get(
+        "input", 0
+    )
+    return None if unpriced > failed else after.money.usd - before.money.usd
+
+
+def _unsaid(spend: Spend, kind: str) -> int:
+    return spend.all.unsaid.get(kind, 0) - _failed(spend).unsaid.get(kind, 0)
+
+
+def _failed(spend: Spend) -> UsageSum:
+    return spend.by_purpose.get("failed", UsageSum())
 
 
 def error_of(

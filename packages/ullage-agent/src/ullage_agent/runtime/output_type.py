@@ -16,6 +16,9 @@ T = TypeVar("T")
 SchemaChange = Callable[[dict[str, Any]], dict[str, Any]]
 """Changes one schema; what is inside it comes later."""
 
+AGAIN: Final = ".again-"
+"""In the id of a message that asks again: what stands before it is the person's own message's."""
+
 VALUE: Final = "value"
 """The field that holds an answer whose type is no object: all wires want an object."""
 

@@ -84,11 +84,6 @@ WOKEN_AT_ONCE = 100
 RETRY_S = 30.0
 """Seconds for which a session is left alone after it could not be driven here, as where its settings can't be used."""
 
-# --- Settings that are named wrongly.
-
-TYPO_LIKENESS = 0.8
-"""An unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error."""
-
 # --- Files of a message.
 
 FILE_BYTES = 50_000_000
@@ -96,6 +91,17 @@ FILE_BYTES = 50_000_000
 
 TEXT_BYTES = 5_000_000
 """The largest text file of a message: a million tokens and more, which no window holds."""
+
+# --- Content in traces: collectors refuse batches of many MB. Judged by tests/runtime/test_traced_content.py.
+
+TRACED_TEXT = 16_384
+"""Characters of one text in a span; the rest is left out."""
+
+TRACED_MESSAGES = 131_072
+"""Characters of all messages in an attribute of a span; the oldest are left out."""
+
+TRACED_SESSIONS = 10_000
+"""Sessions whose open spans are remembered: turns that wait for a person for good."""
 
 # --- Answers in a form.
 

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast, get_args
 
 from ullage.codec.params import owned_in
 from ullage.errors import SettingError
-from ullage.models.providers import Provider, read_name
+from ullage.models.providers import ProviderRow, read_name
 from ullage.wire.endpoints import destination_of
 from ullage_agent.runtime.authority import Kept
 from ullage_agent.runtime.layers import Layer, environment_layer, read_layer
@@ -241,9 +241,9 @@ def _model_in_use(
     """
     addressed = [layer for layer in others if layer.values.get("base_url")][:1]
     base_url = _first("base_url", addressed)
-    endpoints: dict[str, Provider] = {}
+    endpoints: dict[str, ProviderRow] = {}
     for layer in reversed(others):
-        endpoints |= cast(Mapping[str, Provider], layer.values.get("endpoints", {}))
+        endpoints |= cast(Mapping[str, ProviderRow], layer.values.get("endpoints", {}))
 
     owner, _ = _provider_of(
         _first("model", [*addressed, *others]),
@@ -267,7 +267,7 @@ def _model_in_use(
 
 
 def _provider_of(
-    model: str, base_url: str, wire: str, endpoints: Mapping[str, Provider]
+    model: str, base_url: str, wire: str, endpoints: Mapping[str, ProviderRow]
 ) -> tuple[str, str]:
     """The provider's name (``_UNNAMED_SERVER`` for one without) and wire; both empty where there is no provider."""
     if not model:

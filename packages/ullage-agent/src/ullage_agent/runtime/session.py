@@ -16,14 +16,15 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
-    Final,
     Generic,
     Literal,
+    Never,
     Protocol,
     Self,
     Unpack,
@@ -38,6 +39,7 @@ from ullage.errors import (
     AnswerInvalid,
     BadKey,
     CommandRefused,
+    GuardrailRefused,
     InputError,
     InternalError,
     QuotaReached,
@@ -52,6 +54,7 @@ from ullage.events import (
     DraftPiece,
     Event,
     HandedOver,
+    MessageAdded,
     Pinned,
     QueueLeft,
     Renamed,
@@ -72,7 +75,6 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop
@@ -92,6 +94,8 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.guardrails import guarded_message, guarded_output
+from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -104,32 +108,38 @@ from ullage_agent.runtime.outcome import (
     CancelAnswer,
     Result,
     WaitingMessage,
+    cost_between,
     error_of,
     last_words,
+    usage_between,
 )
-from ullage_agent.runtime.output_type import AnswerMisfit, OutputType, check_retries
+from ullage_agent.runtime.output_type import (
+    AGAIN,
+    AnswerMisfit,
+    OutputType,
+    check_retries,
+)
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
+from ullage_agent.tools.tool import ToolRetry
 
 log = logging.getLogger("ullage_agent.loop")
-
-AGAIN: Final = ".again-"
-"""In the id of a message that asks again: what stands before it is the person's own message's."""
 
 
 class Opener(Protocol):
     """The methods of an agent that its sessions use."""
 
-    async def _enter(self) -> AgentRuntime:
+    async def _enter(self, session: str = "") -> AgentRuntime:
         """The resources that all sessions share; each ``_enter`` requires a ``_leave``."""
         ...
 
-    async def _leave(self) -> None:
+    async def _leave(self, session: str = "") -> None:
         """Release the shared resources."""
         ...
 
@@ -191,14 +201,15 @@ class Session(Generic[OutputT]):
         self._driver: Driver | None = None
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
-        self._is_idle = asyncio.Event()
+        self._idle = asyncio.Event()
         self._is_closing = False
         self._failure: BaseException | None = None
+        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
 
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
-        shared = await self._agent._enter()
+        shared = await self._agent._enter(self.id)
         try:
             if self._drives:
                 self._check_deps(shared)
@@ -215,14 +226,14 @@ class Session(Generic[OutputT]):
             self._driver.want(self._wanted)
             await self._driver.look()
         except BaseException:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
             raise
         self._is_closing = False
         self._serving = start(self._serve(), name=f"session {self.id}")
         if self._drives:
             self._wake.set()
         else:
-            self._is_idle.set()
+            self._idle.set()
         return self
 
     async def __aexit__(
@@ -243,7 +254,7 @@ class Session(Generic[OutputT]):
             return
         try:
             if waits:
-                await self._wait()
+                await self._rested()
         finally:
             await self._end(self._serving)
 
@@ -252,24 +263,19 @@ class Session(Generic[OutputT]):
             return
         self._is_closing = True
         await stop(serving)
-        self._is_idle.set()
+        self._idle.set()
         runtime = self._driving.runtime
         self._shared = None
         try:
             if runtime is not None and runtime.learns:
                 await self._agent._remember(runtime.ledger.meter)
         finally:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
 
     @property
-    def is_idle(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether this process does no work for the session at the moment."""
-        return self._is_idle.is_set()
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
-        return self._failure
+        return self._idle.is_set()
 
     async def _serve(self) -> None:
         """Drive after each command until the session is closed. An error is kept for ``wait``.
@@ -280,7 +286,7 @@ class Session(Generic[OutputT]):
         while True:
             await self._wake.wait()
             self._wake.clear()
-            self._is_idle.clear()
+            self._idle.clear()
             self._failure = None
             try:
                 await self._driving.drive()
@@ -298,7 +304,7 @@ class Session(Generic[OutputT]):
             if self._is_closing:
                 return  # the cancel was lost to an error
             if not self._wake.is_set():
-                self._is_idle.set()
+                self._idle.set()
 
     def _check_deps(self, shared: AgentRuntime) -> None:
         for agent in (shared, *shared.team.values()):
@@ -311,7 +317,7 @@ class Session(Generic[OutputT]):
     async def _ask_driver(self) -> None:
         """Have the session driven; a driver at work looks once more."""
         self._drives = True
-        self._is_idle.clear()
+        self._idle.clear()
         self._wake.set()
 
     @property
@@ -340,7 +346,8 @@ class Session(Generic[OutputT]):
         A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
         returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
-        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/). Raises ``BadKey``
+        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/), by default that of
+        OpenTelemetry's current span. Raises ``BadKey``
         for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
@@ -352,14 +359,14 @@ class Session(Generic[OutputT]):
         try:
             await self._check_key()
             await self._open.quotas.check_calls()
-            message = await self.message(*pieces, id=id)
+            message = await self._guarded(await self._message(*pieces, id=id))
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
                 raise
             return sent
         self._driving.want(self._wanted)
-        return await self._store(message, kind, trace)
+        return await self._store(message, kind, trace or current_trace())
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)
@@ -388,7 +395,7 @@ class Session(Generic[OutputT]):
             if driver in ("", self._open.owner):
                 raise
 
-    async def message(self, *pieces: MessageInput, id: str = "") -> Message:
+    async def _message(self, *pieces: MessageInput, id: str = "") -> Message:
         """A user's message of these pieces; the bytes of images and files are stored beside the session.
 
         Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message and for a file that can't
@@ -405,6 +412,13 @@ class Session(Generic[OutputT]):
             for place, piece in enumerate(pieces)
         ]
         return Message(id=name, role="user", parts=tuple(parts))
+
+    async def _guarded(self, message: Message) -> Message:
+        """Raises ``GuardrailRefused``, ``HookFailed``."""
+        if not self._open.guardrails.inputs:
+            return message
+        runtime = self._driving.runtime or await self._driving.look()
+        return await guarded_message(runtime, message)
 
     async def _part(self, name: str, piece: MessageInput) -> Part:
         match piece:
@@ -449,7 +463,7 @@ class Session(Generic[OutputT]):
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        message = await self.message(*pieces, id=message_id)
+        message = await self._guarded(await self._message(*pieces, id=message_id))
         return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
@@ -498,7 +512,7 @@ class Session(Generic[OutputT]):
     async def _typed_result(
         self, output: OutputType[Any] | None, retries: int | None, *, check: bool
     ) -> Result[Any]:
-        if output is None:
+        if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
             most = self._output_retries if retries is None else retries
@@ -506,31 +520,39 @@ class Session(Generic[OutputT]):
             result = await self._settled(output, most)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any], retries: int) -> Result[Any]:
-        """The result once the answer fits. Raises ``AnswerInvalid`` after so many wrong answers more.
+    async def _settled(self, output: OutputType[Any] | None, retries: int) -> Result[Any]:
+        """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
+        answers more.
 
         A turn that failed or waits for a person is its result, without an output.
         """
+        name = "the guardrails" if output is None else output.name
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
             tries += 1
             if result.error is not None or result.is_paused:
-                return result._replace(missing=output.name)
+                return replace(result, missing=name)
             try:
-                parsed = output.read(result.text)
-            except AnswerMisfit as problem:
-                how = await self._instruction(output)
+                parsed = result.text if output is None else output.read(result.text)
+                parsed = await guarded_output(await self._look(), parsed)
+            except (GuardrailRefused, HookFailed) as problem:
+                return replace(
+                    result, text="", reason="refused", error=problem, missing=name
+                )
+            except (AnswerMisfit, ToolRetry) as problem:
+                how = "" if output is None else await self._instruction(output)
                 words = f"That answer can't be used: {problem}. Answer again. {how}"
                 if tries <= retries + 1 and await self._asked_again(words, retries):
                     continue
                 raise AnswerInvalid(
-                    f"The answer does not fit {output.name}, after {retries} more tries: {problem}. "
+                    f"The answer does not fit {name}, after {retries} more tries: {problem}. "
                     "Its text is in `text` of this error. Describe the fields in the type, raise output_retries, or "
                     "ask another model.",
                     text=result.text,
                 ) from problem
-            return result._replace(parsed=parsed, is_parsed=True)
+            text = parsed if output is None else result.text
+            return replace(result, text=text, read_output=(parsed,))
 
     async def _asked_again(self, words: str, most: int) -> bool:
         """Whether the model was asked once more: at most so often for one message of the person.
@@ -548,7 +570,7 @@ class Session(Generic[OutputT]):
             asked += 1
         if asked >= most:
             return False
-        again = await self.message(words, id=f"{first}{AGAIN}{asked + 1}")
+        again = await self._message(words, id=f"{first}{AGAIN}{asked + 1}")
         await self._store(again, "steer")
         return True
 
@@ -626,21 +648,29 @@ class Session(Generic[OutputT]):
         self,
         call_id: str,
         approved: bool = True,
-        note: str = "",
+        reason: str = "",
         *,
         digest: str = "",
         by_nobody: bool = False,
+        **others: Never,
     ) -> None:
-        """Answer for a tool call that needs approval; ``note`` is the reason of a denial, for the model.
+        """Answer for a tool call that needs approval; ``reason`` says why it is denied, for the model.
 
         ``digest`` identifies the exact call that was shown: raises ``CommandRefused`` if another one waits. A second
         answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
         is told.
         """
         _check_texts("call_id", call_id)
-        _check_texts("note", note)
+        _check_texts("reason", reason)
+        for other in others:
+            raise WrongType(
+                f"approve() has no argument {other!r}. Did you mean `reason`, which says why a call is denied? "
+                "Nothing was stored."
+            )
         runtime = await self._driving.look()
-        if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
+        if given := answer(
+            runtime, call_id, approved, reason, digest, by_nobody=by_nobody
+        ):
             await self._command(given)
 
     async def grant(
@@ -691,7 +721,7 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self.is_interrupted():
+        elif await self._is_interrupted():
             self._check_deps(self._open)
             await self._open.store.command(self.id, [])  # due, also if this driver dies
             await self._ask_driver()
@@ -798,7 +828,7 @@ class Session(Generic[OutputT]):
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why."""
-        meter = await self.meter()
+        meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
 
@@ -851,15 +881,16 @@ class Session(Generic[OutputT]):
     # -- looking --
 
     @property
-    def reading(self) -> Reading:
+    def _reading(self) -> Reading:
         """The last known reading, without reading the store; also after the session is closed."""
         if self._driver is None or self._driver.runtime is None:
             raise SessionNotFound(f"The session {self.id} is not open: use `async with`.")
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
-        """The reading now, with its breakdown: the one that is displayed, decided on and enforced.
+        """The reading now: how full the window is and of what, and in ``spend`` what all calls have cost.
 
+        It is the one that is displayed, decided on and enforced.
         Settings that this process has not recorded yet count, unless another process drives the session.
         """
         runtime = await self._driving.look()
@@ -874,11 +905,7 @@ class Session(Generic[OutputT]):
         about = await self._open.store.about(self.id)
         return about.held_by in ("", self._open.owner)
 
-    async def spend(self) -> Spend:
-        """The cost of all calls of the session, of every purpose."""
-        return (await self._driving.look()).reading.spend
-
-    async def meter(self) -> Meter:
+    async def _meter(self) -> Meter:
         """The meter behind the readings: steps, largest items, messages in view. Read-only."""
         ledger = (await self._driving.look()).ledger
         await ledger.load()
@@ -890,7 +917,7 @@ class Session(Generic[OutputT]):
 
     async def messages(self) -> tuple[Message, ...]:
         """The messages in view, in order."""
-        return (await self.meter()).messages
+        return (await self._meter()).messages
 
     async def history(self, *, after: int = 0) -> list[Event]:
         """The events of the ledger."""
@@ -926,7 +953,7 @@ class Session(Generic[OutputT]):
     ) -> AsyncGenerator[SessionEvent, None]:
         """These events, up to the last one at the time the session rests."""
         coming = start(anext(events))
-        idle = start(self._is_idle.wait())
+        idle = start(self._idle.wait())
         end: int | None = None
         try:
             while end is None or seen < end:
@@ -944,14 +971,14 @@ class Session(Generic[OutputT]):
                     coming = start(anext(events))
                 if idle.done() and end is None:
                     end = await self._rests_at()
-                    if end is None and not self._is_idle.is_set():
-                        idle = start(self._is_idle.wait())
+                    if end is None and not self._idle.is_set():
+                        idle = start(self._idle.wait())
         finally:
             await stop(coming, idle)
 
     async def _rests_at(self) -> int | None:
         """The last event of a session at rest; ``None`` during work. Raises the error that stopped its driver."""
-        over = await self._over() if self._is_idle.is_set() else None
+        over = await self._over() if self._idle.is_set() else None
         return None if over is None else over.ledger.loop.seq
 
     async def _over(self) -> SessionRuntime | None:
@@ -971,15 +998,13 @@ class Session(Generic[OutputT]):
             return None
         return runtime
 
-    async def is_interrupted(self) -> bool:
+    async def _is_interrupted(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
-        if not self._is_idle.is_set() or is_at_rest(
+        if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop
         ):
             return False
-        return (
-            not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
-        )
+        return not (await self._open.store.about(self.id)).held_by and self._idle.is_set()
 
     async def wait(self, *, check: bool = True) -> Result[OutputT]:
         """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
@@ -990,23 +1015,39 @@ class Session(Generic[OutputT]):
         """
         return await self._typed_result(self._output, None, check=check)
 
-    async def _wait(self) -> Result[Any]:
+    async def _rested(self) -> SessionRuntime:
+        """The session, once it rests or waits for a person. Raises the error that stopped its driver."""
         if self._drives:
             await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
-                await self._is_idle.wait()
+                await self._idle.wait()
                 if (runtime := await self._over()) is not None:
-                    break
+                    return runtime
                 await watch.wait(POLL_S)
-        await runtime.ledger.load()
-        return self._result(runtime)
 
-    def _result(self, runtime: SessionRuntime) -> Result[Any]:
-        loop = runtime.ledger.loop
-        text = last_words(runtime.ledger.meter.messages, loop.answer_call)
+    async def _wait(self) -> Result[Any]:
+        runtime = await self._rested()
+        await runtime.ledger.load()
+        loop, reading = runtime.ledger.loop, runtime.reading
+        events = await self._open.store.read(self.id, after=loop.asked)
+        added = [
+            event.message
+            for event in events
+            if isinstance(event, MessageAdded) and event.seq <= loop.seq
+        ]
+        result: Result[Any] = Result(
+            text=last_words(runtime.ledger.meter.messages, loop.answer_call),
+            reason=INTERRUPTED,
+            note=INTERRUPTED_NOTE,
+            is_paused=True,
+            reading=reading,
+            usage=usage_between(runtime.fold.spend_before, reading.spend),
+            cost=cost_between(runtime.fold.spend_before, reading.spend),
+            messages=tuple(added),
+        )
         if not is_at_rest(loop):
-            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
+            return result
         reason = loop.paused or loop.ended
         kind = (
             loop.failed or InternalError.__name__
@@ -1016,7 +1057,13 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
-        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
+        return replace(
+            result,
+            reason=reason,
+            note=loop.note,
+            is_paused=bool(loop.paused),
+            error=error,
+        )
 
 
 def _check_texts(argument: str, *texts: object) -> None:

@@ -15,7 +15,7 @@ from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.context.costs import after as fold_after
 from ullage.context.known_limits import KnownLimits
 from ullage.display.text import quoted
-from ullage.errors import ContextUnfixable, SettingError
+from ullage.errors import ContextUnfixable, ProviderError, SettingError
 from ullage.events import (
     Calibrated,
     EpochChanged,
@@ -41,7 +41,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
 from ullage.store.grants import ProjectGrants
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.tokens.text import counter_for
 from ullage.turns.loop import Loop
 from ullage.usage import Usage
@@ -51,6 +51,7 @@ from ullage.wire.endpoints import Endpoint
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.guardrails import Guardrails
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.layers import Layer, read_layer
 from ullage_agent.runtime.ledger import Ledger
@@ -62,6 +63,7 @@ from ullage_agent.runtime.precedence import (
 )
 from ullage_agent.runtime.quotas import Quotas
 from ullage_agent.runtime.session_requests import SessionRequests
+from ullage_agent.runtime.session_view import SessionView
 from ullage_agent.runtime.setting_values import is_storable
 from ullage_agent.runtime.settings import Settings
 from ullage_agent.runtime.tool_names import NAMING, check_names
@@ -77,7 +79,7 @@ BLOB_SOURCE: Final = "kept:"
 class AgentRuntime:
     """The resources that all sessions of an agent share. Belongs to one event loop."""
 
-    store: Store
+    store: SessionStore
     client: Client
     owner: str
     arguments: Mapping[str, object]
@@ -92,6 +94,7 @@ class AgentRuntime:
     counts: CountEndpoints
     """What is known of count endpoints."""
     hooks: Sequence[Hook] = ()
+    guardrails: Guardrails = field(default_factory=Guardrails)
     clock: Callable[[], float] = time.time
     yields: bool = False
     """A session's own settings win over the arguments, within the operator's limits."""
@@ -107,6 +110,8 @@ class AgentRuntime:
     """The place whose sessions are driven here; empty: those without one."""
     name: str = ""
     """The agent's name, as its hand-overs use it."""
+    description: str = ""
+    """What the agent is for, in words of the program."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)
     """The agents that a session of this one may be handed over to, by name."""
     quotas: Quotas = field(init=False)
@@ -243,7 +248,7 @@ class SyncedTo(NamedTuple):
     told: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, weakref_slot=True)
 class SessionRuntime:
     """One session at work."""
 
@@ -281,7 +286,15 @@ class SessionRuntime:
     """The usage that the current call has reported so far."""
     waits_to_retry: bool = False
     """Whether the current call was refused and waits for its next attempt: it has cost nothing."""
+    first_chunk_at: float = 0.0
+    """When the answer of the current call began to stream, in seconds since 1970."""
+    response_id: str = ""
+    """The provider's id of the current call's answer."""
     requests: SessionRequests = field(default_factory=SessionRequests)
+    replaced_requests: SessionRequests = field(default_factory=SessionRequests)
+    """Those that hooks put in the place of the ledger's."""
+    hooked: set[str] = field(default_factory=set)
+    """The parts of the tool calls that hooks were asked about."""
     wanted: list[str] | None = None
     """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
     changed: set[str] = field(default_factory=set)
@@ -370,6 +383,27 @@ class SessionRuntime:
             endpoint, _ = settings.endpoint(self.shared.environment)
             self.reached = settings, endpoint
         return self.reached[1]
+
+    def view(self) -> SessionView:
+        """The session as hooks may describe it."""
+        try:
+            address = self.endpoint().base_url
+        except (ProviderError, SettingError):
+            address = ""
+        return SessionView(
+            agent=self.shared.name,
+            description=self.shared.description,
+            address=address,
+            options=self.settings.options,
+            has_output_type=self.output is not None,
+            is_compacted=any(
+                message.origin == "summary" for message in self.ledger.meter.messages
+            ),
+            tools=self.tools,
+            open_calls=self.ledger.loop.open,
+            first_chunk_at=self.first_chunk_at,
+            response_id=self.response_id,
+        )
 
     @property
     def root(self) -> Path:

@@ -25,9 +25,8 @@ from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.meter.counting import CountMode
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import Provider
+from ullage.models.providers import ProviderRow
 from ullage.reasoning import ReasoningPolicy, Strip
-from ullage.similar import did_you_mean
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 from ullage_agent.loop.budgets import Budget
 from ullage_agent.runtime import authority
@@ -35,6 +34,7 @@ from ullage_agent.runtime import setting_values as values
 from ullage_agent.runtime.authority import Authority
 from ullage_agent.runtime.policy import LARGEST_SETTING
 from ullage_agent.runtime.setting_values import McpServerSetting, RateLimits, ValueReader
+from ullage_agent.tools.other_names import explained
 
 Place = Literal[
     "argument", "session", "environment", "project file", "user file", "default"
@@ -134,12 +134,12 @@ class Settings:
         default_text="the provider's usual one",
         who=authority.CHOICE,
     )
-    endpoints: Mapping[str, Provider] = _setting(
+    endpoints: Mapping[str, ProviderRow] = _setting(
         {}, "servers of your own by name: `base_url`, `wire`, `key_env`, `auth`; their models are `NAME:model`",
         lambda table: read_endpoints(table, WIRES), who=authority.ENDPOINTS,
     )  # fmt: skip
     system: str = _setting("", "the system prompt", values.text)
-    instructions: tuple[str, ...] = _setting(
+    instruction_files: tuple[str, ...] = _setting(
         (), "instruction files below the root that follow the system prompt, such as `AGENTS.md`",
         values.inner_files, who=authority.INSTRUCTIONS,
     )  # fmt: skip
@@ -434,7 +434,7 @@ def meaning_of(key: str) -> Meaning:
     """What a key means. Raises ``SettingError`` for an unknown one, with the nearest."""
     meaning = _MEANINGS.get(key)
     if meaning is None:
-        raise SettingError(f"There is no setting {quoted(key)}.{nearest(key, KEYS)}")
+        raise SettingError(explained(key, KEYS))
     return meaning
 
 
@@ -449,18 +449,15 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
     try:
         read = (meaning or meaning_of(key)).read(given)
     except ValueError as problem:
-        raise SettingError(f"{key}={_shown(given)} can't be: {problem}.") from problem
+        raise SettingError(
+            f"{key}={_shown(given)} is not possible: {problem}."
+        ) from problem
     return _read_models(read) if key == "models" else read
 
 
 def from_text(key: str, text: str) -> object:
     """A value that was written as one text, in a variable or a terminal, where commas part the names of a list."""
     return values.split(text) if key in LISTS else text
-
-
-def nearest(name: str, known: tuple[str, ...]) -> str:
-    """The end of a message: the known name that was probably meant."""
-    return did_you_mean(name.lower().replace("-", "_"), known, cutoff=0.5)
 
 
 def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
@@ -472,9 +469,7 @@ def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
             )
         for key in table:
             if key not in PER_MODEL:
-                raise SettingError(
-                    f"models.{model} can't set {key!r}.{nearest(str(key), PER_MODEL)}"
-                )
+                raise SettingError(f"models.{model}: {explained(str(key), PER_MODEL)}")
         read[model] = {key: read_value(key, value) for key, value in table.items()}
     return read
 

@@ -13,61 +13,139 @@ from typing import Literal, TypedDict
 from ullage.codec.blocks import Effort
 from ullage.context.strategy import Strategy
 from ullage.meter.counting import CountMode
+from ullage.provider import Provider
 
 
 class AgentSettings(TypedDict, total=False):
     """Settings of an agent beside its model, system prompt and tools."""
 
-    fallback: Sequence[str] | None
+    fallback: Sequence[str | Provider] | None
+    """Models that continue a turn, one after the other, where the one before fails (docs/agent.md). Default:
+    none."""
     base_url: str | None
+    """Another address of the provider, a gateway or a local server. Default: the provider's."""
     wire: str | None
+    """The API format of the requests. Default: the provider's usual one."""
     endpoints: Mapping[str, Mapping[str, object]] | None
+    """Servers of your own by name: ``base_url``, ``wire``, ``key_env``, ``auth``; their models are
+    ``NAME:model``. Default: none."""
+    instruction_files: Sequence[str] | None
+    """Instruction files below the root that follow the system prompt, such as ``AGENTS.md``. Default: none."""
     params: Mapping[str, object] | None
+    """Further fields of the request, as the API spells them; they pass through. Default: none."""
     max_output: int | None
+    """The largest answer. Unit: tokens. Default: the wire's own."""
     effort: Effort | int | None
+    """How much the model reasons: a word of the API, or the most tokens where it has a budget for that.
+    Default: the provider's."""
     temperature: float | None
+    """The sampling temperature. Default: the provider's."""
     output_by: Literal["schema", "tool"] | None
+    """How the answer of an ``output_type`` is asked for: by a ``schema`` in the request's own field, or by a
+    ``tool`` whose arguments are the answer (docs/agent.md). Default: ``schema``."""
     stream: bool | None
+    """Whether an answer is shown while it streams. Default: yes."""
     reasoning: Literal["all", "last", "none"] | None
+    """Which earlier reasoning is sent back, and so counted: ``all``, that of the ``last`` message that has any,
+    ``none``. Default: ``all``."""
     models: Mapping[str, Mapping[str, object]] | None
+    """Settings of single models, by name with or without the provider. Default: none."""
     window: int | None
+    """The model's context window; wins over provider, error and catalogue. Unit: tokens. Default: the model's,
+    else *unknown*."""
     reserve: int | None
+    """Tokens kept free for the answer. Unit: tokens. Default: 16,000, at most the model's maximum output and a
+    fifth of the window."""
     trigger: float | int | None
+    """Where compaction starts. Unit: share of the window up to 1, tokens above. Default: 0.8."""
     auto: bool | None
+    """Whether compaction starts by itself. Default: yes."""
     estimator: str | Callable[[str], float] | None
+    """How text is counted: ``auto`` (``bpe`` where installed, else ``pretoken``), ``bpe``, ``pretoken``,
+    ``quarter`` (length/4), ``gemini-cli``; in Python also a function. Default: ``auto``."""
     count: CountMode | None
+    """When the provider is asked to count a request: ``auto`` (before a first call, with new images or files,
+    and where the interval leaves a decision open; never by a gateway), ``always``, ``never``. Default:
+    ``auto``."""
     strategy: Sequence[str | Strategy] | None
+    """How a session is compacted: ``hybrid`` (every way), ``llm`` (a summary), ``prune`` (tool results),
+    ``noop`` (never), or strategies in the order in which they are tried; in Python also objects. Default:
+    ``hybrid``."""
     keep: float | None
+    """How much of the newest messages a summary leaves unchanged. Unit: share of their tokens. Default: 0.08."""
     protect_tokens: int | None
+    """How much of the newest tool results is never cleared, at most a quarter of the input limit. Unit: tokens.
+    Default: 40,000."""
     reattach_tokens: int | None
-    summary_model: str | None
+    """How much of the files last read or edited follows a summary, at most a tenth of the input limit; 0:
+    nothing. Unit: tokens. Default: 5000."""
+    summary_model: str | Provider | None
+    """The model that summarises. Default: the session's."""
     summary_instructions: str | None
+    """Further instructions for summaries. Default: none."""
     max_steps: int | None
+    """Model calls in one turn. Unit: calls. Default: 100."""
     max_repeats: int | None
+    """How often the same tool call, or a cycle of up to three, may repeat before the turn ends. Unit: calls.
+    Default: 5."""
     tries: int | None
+    """How often a request is sent until an answer begins, including the first time; after an answer that broke
+    off, at most three times. Default: 4."""
     rates: Mapping[str, float | str | None] | None
+    """The most a minute to a model, of all processes of a store together: ``requests``, ``input_tokens`` that
+    were not read from a cache, ``output_tokens``. Default: as the provider says."""
     timeout: float | None
+    """How long an answer may take to begin, and a tool call to end; a pause in an answer may last three tenths
+    of it, an answer six times as long. Unit: seconds. Default: 600."""
     budget: Mapping[str, float | str | None] | None
+    """What a turn may use, counted from zero when it is resumed: ``usd``, ``tokens``, ``input``, ``output``,
+    ``calls`` of models (with those of subagents and summaries), ``tool_calls``, ``seconds``. Default: no limit."""
     session_budget: Mapping[str, float | str | None] | None
+    """What the whole session may use: the same without ``seconds``. Default: no limit."""
     cancel_tools: Literal["stop", "finish"] | None
+    """The effect of a cancel on running tools: ``stop`` ends them, ``finish`` lets them end and starts no
+    others. Default: ``stop``."""
     cancel_queue: Literal["return", "keep"] | None
+    """The effect of a cancel on queued messages: ``return`` gives them back, ``keep`` leaves them in the queue.
+    Default: ``return``."""
     approve: bool | Sequence[str] | None
+    """Tools that need a person's approval before each call, by name; ``mcp`` is every tool of an MCP server,
+    and ``*``, or ``true``, every tool. Default: none."""
     mcp: Mapping[str, Mapping[str, object]] | None
+    """MCP servers by name: ``command``, ``args``, ``env``, ``cwd``; or ``url``, ``headers``; ``enabled``.
+    Default: none."""
     root: Path | str | None
+    """The directory that file tools are confined to; in a file, relative to the file. Default: where the
+    program was started."""
     sandbox: Literal["off", "workspace", "workspace+network"] | None
+    """What commands may reach: ``workspace`` (the root and a private temporary directory),
+    ``workspace+network``, ``off``. Default: ``workspace``."""
     sandbox_read: Sequence[Path | str] | None
+    """Further directories that commands may read, absolute or from ``~/``, beside the root, system and
+    toolchains. Default: none."""
     sandbox_write: Sequence[Path | str] | None
+    """Further directories that commands may write, absolute or from ``~/``; one is a repository's ``.git`` in
+    the root. Default: none."""
     defer_tools: Literal["auto", "always", "never"] | None
+    """Whether tools are declared only after the model has searched for them: ``auto`` if they exceed a tenth of
+    the window, ``always``, ``never``. Default: ``auto``."""
     always_declare: Sequence[str] | None
+    """Tools that are never deferred, by name. Default: none."""
     sequential_tools: bool | None
+    """Whether tools run one after another. Default: no."""
     result_tokens: int | None
+    """How much of one result the model gets at once; the rest is stored and can be read. Unit: tokens. Default:
+    10,000."""
     lease_ttl_s: float | None
+    """How long a driver that no longer responds holds its session. Unit: seconds. Default: 10."""
 
 
 class SessionSettings(AgentSettings, total=False):
     """Settings of one session."""
 
     model: str | None
+    """The model, with its provider before it: ``anthropic:claude-haiku-4-5``. Default: none."""
     system: str | None
+    """The system prompt. Default: none."""
     tools: Sequence[str] | None
-    instructions: Sequence[str] | None
+    """The built-in tools, by name. Default: none."""

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ullage.codec.tool_references import reference_to
+from ullage.context.plan import unread_room
 from ullage.errors import SessionNotFound
 from ullage.events import (
     ApprovalAsked,
     Event,
     HandedOver,
     MessageAdded,
+    ToolCallReplaced,
     ToolEnded,
     ToolOutcome,
     ToolStarted,
 )
-from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    ResultContent,
+    TextPart,
+    ToolResultPart,
+    clean_text,
+)
 from ullage.similar import did_you_mean
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.turns.approving import REFUSED_BY_A_RULE
 from ullage.turns.closing import closed
 from ullage.turns.loop import OpenCall
+from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
-from ullage_agent.runtime.hooks import Refusal, run_hook
+from ullage_agent.runtime.compacting import situation_of
+from ullage_agent.runtime.hooks import Refusal, arguments_text, hook_name, run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage_agent.tools.result_budget import FittedResult, budget_tokens, fit
 from ullage_agent.tools.retries import out_of_retries, with_retries_left
 from ullage_agent.tools.running import parse_arguments, run_call
-from ullage_agent.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
+from ullage_agent.tools.tool import (
+    DEFAULT_TIMEOUT_S,
+    AgentTool,
+    BadArguments,
+    Output,
+    ToolContext,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,8 +60,17 @@ class CallContext:
     session: str
     call_id: str
     root: Path
-    store: Store
+    store: SessionStore
     runtime: SessionRuntime
+    children: list[str] = dataclasses.field(default_factory=list)
+    """What the subagents of the call are called, in the order in which they were asked."""
+
+    def next_child(self) -> str:
+        """The name of one more subagent: the same when the call runs again after a crash."""
+        number = len(self.children) + 1
+        name = self.call_id if number == 1 else f"{self.call_id}.{number}"
+        self.children.append(name)
+        return name
 
     @property
     def deps(self) -> object:
@@ -86,6 +112,7 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
     tool becomes its result; raises only errors of the store and of hooks. A cancel cancels the tools, waits for their
     cleanup, and leaves the calls without a result open, until the driver settles them.
     """
+    calls = await _after_hooks(runtime, calls)
     ready: list[_Ready] = []
     rows = runtime.reading_events()
     for call in calls:
@@ -96,8 +123,6 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
             rows += closed([call], "not_started", refusal_text)
         elif is_to_ask(runtime, call):
             rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
-        elif refusal := await _refused(runtime, call):
-            rows += closed([call], "denied", f"{REFUSED_BY_A_RULE} {refusal.why}")
         else:
             ready.append(_Ready(call, _timed(tool, runtime)))
             rows.append(_started(runtime, call, tool))
@@ -133,43 +158,146 @@ def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
     return dataclasses.replace(tool, timeout_s=runtime.settings.timeout)
 
 
-async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:
-    if not runtime.shared.hooks:
-        return None
-    try:
-        arguments = parse_arguments(call.arguments)
-    except BadArguments:
-        arguments = None
+async def ask_approval(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> None:
+    """Record that a person is to approve these calls, as hooks have left them. Raises as ``run_tools`` does."""
+    asked = [
+        ApprovalAsked(call_id=call.call_id, digest=call.digest)
+        for call in await _after_hooks(runtime, calls)
+        if is_to_ask(runtime, call)
+    ]
+    if asked:
+        rows = [*runtime.reading_events(), *asked]
+        await runtime.ledger.write(rows, durable=True)
+
+
+async def _after_hooks(
+    runtime: SessionRuntime, calls: tuple[OpenCall, ...]
+) -> tuple[OpenCall, ...]:
+    """The calls that hooks leave open, with the arguments that they put in place. What hooks change is stored first.
+
+    Each call is asked about once, before its approval. Raises ``HookFailed``.
+    """
+    rows: list[Event] = []
+    parts = {call.part for call in calls}
+    for call in calls if runtime.shared.hooks else ():
+        tool = runtime.tools.get(call.name)
+        is_asked = call.is_replaced or call.part in runtime.hooked
+        if tool is not None and not tool.is_answer and not is_asked:
+            rows += await _hooked(runtime, call, tool)
+    if rows:
+        await runtime.ledger.write(rows, durable=True)
+        calls = tuple(call for call in runtime.ledger.loop.open if call.part in parts)
+    runtime.hooked |= parts
+    return calls
+
+
+async def _hooked(
+    runtime: SessionRuntime, call: OpenCall, tool: AgentTool
+) -> list[Event]:
+    """What hooks make of a call: its end, other arguments, or nothing."""
+    text, by = call.arguments, list[str]()
     for hook in runtime.shared.hooks:
-        if refusal := await run_hook(
-            hook.before_tool(call.name, arguments, call.call_id)
-        ):
-            return refusal
-    return None
+        arguments = _readable(text)
+        given = await run_hook(
+            hook,
+            "before_tool",
+            call.name,
+            arguments,
+            call.call_id,
+            takes=(Mapping, Output, Refusal),
+        )
+        match given:
+            case Refusal():
+                return closed([call], "denied", f"{REFUSED_BY_A_RULE} {given.why}")
+            case Output():
+                name = hook_name(hook)
+                return await _ended(
+                    runtime, call, tool, given, "not_started", given_by=name
+                )
+            case Mapping() if given != _readable(text):
+                text = arguments_text(hook, given)
+                by.append(hook_name(hook))
+    if not by:
+        return []
+    replaced = ToolCallReplaced(
+        call_id=call.call_id, part=call.part, arguments=text, replaced_by=tuple(by)
+    )
+    return [replaced]
+
+
+def _readable(arguments: str) -> dict[str, object] | None:
+    try:
+        return parse_arguments(arguments)
+    except BadArguments:
+        return None
 
 
 async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     call, tool = ready
-    ledger = runtime.ledger
-    context = CallContext(
-        ledger.session, call.call_id, runtime.root, ledger.store, runtime
-    )
-    ran = await run_call(tool, call.arguments, context)
+    with contextlib.ExitStack() as blocks:
+        for hook in runtime.shared.hooks:
+            session = runtime.ledger.session
+            blocks.enter_context(hook.around_tool(session, call.call_id))
+        ran = await run_call(tool, call.arguments, _context(runtime, call))
     output = ran.output
     for hook in runtime.shared.hooks:
-        output = await run_hook(hook.after_tool(call.name, output, call.call_id))
+        given = await run_hook(
+            hook, "after_tool", call.name, output, call.call_id, takes=(Output,)
+        )
+        output = output if given is None else given
     if output.asks_retry:
         output = with_retries_left(output, tool, runtime.memory.retries)
+    rows = await _ended(runtime, call, tool, output, ran.outcome)
+    await runtime.ledger.write(rows)
+
+
+def _context(runtime: SessionRuntime, call: OpenCall) -> CallContext:
+    ledger = runtime.ledger
+    return CallContext(ledger.session, call.call_id, runtime.root, ledger.store, runtime)
+
+
+async def _ended(
+    runtime: SessionRuntime,
+    call: OpenCall,
+    tool: AgentTool,
+    output: Output,
+    outcome: ToolOutcome,
+    *,
+    given_by: str = "",
+) -> list[Event]:
+    """The events for the result of a call, with as much of it as the window has room for."""
+    most = _room(runtime, tool.result_tokens or runtime.settings.result_tokens)
+    context = _context(runtime, call)
+    output = output._replace(text=clean_text(output.text).text)
+    fitted = await fit(output, context, most)
+    rows = await _result(call, fitted, outcome, context)
+    return [
+        replace(row, given_by=given_by) if isinstance(row, ToolEnded) else row
+        for row in rows
+    ]
+
+
+def page_room(context: ToolContext) -> int:
+    """The most tokens of a page that ``read_result`` reads in this session now, so that no page is cut again."""
+    assert isinstance(context, CallContext), "an agent runs its tools with one"
+    return _room(context.runtime, context.runtime.settings.result_tokens)
+
+
+def _room(runtime: SessionRuntime, most: int) -> int:
+    """How many tokens of one result the model gets, ``most`` at most: what fits now, or behind a compaction.
+
+    A result is recorded before the compaction that makes room for it: a crash between the two loses nothing.
+    """
     reading = runtime.reading
-    room = (
+    free = (
         None if reading.input_limit is None else reading.input_limit - reading.proven_high
     )
-    running = sum(one.state == "started" for one in ledger.loop.open)
-    most = budget_tokens(
-        room, tool.result_tokens or runtime.settings.result_tokens, calls=running
-    )
-    fitted = await fit(output, context, most)
-    await ledger.write(await _result(call, fitted, ran.outcome, context))
+    running = sum(one.state == "started" for one in runtime.ledger.loop.open)
+    now = budget_tokens(free, most, calls=running)
+    if now >= most or not runtime.settings.compacts:
+        return now
+    later = unread_room(situation_of(runtime, Compact("point"), "")) / max(1, running)
+    return max(now, min(most, int(later)))
 
 
 async def _result(

@@ -9,12 +9,14 @@ agent = ullage.Agent("anthropic:claude-haiku-4-5", deps_type=Cellar, instruction
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
+from ullage.display.text import quoted
 from ullage.errors import WrongType
 from ullage.messages import SystemBlock, clean_text
 
@@ -44,6 +46,42 @@ class TurnContext(Generic[Deps_co]):
 
 InstructionWriter = Callable[[TurnContext[DepsT]], str | Awaitable[str]]
 """Writes instructions for one turn; an empty text is none. It may be async."""
+
+
+class Instructions(NamedTuple):
+    """What ``Agent(instructions=…)`` was given: its texts as one block, and the functions that write the rest."""
+
+    fixed: tuple[SystemBlock, ...] = ()
+    writers: tuple[InstructionWriter[Any], ...] = ()
+
+
+def read_instructions(given: object) -> Instructions:
+    """The texts and functions that an agent was given. Raises ``WrongType``, also for a text that is a file's name."""
+    texts: list[str] = []
+    writers: list[InstructionWriter[Any]] = []
+    for one in given if isinstance(given, list | tuple) else (given,):
+        if callable(one):
+            writers.append(one)
+        elif isinstance(one, Path) or (isinstance(one, str) and _is_file_name(one)):
+            raise WrongType(
+                f"`instructions` are texts and functions, and {quoted(str(one))} is a file's name: write "
+                f"instruction_files=[{str(one)!r}]."
+            )
+        elif isinstance(one, str):
+            texts.append(one)
+        elif one is not None:
+            raise WrongType(
+                f"`instructions` takes a text, a function that writes one, or a list of them, and not "
+                f"{type(one).__name__}."
+            )
+    text = clean_text("\n\n".join(texts)).text
+    fixed = (SystemBlock(text=text, name="instructions"),) if text.strip() else ()
+    return Instructions(fixed, tuple(writers))
+
+
+def _is_file_name(text: str) -> bool:
+    """``AGENTS.md`` and ``docs/rules.txt``: a model could do nothing with such a text."""
+    return not re.search(r"\s", text) and bool(Path(text).suffix)
 
 
 class WrittenInstructions(NamedTuple):

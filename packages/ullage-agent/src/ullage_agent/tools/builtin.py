@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,21 +45,22 @@ def builtin_tools(
 ) -> tuple[AgentTool, ...]:
     """The built-in tools of these names, in this order.
 
-    ``root`` confines the file tools; ``None`` is the session's root. ``approve`` says which tools need approval: all,
-    the named ones, or each by a rule. ``env`` is the environment of commands; ``None`` is the harmless part of this
-    process's environment. ``kept_bytes`` is how much of a command's output is kept. ``sandbox`` confines commands, by
-    default to the root and without a network; if it can't, ``shell`` always needs approval. Raises ``SettingError`` for
-    an unknown name.
+    Args:
+        names: Some of ``read``, ``write``, ``edit``, ``list``, ``search`` and ``shell``; by default all.
+        root: The directory that file tools are confined to; ``None``: the session's root.
+        approve: Which tools need approval: all, the named ones, or each by a rule for its arguments.
+        env: The environment of commands; ``None``: the harmless part of this process's environment.
+        kept_bytes: How much of a command's output is kept, in bytes.
+        sandbox: Confines commands, by default to the root and without a network; if it can't, ``shell`` always needs
+            approval.
+
+    Raises:
+        SettingError: A name is no built-in tool's.
     """
     named = set(names)
     if not isinstance(approve, bool):
         named |= set(approve)
-    unknown = sorted(named - OPTIONS.keys())
-    if unknown:
-        meant = did_you_mean(unknown[0], OPTIONS)
-        raise SettingError(
-            f"There is no built-in tool {unknown[0]!r}.{meant} There are {', '.join(OPTIONS)}."
-        )
+    check_builtin(named)
     workspace = root.path if isinstance(root, NarrowRoot) else root
     shell = _Shell(workspace, env, kept_bytes, sandbox or Sandbox())
     file_tools = _FileTools(root)
@@ -75,6 +76,16 @@ def builtin_tools(
                 )
             )
     return tuple(made)
+
+
+def check_builtin(names: Collection[str]) -> None:
+    """Raise ``SettingError`` for a name that is no built-in tool's."""
+    unknown = sorted(set(names) - OPTIONS.keys())
+    if unknown:
+        meant = did_you_mean(unknown[0], OPTIONS)
+        raise SettingError(
+            f"There is no built-in tool {unknown[0]!r}.{meant} There are {', '.join(OPTIONS)}."
+        )
 
 
 def _approval_rule(

@@ -12,21 +12,22 @@ def weather(city: str, days: int = 1) -> str:
 
 from __future__ import annotations
 
-import functools
 import inspect
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, overload
 
 import msgspec
 
-from ullage.errors import SettingError
+from ullage.errors import SettingError, WrongType
 from ullage.messages import Tool
 from ullage.threads import in_thread
 from ullage_agent.tools.dependencies import deps_needed
 from ullage_agent.tools.docstrings import read_docstring
+from ullage_agent.tools.other_names import TOOL_OPTIONS, explained
 from ullage_agent.tools.outputs import as_output
 from ullage_agent.tools.tool import (
     AgentTool,
@@ -85,12 +86,34 @@ def tool(
 
     Name, description and parameters come from the function, its docstring and its type hints. A parameter annotated
     ``ToolContext`` gets the session and is not shown to the model; ``ToolContext[Database]`` says that the tool needs
-    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which a
-    cancel or the time limit can't stop: its result is dropped then. The other arguments are those of ``AgentTool``.
-    Raises ``SettingError`` for a function that a model can't call.
+    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which
+    a cancel or the time limit can't stop: its result is dropped then.
+
+    Args:
+        fn: The function.
+        name: The tool's name, by default the function's.
+        description: What the model reads, by default the docstring without its ``Args``.
+        options: ``sequential``, ``idempotent``, ``needs_approval``, ``timeout_s``, ``result_tokens`` and ``retries``,
+            as ``ullage.tools.AgentTool`` has them.
+
+    Raises:
+        SettingError: A model can't call the function: a parameter has no name or no JSON form, or it is a generator.
+        WrongType: An option is none of these.
     """
+    for given in options:
+        if given not in ToolOptions.__annotations__:
+            known = ("name", "description", *ToolOptions.__annotations__)
+            listed = f"It takes {', '.join(known)}."
+            raise WrongType(
+                f"tool: {explained(given, known, TOOL_OPTIONS, listed=listed)}"
+            )
 
     def make(function: Function) -> AgentTool:
+        if not callable(function):
+            raise WrongType(
+                f"A {type(function).__name__} is no tool. Give a function, an AgentTool, an McpServer, the name of a "
+                "built-in tool, or `ullage.subagent(agent, …)` for another agent."
+            )
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)
         if not name and not tool_name.isidentifier():
             raise SettingError(
@@ -122,8 +145,12 @@ def tool(
 
 
 def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
-    """The same as tools; functions become tools. Raises ``SettingError`` if two have the same name."""
-    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in tools)
+    """The same as tools; functions become tools, and one of ``Agent.as_tool`` a subagent.
+
+    Raises ``SettingError`` if two have the same name.
+    """
+    given = (getattr(each, "__ullage_tool__", each) for each in tools)
+    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     names = [each.name for each in made]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -138,17 +165,17 @@ def _runner(function: Function, signature: Signature) -> Run:
         values = signature.convert(arguments) | dict.fromkeys(
             signature.context_names, context
         )
-        if _is_async(function):
-            return await in_thread(as_output, await function(**values))
-
-        def call() -> Any:
-            value = function(**values)
-            return value if inspect.isawaitable(value) else as_output(value)
-
-        value: Output | Awaitable[Any] = await in_thread(call)
-        return value if isinstance(value, Output) else as_output(await value)
+        return await in_thread(as_output, await called(function, **values))
 
     return run
+
+
+async def called(function: Function, *given: Any, **named: Any) -> Any:
+    """What a function returns: an async one in the event loop, another one in a thread of its own."""
+    if _is_async(function):
+        return await function(*given, **named)
+    value = await in_thread(partial(function, *given, **named))
+    return await value if inspect.isawaitable(value) else value
 
 
 def _is_async(function: Function) -> bool:
@@ -294,7 +321,7 @@ def _parameters(function: Function, name: str) -> list[inspect.Parameter]:
 
 def _hints(function: Function, name: str) -> dict[str, Any]:
     target: Any = function
-    while isinstance(target, functools.partial):
+    while isinstance(target, partial):
         target = target.func
     if not inspect.isroutine(target):
         target = type(target).__call__

@@ -74,8 +74,8 @@ Job = Callable[[PgConnection], Awaitable[Any]]
 class PendingWrite:
     """A write to a session that waits: a call of ``function``, or a ``job``.
 
-    ``again`` gives the values to call the function with once more, where its answer asks for that. ``finish`` makes the
-    result after the commit, and the change to tell others of.
+    ``again`` gives the values to call the function with once more, as long as its answer asks for that. ``finish``
+    makes the result after the commit, and the change to tell others of.
     """
 
     session: str
@@ -279,8 +279,8 @@ class OpenDatabase:
         writer = self._writers.pop() if self._writers else _Writer()
         try:
             answer = await self._write_once(write, writer)
-            values = None if write.again is None else write.again(answer)
-            if values is not None:
+            # Others write meanwhile, so new values may come too late as often as that happens.
+            while (values := write.again and write.again(answer)) is not None:
                 write.values = values
                 answer = await self._write_once(write, writer)
         except UllageError as problem:

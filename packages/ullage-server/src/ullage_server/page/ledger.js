@@ -278,6 +278,7 @@ const HANDLERS = {
     to.tool(event.call_id, { state: event.outcome ?? "finished", until: event.at, size: event.size_bytes, handle: event.handle });
     to.settle();
   },
+  tool_call_replaced: (to, event) => to.tool(event.call_id, { replaced: event.arguments }),
   child_started: (to, event) => to.tool(event.call_id, { child: event.child, childModel: event.model }),
   queued: (to, event) => {
     to.queue.set(event.message.id, { id: event.message.id, kind: event.kind, at: event.at, message: event.message });

@@ -148,8 +148,8 @@ export class Drawing {
 
   callBody(part, result, known) {
     return [
-      h("h4", {}, "Arguments"),
-      longText(visible(pretty(part.arguments ?? "")), { first: 3_000 }),
+      h("h4", {}, known.replaced ? "Arguments, replaced by a hook" : "Arguments"),
+      longText(visible(pretty(known.replaced ?? part.arguments ?? "")), { first: 3_000 }),
       known.child ? h("p", { class: "media" }, `Runs an agent of its own: ${known.child}`) : null,
       result ? [h("h4", {}, result.part.is_error ? "Result: an error" : "Result"), this.result(result.part, known)] : null,
     ];

@@ -17,7 +17,7 @@ from litestar.response import Stream
 from ullage.errors import CommandRefused, SessionNotFound, UllageError
 from ullage.events import DraftPiece, Event, MessageAdded, SessionEvent
 from ullage.messages import Message
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.hosting import TenantHost
 from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
 from ullage_agent.runtime.session import Session, is_at_rest
@@ -194,7 +194,7 @@ async def _opened(host: TenantHost, given: str, *, begins: bool) -> Session:
 
 
 async def _taken(
-    request: Request[Any, Any, Any], store: Store, opened: Session, turn: PageTurn
+    request: Request[Any, Any, Any], store: SessionStore, opened: Session, turn: PageTurn
 ) -> tuple[int, str]:
     """Answers calls and sends the message: the event after which its answer is found, and its id in the ledger.
 
@@ -221,7 +221,7 @@ async def _taken(
     if message:
         await refuse_taken(opened, message)
         if turn.is_again:
-            await opened.message(*turn.pieces, id=message)  # or else nothing changes
+            await opened._message(*turn.pieces, id=message)  # or else nothing changes
             message = await _rewound(opened, message, seq)
         receipt = await opened.send(*turn.pieces, id=message)
         if not receipt.is_new:
@@ -251,10 +251,12 @@ def _reading(runtime: SessionRuntime, writer: PageWriter) -> list[Any]:
 
 async def _is_running(opened: Session) -> bool:
     loop = (await opened._look()).ledger.loop
-    return not is_at_rest(loop) and not await opened.is_interrupted()
+    return not is_at_rest(loop) and not await opened._is_interrupted()
 
 
-async def _recent(store: Store, session: str, limit: int = MOST_MESSAGES) -> list[Event]:
+async def _recent(
+    store: SessionStore, session: str, limit: int = MOST_MESSAGES
+) -> list[Event]:
     """The end of a ledger, with so many messages if it has them."""
     found: list[Event] = []
     end = (await store.about(session)).seq
@@ -266,7 +268,7 @@ async def _recent(store: Store, session: str, limit: int = MOST_MESSAGES) -> lis
 
 
 async def _said(
-    store: Store, session: str, seq: int, message: str = ""
+    store: SessionStore, session: str, seq: int, message: str = ""
 ) -> tuple[int, str]:
     """The event before a person's message, by default before the last one, and the message's id."""
     for event in reversed(await _recent(store, session)):
@@ -278,7 +280,7 @@ async def _said(
 
 
 async def _history(
-    store: Store, opened: Session, limit: int = MOST_MESSAGES
+    store: SessionStore, opened: Session, limit: int = MOST_MESSAGES
 ) -> list[Message]:
     """The newest messages, without an answer that streams now."""
     messages = transcript(await _recent(store, opened.id, limit))[-limit:]
@@ -321,7 +323,7 @@ async def _write(
 
 async def _rested(opened: Session) -> Rested:
     """How a session rests of which no event told it."""
-    if await opened.is_interrupted():
+    if await opened._is_interrupted():
         return Rested("interrupted", INTERRUPTED_NOTE)
     loop = (await opened._look()).ledger.loop
     return Rested(loop.paused or loop.ended or "finished", loop.note)

@@ -52,6 +52,7 @@ from ullage.events import (
     RuleFlipped,
     SettingsChanged,
     SizeStated,
+    ToolCallReplaced,
     ToolEnded,
     ToolOutcome,
     ToolServerNoticed,
@@ -559,6 +560,8 @@ class Screenplay:
             case ToolEnded():
                 ended = {"outcome": event.outcome, "size_bytes": event.size_bytes}
                 return self._change(event.call_id, is_running=False, asks=False, **ended)
+            case ToolCallReplaced():
+                return self._change(event.call_id, arguments=event.arguments)
             case ApprovalAsked():
                 self._asked.add(event.call_id)
                 return self._change(event.call_id, asks=True)

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ullage.errors import SettingError
-from ullage.models.providers import Provider, known_providers, provider_at
+from ullage.models.providers import ProviderRow, known_providers, provider_at
 from ullage.upstreams import NAME, RESERVED, BadUpstream, parse_upstream
 
 PORT: Final = 4141
@@ -25,7 +25,7 @@ CHATGPT_ADDRESS: Final = "https://chatgpt.com/backend-api/codex"
 _VERSION: Final = re.compile(r"/v\d+(alpha|beta)?\d*$")
 
 
-def default_upstreams(endpoints: Mapping[str, Provider]) -> dict[str, str]:
+def default_upstreams(endpoints: Mapping[str, ProviderRow]) -> dict[str, str]:
     """Every provider with a known address, and the user's own endpoints, by their names in the proxy's addresses.
 
     A server of the user's own, such as Ollama, is an upstream only where it is configured: whatever else listens at its

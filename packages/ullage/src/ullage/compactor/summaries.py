@@ -21,7 +21,7 @@ from ullage.context.summary_body import output_beside_thinking, summary_request
 from ullage.errors import DamagedAnswer, SettingError
 from ullage.messages import Message, Request, TextPart, clean_text
 from ullage.meter.meter import Meter
-from ullage.models.providers import Provider, read_name
+from ullage.models.providers import ProviderRow, read_name
 from ullage.threads import in_thread
 from ullage.usage import Usage
 from ullage.wire.client import Client
@@ -53,7 +53,7 @@ class SummaryCaller:
         summary_model: str,
         base_url: str,
         environment: Mapping[str, str],
-        endpoints: Mapping[str, Provider],
+        endpoints: Mapping[str, ProviderRow],
     ) -> None:
         self.summarise = summarise
         """The caller's function; ``None`` for a client of ours."""

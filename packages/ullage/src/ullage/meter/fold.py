@@ -42,6 +42,7 @@ from ullage.events import (
     SizeStated,
     SystemChanged,
     ToolsChanged,
+    TurnStarted,
     Uncompacted,
 )
 from ullage.messages import (
@@ -121,6 +122,9 @@ from ullage_programs.limits import NOTHING_SEEN
 
 NO_USAGE = "the last call reported no usage"
 
+REPLACED: Final = "replaced"
+"""The mark of a request that hooks have replaced: its report tells nothing of what the ledger's texts cost."""
+
 PROVIDER: Final = "the provider"
 """Who says the size of a request that it refuses."""
 
@@ -143,7 +147,8 @@ class Fold(State):
         may_rebind = type(event) in _CHANGES_PREFIX
         sent = self.reasoning.sent(self.policy) if may_rebind else {}
         if handler is not None:
-            self.revision = self.seq
+            if not isinstance(event, TurnStarted):  # it leaves the reading as it is
+                self.revision = self.seq
             handler(self, event)
         if may_rebind:
             self._rebind(sent)
@@ -198,6 +203,10 @@ class Fold(State):
         self._use_model(
             event.model, event.wire or self.wire, event.provider or self.provider
         )
+
+    def _turn_started(self, event: TurnStarted) -> None:
+        if not event.again:
+            self.spend_before = self.spend
 
     def _use_model(self, model: str, wire: str, provider: str) -> None:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
@@ -266,9 +275,10 @@ class Fold(State):
             leading = (
                 "".join(part.text for part in first.message.of_type(TextPart)) or " "
             )
-        self.fixed = self.forecaster.fixed(
+        fixed = self.forecaster.fixed(
             self.system or (), self.tools or (), self.params, leading=leading
         )
+        self.fixed = fixed._replace(replaced=self.fixed.replaced)
 
     def _calibrated(self, event: Calibrated) -> None:
         """The calibration that the session begins with."""
@@ -483,7 +493,7 @@ class Fold(State):
             self.open_calls.difference_update(
                 result.call_id for result in message.of_type(ToolResultPart)
             )
-        if self.is_output(message):
+        if self.is_output(message) and not self.output_left:
             self.output = entry
         else:
             self.since = self.since.plus(entry)
@@ -805,10 +815,16 @@ class Fold(State):
             return
         if event.fingerprint is not None:
             self.bound.started(event.call, self.prefix_head, self.view)
+        if event.added != self.fixed.replaced:
+            self.fixed, self.shares = self.fixed._replace(replaced=event.added), None
+        if event.replaced_by:
+            self.marks.append(REPLACED)
         self.pending[event.call] = replace(
             self._request(self.whole_forecast()),
             estimate=None if self.counted is None else self.estimate(),
-            opening=self.opening() if self.anchor is None else None,
+            opening=(
+                self.opening() if self.anchor is None and not event.replaced_by else None
+            ),
             stream=event.stream,
             at=event.at,
             is_whole=event.fingerprint is not None,
@@ -870,7 +886,8 @@ class Fold(State):
                 label = self.reports.label or NO_USAGE
                 self.anchor = replace(self.anchor, label=label)
             return
-        if pending is not None and pending.before is not None:
+        is_own = pending is not None and REPLACED not in pending.marks
+        if pending is not None and pending.before is not None and is_own:
             said = pending.estimate or pending.forecast
             self.calibration = self.calibration.widened(
                 self.provider,
@@ -885,11 +902,12 @@ class Fold(State):
         level: float | None = None
         if self.reports.surprise is not None:
             level = expectation_of(self, pending, context).level
-        if pending is not None:
+        if pending is not None and is_own:
             pending = self._learnt_from(pending, context)
         self._set_anchor(
             event.call, usage, context, pending, cleared=cleared, level=level
         )
+        self.output_left = bool(event.replaced_by)
 
     def _note_pinned(self, pending: Pending | None, context: int) -> None:
         """Whether the provider reports the same input for a longer conversation: it cuts off what is more.
@@ -1218,6 +1236,7 @@ class Fold(State):
 
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     SessionStarted: Fold._started,
+    TurnStarted: Fold._turn_started,
     ModelChanged: Fold._model,
     Calibrated: Fold._calibrated,
     OverheadLearnt: Fold._overhead_learnt,

@@ -114,11 +114,14 @@ class Fixed(NamedTuple):
     overhead: float = 0.0
     hidden: HiddenPrompt = NONE
     """Of ``overhead``, what the host adds."""
+    replaced: float = 0.0
+    """What hooks have added to the last request; below zero where they took out more."""
 
     @property
     def tokens(self) -> float:
         """All of it."""
-        return sum(self.system) + self.tools.tokens + self.answer + self.overhead
+        known = sum(self.system) + self.tools.tokens + self.answer + self.overhead
+        return known + self.replaced
 
 
 class FittedEstimator:

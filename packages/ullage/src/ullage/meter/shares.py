@@ -124,6 +124,10 @@ def _shares(state: State) -> list[Share]:
         note = "what the provider puts in front of every request"
         doubt = min(hidden, widths.tools.of(hidden))
         shares.append(Share(name=HIDDEN, tokens=hidden, doubt=doubt, note=note))
+    if (added := state.fixed.replaced) > 0:
+        note = "what hooks added to the last request"
+        row = Share(name="Added by hooks", tokens=added, doubt=widths.text.of(added))
+        shares.append(replace(row, source="by_difference", note=note))
     return shares
 
 

@@ -231,6 +231,8 @@ class State:
     begun: Opening = SESSION
     marks: list[str] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
+    spend_before: Spend = field(default_factory=Spend)
+    """What the session had cost when its newest question was asked."""
     track: Track = field(default_factory=Track)
 
     def __post_init__(self) -> None:

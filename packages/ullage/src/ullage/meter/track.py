@@ -26,7 +26,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
     at: float = 0
     actual: int | None = None
     marks: tuple[str, ...] = ()
-    """What happened since the call before: ``prune``, ``compaction``, ``model``, ``rewind``."""
+    """What happened since the call before: ``prune``, ``compaction``, ``model``, ``rewind``,
+    ``replaced``."""
     situation: str = "tool step"
     """What the call followed on (``meter.situations``)."""
     refused: int | None = None

@@ -7,7 +7,13 @@ from collections.abc import Collection, Mapping
 from typing import Final, cast, get_args
 
 from ullage.errors import SettingError
-from ullage.models.providers import Auth, Provider, check_wire, is_listed, provider_named
+from ullage.models.providers import (
+    Auth,
+    ProviderRow,
+    check_wire,
+    is_listed,
+    provider_named,
+)
 from ullage.similar import did_you_mean
 
 KEYS: Final = ("base_url", "wire", "key_env", "auth")
@@ -22,7 +28,7 @@ _RESERVED: Final = frozenset({"ft", "arn"})
 """How the names of models begin, with a colon behind it."""
 
 
-def read_endpoints(table: object, wires: Collection[str]) -> dict[str, Provider]:
+def read_endpoints(table: object, wires: Collection[str]) -> dict[str, ProviderRow]:
     """The endpoints of a table ``{name: {base_url, wire, key_env, auth}}``, by name, as rows like those of providers.
 
     ``wires`` are the names of those that Ullage can send on. Raises ``SettingError`` that names the endpoint and says
@@ -32,11 +38,11 @@ def read_endpoints(table: object, wires: Collection[str]) -> dict[str, Provider]
         raise SettingError(
             "endpoints can't be this: give a table for each name, as in [endpoints.lab]."
         )
-    endpoints: dict[str, Provider] = {}
+    endpoints: dict[str, ProviderRow] = {}
     for name, entry in table.items():
         provider = (
             entry
-            if isinstance(entry, Provider)
+            if isinstance(entry, ProviderRow)
             else _read_endpoint(str(name), entry, wires)
         )
         if provider.name in endpoints:
@@ -47,7 +53,7 @@ def read_endpoints(table: object, wires: Collection[str]) -> dict[str, Provider]
     return endpoints
 
 
-def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider:
+def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> ProviderRow:
     where = f"endpoints.{name}"
     lowered = name.lower()
     if is_listed(name):
@@ -76,13 +82,13 @@ def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider
     auth = texts["auth"] or "bearer"
     if auth not in get_args(Auth):
         raise SettingError(
-            f"{where}.auth={auth!r} can't be: there are {', '.join(get_args(Auth))}."
+            f"{where}.auth={auth!r} is not possible: there are {', '.join(get_args(Auth))}."
         )
     try:
         wire = check_wire(texts["wire"] or "chat", wires)
     except SettingError as problem:
         raise SettingError(f"{where}.wire: {problem}") from None
-    return Provider(
+    return ProviderRow(
         name=lowered,
         wire=wire,
         base_url=texts["base_url"],

@@ -18,6 +18,7 @@ import msgspec
 
 from ullage.errors import SettingError
 from ullage.models.facts import facts
+from ullage.provider import Provider
 from ullage.similar import did_you_mean, similar
 
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
@@ -28,7 +29,7 @@ OWN_AUTH: Final[frozenset[Auth]] = frozenset({"x-api-key", "x-goog-api-key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class ProviderRow:
     """What is known of one provider.
 
     ``wire`` is the one it speaks unless another is chosen; some (``converse``, ``cohere-v2``) are only measured.
@@ -81,6 +82,9 @@ class Provider:
     describes_models: bool = False
     """Whether ``/api/show`` describes a model: https://github.com/ollama/ollama/blob/main/docs/api.md"""
 
+    source: Provider | None = field(default=None, compare=False)
+    """The object that answers, where the program brought one; it speaks the wire ``python``."""
+
     counts_free: bool = False
     """Whether this provider's documentation says that counting a request is free, or names no price for it.
 
@@ -93,29 +97,33 @@ class Provider:
         return self.hosting == "own server"
 
     def auth_on(self, wire: str) -> Auth:
-        """How a key is sent on this wire."""
+        """How a key is sent on this wire.
+
+        Args:
+            wire: The API format.
+        """
         is_known_there = wire == self.wire or self.auth not in OWN_AUTH
         return self.auth if is_known_there else "bearer"
 
 
-_rows: Final = msgspec.json.Decoder(list[Provider])
+_rows: Final = msgspec.json.Decoder(list[ProviderRow])
 
 
 @lru_cache(maxsize=1)
-def known_providers() -> list[Provider]:
+def known_providers() -> list[ProviderRow]:
     """Every provider that is known: ``providers.json``. Of two rows whose ``models`` fit a name the first counts."""
     return facts("providers", _rows)
 
 
 @lru_cache(maxsize=1)
-def _by_name() -> Mapping[str, Provider]:
+def _by_name() -> Mapping[str, ProviderRow]:
     return {name: row for row in known_providers() for name in (row.name, *row.aliases)}
 
 
-NO_PROVIDER: Final = Provider(name="", wire="")
+NO_PROVIDER: Final = ProviderRow(name="", wire="")
 """Stands where a name names none."""
 
-UNNAMED: Final = Provider(
+UNNAMED: Final = ProviderRow(
     name="",
     key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"),
     needs_key=False,
@@ -127,7 +135,7 @@ _NAMED_ALIKE: Final = 0.7
 """``difflib``'s ratio above which a provider's name is suggested: ``antropic`` has 0.94, ``goggle`` 0.83."""
 
 
-def provider_named(name: str) -> Provider:
+def provider_named(name: str) -> ProviderRow:
     """The row of a provider, by its name or an alias in any case; one that knows nothing where the table has none."""
     return _by_name().get(name.strip().lower()) or _unlisted(name.strip())
 
@@ -142,11 +150,11 @@ SIMULATED: Final = r"(^|[-/])simulated($|-)"
 
 
 @lru_cache(maxsize=256)
-def _unlisted(name: str) -> Provider:
-    return Provider(name=name, wire="")
+def _unlisted(name: str) -> ProviderRow:
+    return ProviderRow(name=name, wire="")
 
 
-def provider_at(host: str) -> Provider | None:
+def provider_at(host: str) -> ProviderRow | None:
     """The provider whose address has this host; ``None`` where the table has none, and for servers of one's own."""
     for row in known_providers():
         is_known = bool(row.base_url) and not row.is_own_server
@@ -162,7 +170,7 @@ def canonical(name: str) -> str:
     return name if listed is None else listed.name
 
 
-def vendors_of(model: str) -> Iterator[Provider]:
+def vendors_of(model: str) -> Iterator[ProviderRow]:
     """Whose model this may be, by the model's name alone; the likeliest first."""
     lowered = model.lower()
     return (
@@ -173,15 +181,15 @@ def vendors_of(model: str) -> Iterator[Provider]:
 class ModelName(NamedTuple):
     """A model's name in its halves; ``provider`` is ``NO_PROVIDER`` where the name begins with none."""
 
-    provider: Provider
+    provider: ProviderRow
     model: str
 
 
-NO_ENDPOINTS: Final[Mapping[str, Provider]] = {}
+NO_ENDPOINTS: Final[Mapping[str, ProviderRow]] = {}
 
 
 def read_name(
-    name: str, endpoints: Mapping[str, Provider] = NO_ENDPOINTS, *, provider: str = ""
+    name: str, endpoints: Mapping[str, ProviderRow] = NO_ENDPOINTS, *, provider: str = ""
 ) -> ModelName:
     """``provider:model`` in its halves. ``endpoints`` are the user's own, by their names (``models/endpoints.py``).
 
@@ -216,7 +224,7 @@ _OWN_COLON: Final = re.compile(
 )
 
 
-def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) -> str:
+def _unknown_provider(head: str, model: str, endpoints: Mapping[str, ProviderRow]) -> str:
     what = f"No provider is named {head!r}."
     names = [*endpoints, *_by_name()]
     meant = similar(head, names, cutoff=_NAMED_ALIKE)
@@ -228,7 +236,8 @@ def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) 
         what += f" Known are {known}."
     return (
         f"{what} A server of your own gets a name in your ullage.toml, under [endpoints.NAME]; where the model's own "
-        f"name has the colon, put its provider before it, as in 'ollama:{head}:{model}'."
+        f"name has the colon, put its provider before it, as in 'ollama:{head}:{model}'. A provider that is an object "
+        "of a program is known to that program alone: give the object to the agent again, as in Agent(MyProvider())."
     )
 
 

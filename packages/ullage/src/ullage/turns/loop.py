@@ -45,6 +45,7 @@ from ullage.events import (
     Rewound,
     RowDamaged,
     SettingsChanged,
+    ToolCallReplaced,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -71,6 +72,8 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     approved: str = ""
     """The digest that a person approved; empty without an approval."""
+    is_replaced: bool = False
+    """Hooks have replaced the arguments: they are not asked again."""
     refused_by: Literal["person", "nobody"] = "person"
     """With ``denied``: ``person`` for a person's denial, ``nobody`` if no person could be asked."""
 
@@ -124,6 +127,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
     turn: str = ""
     turns: int = 0
+    asked: int = 0
+    """The number of the event that began the turn of the newest question."""
     steps: int = 0
     calls: int = 0
     since: float = 0.0
@@ -244,6 +249,7 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         _from_zero(loop, event),
         turn=event.turn,
         turns=loop.turns + 1,
+        asked=loop.asked if event.again else event.seq or loop.seq + 1,
         steps=0,
         trace=event.trace,
         answer_call="",
@@ -495,6 +501,16 @@ def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
     return _with_state(loop, event.call_id, "approved") if runs_again else loop
 
 
+def _tool_call_replaced(loop: Loop, event: ToolCallReplaced) -> Loop:
+    calls = tuple(
+        replace(call, arguments=event.arguments, is_replaced=True)
+        if call.part == event.part
+        else call
+        for call in loop.open
+    )
+    return replace(loop, open=calls)
+
+
 def _approval_asked(loop: Loop, event: ApprovalAsked) -> Loop:
     calls = tuple(
         replace(call, state="asked", approved="") if _is_about(event, call) else call
@@ -699,6 +715,7 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     Rewound: _rewound,
     ToolStarted: _tool_started,
     ToolEnded: _tool_ended,
+    ToolCallReplaced: _tool_call_replaced,
     ApprovalAsked: _approval_asked,
     ApprovalGiven: _approval_given,
     GrantGiven: _grant_given,

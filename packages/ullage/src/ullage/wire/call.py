@@ -53,6 +53,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.usage import Usage
 from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
+from ullage.wire.provider_calls import provider_attempt, with_options
 
 LARGE: Final = 256 * 1024
 """Bytes from which on an event or a body is read in a thread, so that other tasks go on running."""
@@ -218,13 +219,11 @@ async def stream(
     place ``StoreUnavailable``.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
-    address = endpoint.base_url
-    if address in client.without_usage:
-        options = dataclasses.replace(options, include_usage=False)
-    if address in client.without_binding:
-        options = dataclasses.replace(options, drops_unbound=False)
+    options = _eased_before(options, client, endpoint.base_url)
     how: dict[str, Any] = {"policy": policy, "history": history, "body": body}
     prepared = prepare(request, endpoint, options=options, **how)
+    if client.on_call is not None:
+        client.on_call(with_options(prepared.repaired.request, options))
     attempt = 0
     loading = Loading(retries.loading_s)
     while True:
@@ -234,7 +233,7 @@ async def stream(
         emitted = False
         try:
             async with aclosing(
-                _attempt(prepared, client, message_id, call, options.max_output, slot)
+                _attempt(prepared, client, message_id, call, options, slot)
             ) as events:
                 async for event in events:
                     if isinstance(event, Answer):
@@ -326,11 +325,27 @@ async def _attempt(
     client: Client,
     message_id: str,
     call: str | None,
-    max_output: int | None,
+    options: Options,
     slot: CallSlot | None,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One attempt. What it reports of usage is held back until it gives something, so that a repeat leaves no trace."""
-    own = prepared.repaired.names
+    own, max_output = prepared.repaired.names, options.max_output
+    if (source := prepared.post.endpoint.source) is not None:
+        answering = provider_attempt(
+            source,
+            prepared.repaired.request,
+            options,
+            message_id=message_id,
+            call=call,
+            timeouts=client.timeouts,
+        )
+        async with aclosing(answering) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Answer):
+                    yield _renamed_answer(_within_limits(piece), own)
+                elif prepared.request.stream:
+                    yield _renamed(piece, own)
+        return
     heard = None if slot is None else slot.heard
     async with client.send(prepared.post, heard) as incoming:
         if not prepared.request.stream or not incoming.is_stream:
@@ -436,6 +451,15 @@ def _wait_before(attempt: int, problem: ProviderError, retries: Retries) -> floa
         return asked_s if asked_s <= retries.patience_s else None
     wait: float = min(retries.longest_s, retries.first_s * 2.0 ** (attempt - 1))
     return wait * (0.75 + random.random() / 2)
+
+
+def _eased_before(options: Options, client: Client, address: str) -> Options:
+    """The options without the fields that this server has refused before."""
+    if address in client.without_usage:
+        options = dataclasses.replace(options, include_usage=False)
+    if address in client.without_binding:
+        options = dataclasses.replace(options, drops_unbound=False)
+    return options
 
 
 def _eased(

@@ -41,6 +41,8 @@ from ullage.errors import (
     SettingError,
     Unreachable,
 )
+from ullage.isolation import HINT, reaches_network
+from ullage.messages import Request
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
@@ -240,7 +242,10 @@ class Client:
         *,
         timeouts: Timeouts | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
+        on_call: Callable[[Request], None] | None = None,
     ) -> None:
+        self.on_call = on_call
+        """Is given each request of a model call before it is sent, with the settings of the call in its ``params``."""
         self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._http: httpx2.AsyncClient | None = None
@@ -278,6 +283,10 @@ class Client:
         ``heard`` is told of each answer, also of a refusal. Nothing is retried here. The key is in the headers that are
         sent and in no error.
         """
+        if not (post.endpoint.is_local or reaches_network()):
+            raise SettingError(
+                f"A test called {_who(post)} over the network. {HINT} Nothing was sent."
+            )
         response = await self._begin(post)
         try:
             if heard is not None:

@@ -67,6 +67,8 @@ async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Discovere
     Ollama, llama.cpp and LM Studio have other addresses for it, and give the window the server runs with, not the
     model's own.
     """
+    if (own := endpoint.source) is not None:
+        return DiscoveredModel(model, window=own.window, max_output=own.max_output)
     provider = provider_named(endpoint.provider)
     if provider.describes_models:
         return await _ollama(endpoint, model, client)

@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 from ullage.codec.wires import WIRES
 from ullage.display.text import quoted
 from ullage.errors import BadKey, SettingError
+from ullage.isolation import HINT, reaches_network
 from ullage.models.providers import (
     NO_ENDPOINTS,
     OWN_AUTH,
     UNNAMED,
     Auth,
-    Provider,
+    ProviderRow,
     check_wire,
     known_providers,
     provider_named,
@@ -25,6 +26,7 @@ from ullage.models.providers import (
     vendors_of,
 )
 from ullage.models.similar_models import similar_models
+from ullage.provider import Provider
 
 
 class Key:
@@ -90,6 +92,8 @@ class Endpoint:
     key: Key = field(default_factory=lambda: Key(""))
     auth: Auth = "bearer"
     headers: tuple[tuple[str, str], ...] = ()
+    source: Provider | None = None
+    """Who answers in the place of a server, if the program brought one."""
 
     def __post_init__(self) -> None:
         if self.key and not self.key.is_bound:
@@ -129,7 +133,7 @@ class Endpoint:
 class Destination(NamedTuple):
     """Who is asked for a model, with the wire that is spoken, and the model's own name there."""
 
-    provider: Provider
+    provider: ProviderRow
     model: str
 
 
@@ -139,7 +143,7 @@ def endpoint_for(
     base_url: str = "",
     wire: str = "",
     environment: Mapping[str, str] | None = None,
-    endpoints: Mapping[str, Provider] = NO_ENDPOINTS,
+    endpoints: Mapping[str, ProviderRow] = NO_ENDPOINTS,
 ) -> tuple[Endpoint, str]:
     """The endpoint that ``provider:model`` names, and the model's own name there.
 
@@ -151,6 +155,13 @@ def endpoint_for(
     provider, bare = destination_of(
         model, base_url=base_url, wire=wire, endpoints=endpoints
     )
+    if provider.source is not None:
+        return Endpoint(
+            provider=provider.name,
+            wire=provider.wire,
+            base_url=f"python://{provider.name}",
+            source=provider.source,
+        ), bare
     if base_url and provider.name in endpoints:
         raise SettingError(
             f"{provider.name} has an address of its own ({provider.base_url}), and its key goes nowhere else: "
@@ -183,6 +194,7 @@ def endpoint_for(
     if provider.needs_key and (provider.name in endpoints or not endpoint.is_local):
         raise BadKey(
             f"{provider.name} needs a key: set {' or '.join(variables)} in the environment."
+            + ("" if reaches_network() else f" {HINT}")
         )
     if (
         endpoint.is_local
@@ -196,7 +208,7 @@ def destination_of(
     *,
     base_url: str = "",
     wire: str = "",
-    endpoints: Mapping[str, Provider] = NO_ENDPOINTS,
+    endpoints: Mapping[str, ProviderRow] = NO_ENDPOINTS,
 ) -> Destination:
     """Who ``provider:model`` names, with the wire that is to be spoken, and the model's own name there.
 
@@ -219,11 +231,11 @@ def destination_of(
             f"No provider is known for {quoted(model)}.{hint} Name one ({_examples(endpoints)}), or give its address "
             "with base_url."
         )
-    spoken = wire or found.wire
+    spoken = found.wire if found.source is not None else wire or found.wire
     return Destination(replace(found, wire=spoken, auth=found.auth_on(spoken)), bare)
 
 
-def _guessed(model: str, base_url: str, wire: str) -> Provider | None:
+def _guessed(model: str, base_url: str, wire: str) -> ProviderRow | None:
     """Who is meant by a model's name without a provider."""
     if not base_url:
         return next(vendors_of(model), None)
@@ -233,7 +245,7 @@ def _guessed(model: str, base_url: str, wire: str) -> Provider | None:
     return UNNAMED
 
 
-def _examples(endpoints: Mapping[str, Provider]) -> str:
+def _examples(endpoints: Mapping[str, ProviderRow]) -> str:
     return ", ".join(
         f"{name}:…"
         for name in [
@@ -244,7 +256,7 @@ def _examples(endpoints: Mapping[str, Provider]) -> str:
 
 
 @lru_cache(maxsize=256)
-def full_address(address: str, provider: Provider) -> str:
+def full_address(address: str, provider: ProviderRow) -> str:
     """An address as people write it, with its scheme and the version the wire's paths begin with."""
     address = address.strip().rstrip("/")
     if "://" not in address:
@@ -274,7 +286,7 @@ def full_address(address: str, provider: Provider) -> str:
 
 
 def _origins(
-    provider: Provider, base_url: str, environment: Mapping[str, str]
+    provider: ProviderRow, base_url: str, environment: Mapping[str, str]
 ) -> set[str]:
     """Where the provider's key may go: its own address, the one of its variable, and the operator's ``base_url``."""
     addresses = (provider.base_url, _first(provider.url_env, environment), base_url)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
 from ullage.cli.installing.files import CannotEdit, owner_of, parsed
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
-from ullage.models.providers import Provider, known_providers, provider_named
+from ullage.models.providers import ProviderRow, known_providers, provider_named
 
 CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 """Settings that come before those of every file of the user's."""
@@ -118,7 +118,7 @@ def _files(start: Start) -> Iterator[tuple[Path, Path | None]]:
         yield place / ".opencode" / FILES[0], start.unless_own(place)
 
 
-def _has_key(start: Start, row: Provider) -> bool:
+def _has_key(start: Start, row: ProviderRow) -> bool:
     variables = [*row.key_env, KEYS.get(row.name, "")]
     return any(start.environment.get(name) for name in variables)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -12,7 +13,7 @@ from ullage.codec.wires import anthropic, chat, gemini, responses
 from ullage.errors import InvalidRequest
 from ullage.messages import Request
 
-__all__ = ["WIRES", "default_output", "target_of", "wire_named"]
+__all__ = ["PYTHON", "WIRES", "default_output", "target_of", "wire_named"]
 
 _LISTED: Final = (gemini.WIRE, anthropic.WIRE, chat.WIRE, responses.WIRE)
 
@@ -20,9 +21,21 @@ WIRES: Final[Mapping[str, Wire]] = {wire.name: wire for wire in _LISTED}
 """By name. The first that claims a body reads it: ``chat`` takes what ``messages`` leaves."""
 
 
+def _own_target(wire: str, provider: str, model: str, thinking: str) -> Target:
+    """Chat's rules, but for reasoning, which needs no field of Chat's to be sent back."""
+    rules = chat.WIRE.target(wire, provider, model, thinking)
+    return replace(rules, named_reasoning=False, every_reasoning=False)
+
+
+PYTHON: Final = replace(chat.WIRE, name="python", target=_own_target, counts=())
+"""What a ``Provider`` of the program speaks. Its requests are repaired as Chat's, and the encoded body is not sent."""
+
+_KNOWN: Final[Mapping[str, Wire]] = {**WIRES, PYTHON.name: PYTHON}
+
+
 def wire_named(name: str) -> Wire:
     """What is known of a wire. Raises ``InvalidRequest`` for one that has no codec."""
-    wire = WIRES.get(name)
+    wire = _KNOWN.get(name)
     if wire is None:
         raise InvalidRequest(
             f"There is no codec for the wire {name!r}; there is one for {', '.join(WIRES)}."
@@ -50,4 +63,4 @@ def target_of(request: Request) -> Target:
 
 @lru_cache(maxsize=256)
 def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
-    return WIRES.get(wire, chat.WIRE).target(wire, provider, model, thinking)
+    return _KNOWN.get(wire, chat.WIRE).target(wire, provider, model, thinking)

@@ -14,7 +14,7 @@ from ullage.codec.rules import (
     WireParams,
     fields,
 )
-from ullage.models.providers import Provider, provider_named
+from ullage.models.providers import ProviderRow, provider_named
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(
@@ -91,7 +91,7 @@ def target(wire: str, provider: str, model: str, thinking: str) -> Target:
     )
 
 
-def _chat_ids(served_by: Provider, family: str) -> Legal:
+def _chat_ids(served_by: ProviderRow, family: str) -> Legal:
     if family == "mistral" or served_by.mistral_rules:
         return MISTRAL_IDS
     if served_by.openai_rules or family in ("gpt", "claude"):

@@ -1,0 +1,142 @@
+"""Models without a network, for tests: ``ScriptedModel`` and ``FunctionModel``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.models.providers import ProviderRow
+from ullage.provider import AnswerPiece, Provider
+from ullage.usage import Usage
+from ullage_agent.testing.answers import Script, new_ids, pieces_of, usual_usage
+from ullage_agent.testing.simulated import MODEL, SimulatedScript
+
+WINDOW = 128_000
+"""The window of a model that is made up, in tokens, unless the test names another one."""
+
+
+class _MadeUp(Provider):
+    """A model in this process. What it was asked is in ``requests``."""
+
+    learns = False
+
+    def __init__(
+        self, name: str, window: int | None, max_output: int | None, pause_s: float
+    ) -> None:
+        self.name = self.model = name
+        self.window = window
+        self.max_output = max_output
+        self.requests: list[Request] = []
+        """The requests so far, oldest first: ``system``, ``messages``, ``tools``, ``params``."""
+        self._pause_s = pause_s
+        self._ids = new_ids()
+
+    @abstractmethod
+    def _answer(self, request: Request) -> object:
+        """The value that answers this request."""
+
+    async def stream(self, request: Request) -> AsyncGenerator[AnswerPiece, None]:
+        """See ``Provider``. Usage is reported as a quarter of the characters, where the answer holds none."""
+        self.requests.append(request)
+        written, has_usage = 0, False
+        value = self._answer(request)
+        async for piece in pieces_of(value, request, self._ids, self._pause_s):
+            match piece:
+                case Usage():
+                    has_usage = True
+                case str():
+                    written += len(piece)
+                case TextPart() | ReasoningPart():
+                    written += len(piece.text)
+                case ToolCallPart():
+                    written += len(piece.name) + len(piece.arguments)
+            yield piece
+        if not has_usage:
+            yield usual_usage(request, written)
+
+
+class ScriptedModel(_MadeUp):
+    """Answers by a list, one item for each call of the model: ``Agent(ScriptedModel(["Hello."]))``.
+
+    An item is a text; ``tool_call(…)``; ``reasoning(…)``; an object of the agent's ``output_type``; ``Usage``; a
+    ``Delay``; an exception, which is raised (``ullage.errors.RateLimited("…")``); a function of the request that gives
+    one of these; or a list of them, which are one answer. Text streams word by word.
+
+    A call too many fails with an ``AssertionError`` inside ``InternalError``. Answers that are left fail the end of
+    ``agent.override(model=…)``, or ``assert_used_up``.
+
+    Args:
+        answers: The answers in order.
+        name: The model's name, and its provider's.
+        window: The context window in tokens; ``None``: unknown.
+        max_output: The largest answer in tokens.
+        pause_s: Seconds before each word.
+        simulated: Whether a strict simulator of Anthropic says the script, on this machine and over HTTP, so that
+            requests go over the real wire and what a provider would refuse is refused. It takes texts, calls,
+            reasoning (said where the agent sets ``effort``), typed answers, and errors that have a status; ``requests``
+            stays empty (``capture`` has them). Needs ``ullage[simulators]``.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[object],
+        *,
+        name: str = "scripted",
+        window: int | None = WINDOW,
+        max_output: int | None = None,
+        pause_s: float = 0.0,
+        simulated: bool = False,
+    ) -> None:
+        super().__init__(name, window, max_output, pause_s)
+        self._script = Script(answers)
+        self._simulated: SimulatedScript | None = None
+        if simulated:
+            self._simulated = SimulatedScript(
+                self, self._script, window=window, pause_s=pause_s
+            )
+
+    def served(self) -> tuple[ProviderRow, str] | None:
+        """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
+        return None if self._simulated is None else (self._simulated.row(), MODEL)
+
+    def _answer(self, request: Request) -> object:
+        asked = request.messages[-1].parts[-1:] if request.messages else ()
+        return self._script.next(repr(asked))
+
+    def add(self, *answers: object) -> None:
+        """More answers, behind those that are left."""
+        self._script.add(answers)
+
+    def assert_used_up(self) -> None:
+        """Raise ``AssertionError`` if answers are left."""
+        self._script.assert_used_up()
+
+
+class FunctionModel(_MadeUp):
+    """Answers by a function of the request: ``Agent(FunctionModel(lambda request: request.messages[-1].text))``.
+
+    Args:
+        function: Gets the ``Request`` and gives what an item of ``ScriptedModel`` may be. It may be async, or an async
+            generator of such items. What it raises is raised to the agent's caller inside ``InternalError``; a
+            ``ProviderError`` is a failed call.
+        name: The model's name, and its provider's.
+        window: The context window in tokens; ``None``: unknown.
+        max_output: The largest answer in tokens.
+        pause_s: Seconds before each word.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Request], object],
+        *,
+        name: str = "function",
+        window: int | None = WINDOW,
+        max_output: int | None = None,
+        pause_s: float = 0.0,
+    ) -> None:
+        super().__init__(name, window, max_output, pause_s)
+        self._function = function
+
+    def _answer(self, request: Request) -> object:
+        return self._function

@@ -1,0 +1,60 @@
+"""``capture``: requests as they were sent, and events in their order."""
+
+from pathlib import Path
+
+from ullage.events import CallEnded, CallStarted, TurnEnded
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.subagent import subagent
+from ullage_agent.testing import FunctionModel, ScriptedModel, capture, tool_call
+
+
+def test_requests_settings_and_events(tmp_path: Path) -> None:
+    agent = Agent(
+        ScriptedModel(["One.", "Two.", "Three."]),
+        store=tmp_path / "s.db",
+        config=False,
+        environment={},
+        system="Be brief.",
+        temperature=0.5,
+        max_output=50,
+    )
+    with capture(agent) as sent:
+        agent.run_sync("First?", session="s")
+        agent.run_sync("Second?", session="s")
+    agent.run_sync("Not recorded?", session="s")
+    first, second = sent.requests
+    assert first.system[0].text == "Be brief."
+    assert first.params == {"temperature": 0.5, "max_output": 50}
+    assert [message.text for message in second.messages] == ["First?", "One.", "Second?"]
+    kinds = [
+        type(event)
+        for event in sent.events
+        if isinstance(event, CallStarted | CallEnded | TurnEnded)
+    ]
+    assert kinds == [CallStarted, CallEnded, TurnEnded] * 2
+
+
+def test_sub_agents_calls_are_among_them_and_an_override_goes_with_it(
+    tmp_path: Path,
+) -> None:
+    child = Agent(
+        FunctionModel(lambda request: "Child."),
+        store=tmp_path / "s.db",
+        config=False,
+        environment={},
+    )
+    parent = Agent(
+        "openai:gpt-5",
+        tools=[subagent(child, name="child", description="Asks.")],
+        store=tmp_path / "s.db",
+        config=False,
+        environment={},
+    )
+    model = ScriptedModel([tool_call("child", task="Go."), "Done."])
+    with capture(parent) as sent, parent.override(model=model):
+        parent.run_sync("Hi")
+    assert [request.model for request in sent.requests] == [
+        "scripted",
+        "function",
+        "scripted",
+    ]
