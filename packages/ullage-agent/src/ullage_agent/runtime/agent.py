@@ -16,7 +16,14 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache
@@ -26,6 +33,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Literal,
     Never,
     Self,
     TypeAlias,
@@ -35,6 +43,7 @@ from typing import (
 
 import msgspec
 
+from ullage.context.shorten import READER
 from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
@@ -53,6 +62,7 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.isolation import current_test, environment_of
 from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
@@ -69,12 +79,12 @@ from ullage.store.places import (
     StorePlace,
     Unset,
     checked_place,
+    default_place,
     shown_store,
     store_at,
 )
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
-from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
@@ -83,6 +93,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.exported import function_of, mcp_server_of
 from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
@@ -95,7 +106,7 @@ from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
-from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.overriding import Override, Substitutes, in_force
 from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
@@ -105,16 +116,18 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.tooling import page_room
 from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
 from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
-from ullage_agent.tools.result_budget import READER, read_result
+from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
-from ullage_agent.tools.tool import AgentTool, ToolError
+from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -251,11 +264,13 @@ class Agent(Generic[OutputT, DepsT]):
         self._is_member = False
         self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
-        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._environment = environment_of(environment)
         self._files: Sequence[Layer] = (
             read_configs(Path.cwd(), self._environment)
-            if config is True
-            else config or ()
+            if config is True and not current_test()
+            else ()
+            if isinstance(config, bool)
+            else config
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._guardrails = Guardrails(
@@ -315,27 +330,27 @@ class Agent(Generic[OutputT, DepsT]):
         Raises:
             AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
         """
-        replaced = Replaced(
+        substitutes = Substitutes(
             model=model,
             store=store,
             tools=None if tools is None else _listed("tools", tools),
             hooks=_hooks_among(_listed("hooks", hooks)),
         )
-        return Override(self, replaced, all_agents=all_agents)
+        return Override(self, substitutes, all_agents=all_agents)
 
     def _current(self) -> Self:
         """The agent itself, or what stands in its place here by an override."""
         return self if self._is_copy else in_force(self)
 
-    def _with(self, replaced: Replaced) -> Self:
-        given = self._given_store if replaced.store is UNSET else replaced.store
+    def _with(self, substitutes: Substitutes) -> Self:
+        given = self._given_store if substitutes.store is UNSET else substitutes.store
         changed = self._copied(checked_place(given), None)
-        arguments = replaced.arguments(self._arguments)
-        if replaced.tools is not None:
-            changed._take_tools(replaced.tools, arguments)
+        arguments = substitutes.arguments(self._arguments)
+        if substitutes.tools is not None:
+            changed._take_tools(substitutes.tools, arguments)
         changed._arguments = with_names(arguments)
-        changed._hooks = (*self._hooks, *replaced.hooks)
-        changed._on_call = replaced.on_call or self._on_call
+        changed._hooks = (*self._hooks, *substitutes.hooks)
+        changed._on_call = substitutes.on_call or self._on_call
         changed._resolve()
         return changed
 
@@ -357,6 +372,11 @@ class Agent(Generic[OutputT, DepsT]):
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
 
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            """``Agent[Invoice]``, also where annotations are evaluated: the second type has a default."""
+            given = kinds if isinstance(kinds, tuple) else (kinds, Any)
+            return super().__class_getitem__(given)
+
         def __getattr__(self, name: str) -> object:
             answer = METHODS.get(name, "")
             raise AttributeError(
@@ -373,7 +393,7 @@ class Agent(Generic[OutputT, DepsT]):
     @property
     def _store_place(self) -> StorePlace | None:
         given = self._current()._given_store
-        return self._data / FILE if given is UNSET else given
+        return default_place(self._data) if given is UNSET else given
 
     # -- sessions --
 
@@ -418,6 +438,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -428,6 +449,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -437,6 +459,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = "",
         deps: DepsT | None = None,
         check: bool = True,
+        within: ToolContext | None = None,
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
@@ -448,6 +471,9 @@ class Agent(Generic[OutputT, DepsT]):
             deps: What tools and instructions get as ``context.deps``.
             check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
             output_type: The type that this answer is read into, by default the agent's.
+            within: The context of a tool that asks: the agent is its subagent then, in a session of its own below the
+                tool's (``ullage.subagent``). A tool that is ``idempotent`` gets the same answers when it runs again
+                after a crash.
             others: None: a keyword of another library is answered with what it is called here.
 
         Raises:
@@ -456,6 +482,11 @@ class Agent(Generic[OutputT, DepsT]):
             InputError: The message can't be sent; nothing was stored.
         """
         refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
+        if within is not None:
+            found = await answer_within(
+                self, pieces, within, deps=deps, output_type=output_type
+            )
+            return found.or_raise() if check else found
         async with self.session(session, deps=deps) as opened:
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
@@ -548,6 +579,46 @@ class Agent(Generic[OutputT, DepsT]):
             return result
 
         return SHARED.run(asked)
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[False] = ...
+    ) -> Callable[[str], Coroutine[Any, Any, str]]: ...
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[True]
+    ) -> Callable[[str], str]: ...
+
+    def as_tool(
+        self, *, name: str = "", description: str = "", sync: bool = False
+    ) -> Callable[[str], Any]:
+        """The agent as a function of a ``task``, for agents of other frameworks; among ``tools`` here it is a subagent.
+
+        It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
+        an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
+
+        Args:
+            name: The function's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+            sync: A function that is not ``async``, for frameworks that call tools in threads.
+        """
+        return function_of(self, name, description, is_sync=sync)
+
+    def serve_mcp(self, *, name: str = "", description: str = "") -> None:
+        """Offers the agent as a tool over MCP, on standard input and output, until the input ends.
+
+        On the command line: ``ullage mcp --agent module:agent``. Each call is a session of its own.
+
+        Args:
+            name: The tool's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+
+        Raises:
+            MissingExtra: The MCP SDK is not installed.
+            SettingError: There is no name or no description.
+        """
+        mcp_server_of(self, name, description).run("stdio")
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the last changed first.
@@ -842,7 +913,7 @@ class Agent(Generic[OutputT, DepsT]):
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping until they change."""
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
-        key = (settings.tools, settings.root, settings.result_tokens, *confined)
+        key = (settings.tools, settings.root, *confined)
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
@@ -853,7 +924,7 @@ class Agent(Generic[OutputT, DepsT]):
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
             if named:
-                reader = read_result(settings.result_tokens)
+                reader = read_result(page_room)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]

@@ -145,8 +145,12 @@ def tool(
 
 
 def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
-    """The same as tools; functions become tools. Raises ``SettingError`` if two have the same name."""
-    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in tools)
+    """The same as tools; functions become tools, and one of ``Agent.as_tool`` a subagent.
+
+    Raises ``SettingError`` if two have the same name.
+    """
+    given = (getattr(each, "__ullage_tool__", each) for each in tools)
+    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     names = [each.name for each in made]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

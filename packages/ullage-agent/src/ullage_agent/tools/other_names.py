@@ -178,7 +178,7 @@ _METHODS: Final[Mapping[str, str]] = {
     "give them to `Agent(tools=[…])`": "tools",
     "each session has its own: `await session.history()`": "messages history memory",
     "use `async with agent.session(…) as session`": "new_session create_session start_session open",
-    "write `ullage.subagent(agent, …)`": "as_tool to_tool",
+    "write `ullage.subagent(agent, …)`": "to_tool",
 }
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
 from ullage.context.exchanges import HistoryExchange, exchanges, in_view, latest_request
 from ullage.context.rules import CompactionRules
+from ullage.context.shorten import READER
 from ullage.events import CompactionTrigger
 from ullage.messages import Message
 from ullage.meter.fold import Fold
@@ -151,6 +152,11 @@ class Situation:
         """Tokens per byte, so that the allowed bytes weigh as much as the view has tokens."""
         allowed = max(1, (self.bytes_limit or 0) - self.fixed_bytes)
         return max(self.sizes.messages, 1.0) / allowed
+
+    @cached_property
+    def can_read(self) -> bool:
+        """Whether the model has the tool that reads stored texts."""
+        return any(tool.name == READER for tool in self.fold.tools or ())
 
     @property
     def is_over_images(self) -> bool:
