@@ -121,8 +121,9 @@ def fields_of(found: ast.ClassDef) -> str:
     for field, after in pairwise([*found.body, ast.Pass()]):
         if not isinstance(field, ast.AnnAssign) or ast.unparse(field.target)[0] == "_":
             continue
-        is_plain = field.value and not isinstance(field.value, ast.Call)
-        default = f"`{ast.unparse(field.value)}`" if is_plain else ""
+        value = field.value
+        has_default = value is not None and not isinstance(value, ast.Call)
+        default = f"`{ast.unparse(value)}`" if value and has_default else ""
         kind = ast.unparse(field.annotation)
         text = ""
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
