@@ -44,7 +44,9 @@ ENTRY = """::: {path}
       show_root_heading: true
 """
 
-OPAQUE = frozenset({"Calibration", "ClientLimits", "Fold", "SessionStore", "SqliteStore"})
+OPAQUE = frozenset(
+    {"Calibration", "ClientLimits", "Fold", "Override", "SessionStore", "SqliteStore"}
+)
 """Classes that a caller passes on: what is inside of them is no promise."""
 
 
