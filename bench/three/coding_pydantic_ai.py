@@ -17,7 +17,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.capabilities import HandleDeferredToolCalls, LocalWorkspace, PrepareTools
 from pydantic_ai.run import AgentRunResultEvent
-from pydantic_ai_harness import FileSystem, Shell
+from pydantic_ai_harness import FileSystem, Shell  # type: ignore[import-not-found,unused-ignore]
 
 ASKED = {"write_file", "edit_file", "create_directory", "run_command", "start_command"}
 
