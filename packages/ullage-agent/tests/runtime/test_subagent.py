@@ -107,7 +107,7 @@ async def test_a_resumed_child_is_spend_of_its_parent_once(tmp_path: Path) -> No
         assert len(ended(await store.read("s"), "child")) == 1
         async with parent(store, look, reached(server)).session("s") as session:
             assert (await session.wait()).reason == "finished"
-            events, spend = await session.history(), await session.spend()
+            events, spend = await session.history(), (await session.context()).spend
     assert [event.name for event in of_kind(events, ToolStarted)] == [
         "research",
         "research",

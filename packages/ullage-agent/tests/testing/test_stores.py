@@ -109,6 +109,21 @@ class NeverWakes(OverMemory):
         await asyncio.sleep(timeout_s)
 
 
+class SpinsWaiting(OverMemory):
+    async def wait(self, session: str, version: int, timeout_s: float) -> None:
+        await asyncio.sleep(0.001)
+
+
+class KeepsWaiting(OverMemory):
+    """Its wait goes on when it is cancelled, once."""
+
+    async def wait(self, session: str, version: int, timeout_s: float) -> None:
+        try:
+            await super().wait(session, version, timeout_s)
+        except asyncio.CancelledError:
+            await super().wait(session, version, timeout_s)
+
+
 class TornWrites(OverMemory):
     """Writes the rows first, and the values a moment later."""
 
@@ -181,6 +196,8 @@ FAULTS: Mapping[type[OverMemory], tuple[str, ...]] = {
     Reorders: ("the order of the rows has changed",),
     DropsLastRow: ("the last row or value is missing: 0 of 1 rows",),
     NeverWakes: ("a write of the same store does not end a wait within 5 s",),
+    SpinsWaiting: ("waits for nothing returned",),
+    KeepsWaiting: ("a wait that was cancelled did not end",),
     TornWrites: ("a lost update",),
     KnowsText: ("came back as another one",),
     IgnoresCase: ("is taken for that of another session",),

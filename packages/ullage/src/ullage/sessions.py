@@ -7,8 +7,10 @@ your own. The rest are types that signatures of ``Agent``, ``Session`` and ``Res
 from ullage.installation import explained
 
 try:
+    from ullage.codec.blocks import CacheMarks, Options
     from ullage.context.lineage import Whereabouts
     from ullage.turns.grants import Grant
+    from ullage.turns.loop import OpenCall
     from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
@@ -29,6 +31,7 @@ except ModuleNotFoundError as problem:
 
 __all__ = [
     "AgentSettings",
+    "CacheMarks",
     "CancelAnswer",
     "Fork",
     "GivenTool",
@@ -37,6 +40,8 @@ __all__ = [
     "Layer",
     "MessageInput",
     "NamedFile",
+    "OpenCall",
+    "Options",
     "Override",
     "Question",
     "Result",

@@ -24,6 +24,7 @@ from typing import (
     Any,
     Generic,
     Literal,
+    Never,
     Protocol,
     Self,
     Unpack,
@@ -74,7 +75,6 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop
@@ -201,9 +201,10 @@ class Session(Generic[OutputT]):
         self._driver: Driver | None = None
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
-        self._is_idle = asyncio.Event()
+        self._idle = asyncio.Event()
         self._is_closing = False
         self._failure: BaseException | None = None
+        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
 
     # -- opening and closing --
 
@@ -232,7 +233,7 @@ class Session(Generic[OutputT]):
         if self._drives:
             self._wake.set()
         else:
-            self._is_idle.set()
+            self._idle.set()
         return self
 
     async def __aexit__(
@@ -262,7 +263,7 @@ class Session(Generic[OutputT]):
             return
         self._is_closing = True
         await stop(serving)
-        self._is_idle.set()
+        self._idle.set()
         runtime = self._driving.runtime
         self._shared = None
         try:
@@ -272,14 +273,9 @@ class Session(Generic[OutputT]):
             await self._agent._leave(self.id)
 
     @property
-    def is_idle(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether this process does no work for the session at the moment."""
-        return self._is_idle.is_set()
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
-        return self._failure
+        return self._idle.is_set()
 
     async def _serve(self) -> None:
         """Drive after each command until the session is closed. An error is kept for ``wait``.
@@ -290,7 +286,7 @@ class Session(Generic[OutputT]):
         while True:
             await self._wake.wait()
             self._wake.clear()
-            self._is_idle.clear()
+            self._idle.clear()
             self._failure = None
             try:
                 await self._driving.drive()
@@ -308,7 +304,7 @@ class Session(Generic[OutputT]):
             if self._is_closing:
                 return  # the cancel was lost to an error
             if not self._wake.is_set():
-                self._is_idle.set()
+                self._idle.set()
 
     def _check_deps(self, shared: AgentRuntime) -> None:
         for agent in (shared, *shared.team.values()):
@@ -321,7 +317,7 @@ class Session(Generic[OutputT]):
     async def _ask_driver(self) -> None:
         """Have the session driven; a driver at work looks once more."""
         self._drives = True
-        self._is_idle.clear()
+        self._idle.clear()
         self._wake.set()
 
     @property
@@ -363,7 +359,7 @@ class Session(Generic[OutputT]):
         try:
             await self._check_key()
             await self._open.quotas.check_calls()
-            message = await self._guarded(await self.message(*pieces, id=id))
+            message = await self._guarded(await self._message(*pieces, id=id))
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
@@ -399,7 +395,7 @@ class Session(Generic[OutputT]):
             if driver in ("", self._open.owner):
                 raise
 
-    async def message(self, *pieces: MessageInput, id: str = "") -> Message:
+    async def _message(self, *pieces: MessageInput, id: str = "") -> Message:
         """A user's message of these pieces; the bytes of images and files are stored beside the session.
 
         Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message and for a file that can't
@@ -467,7 +463,7 @@ class Session(Generic[OutputT]):
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
         """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
         _check_texts("message_id", message_id)
-        message = await self._guarded(await self.message(*pieces, id=message_id))
+        message = await self._guarded(await self._message(*pieces, id=message_id))
         return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
@@ -574,7 +570,7 @@ class Session(Generic[OutputT]):
             asked += 1
         if asked >= most:
             return False
-        again = await self.message(words, id=f"{first}{AGAIN}{asked + 1}")
+        again = await self._message(words, id=f"{first}{AGAIN}{asked + 1}")
         await self._store(again, "steer")
         return True
 
@@ -652,21 +648,29 @@ class Session(Generic[OutputT]):
         self,
         call_id: str,
         approved: bool = True,
-        note: str = "",
+        reason: str = "",
         *,
         digest: str = "",
         by_nobody: bool = False,
+        **others: Never,
     ) -> None:
-        """Answer for a tool call that needs approval; ``note`` is the reason of a denial, for the model.
+        """Answer for a tool call that needs approval; ``reason`` says why it is denied, for the model.
 
         ``digest`` identifies the exact call that was shown: raises ``CommandRefused`` if another one waits. A second
         answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
         is told.
         """
         _check_texts("call_id", call_id)
-        _check_texts("note", note)
+        _check_texts("reason", reason)
+        for other in others:
+            raise WrongType(
+                f"approve() has no argument {other!r}. Did you mean `reason`, which says why a call is denied? "
+                "Nothing was stored."
+            )
         runtime = await self._driving.look()
-        if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
+        if given := answer(
+            runtime, call_id, approved, reason, digest, by_nobody=by_nobody
+        ):
             await self._command(given)
 
     async def grant(
@@ -717,7 +721,7 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self.is_interrupted():
+        elif await self._is_interrupted():
             self._check_deps(self._open)
             await self._open.store.command(self.id, [])  # due, also if this driver dies
             await self._ask_driver()
@@ -824,7 +828,7 @@ class Session(Generic[OutputT]):
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why."""
-        meter = await self.meter()
+        meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
 
@@ -877,15 +881,16 @@ class Session(Generic[OutputT]):
     # -- looking --
 
     @property
-    def reading(self) -> Reading:
+    def _reading(self) -> Reading:
         """The last known reading, without reading the store; also after the session is closed."""
         if self._driver is None or self._driver.runtime is None:
             raise SessionNotFound(f"The session {self.id} is not open: use `async with`.")
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
-        """The reading now, with its breakdown: the one that is displayed, decided on and enforced.
+        """The reading now: how full the window is and of what, and in ``spend`` what all calls have cost.
 
+        It is the one that is displayed, decided on and enforced.
         Settings that this process has not recorded yet count, unless another process drives the session.
         """
         runtime = await self._driving.look()
@@ -900,11 +905,7 @@ class Session(Generic[OutputT]):
         about = await self._open.store.about(self.id)
         return about.held_by in ("", self._open.owner)
 
-    async def spend(self) -> Spend:
-        """The cost of all calls of the session, of every purpose."""
-        return (await self._driving.look()).reading.spend
-
-    async def meter(self) -> Meter:
+    async def _meter(self) -> Meter:
         """The meter behind the readings: steps, largest items, messages in view. Read-only."""
         ledger = (await self._driving.look()).ledger
         await ledger.load()
@@ -916,7 +917,7 @@ class Session(Generic[OutputT]):
 
     async def messages(self) -> tuple[Message, ...]:
         """The messages in view, in order."""
-        return (await self.meter()).messages
+        return (await self._meter()).messages
 
     async def history(self, *, after: int = 0) -> list[Event]:
         """The events of the ledger."""
@@ -952,7 +953,7 @@ class Session(Generic[OutputT]):
     ) -> AsyncGenerator[SessionEvent, None]:
         """These events, up to the last one at the time the session rests."""
         coming = start(anext(events))
-        idle = start(self._is_idle.wait())
+        idle = start(self._idle.wait())
         end: int | None = None
         try:
             while end is None or seen < end:
@@ -970,14 +971,14 @@ class Session(Generic[OutputT]):
                     coming = start(anext(events))
                 if idle.done() and end is None:
                     end = await self._rests_at()
-                    if end is None and not self._is_idle.is_set():
-                        idle = start(self._is_idle.wait())
+                    if end is None and not self._idle.is_set():
+                        idle = start(self._idle.wait())
         finally:
             await stop(coming, idle)
 
     async def _rests_at(self) -> int | None:
         """The last event of a session at rest; ``None`` during work. Raises the error that stopped its driver."""
-        over = await self._over() if self._is_idle.is_set() else None
+        over = await self._over() if self._idle.is_set() else None
         return None if over is None else over.ledger.loop.seq
 
     async def _over(self) -> SessionRuntime | None:
@@ -997,15 +998,13 @@ class Session(Generic[OutputT]):
             return None
         return runtime
 
-    async def is_interrupted(self) -> bool:
+    async def _is_interrupted(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
-        if not self._is_idle.is_set() or is_at_rest(
+        if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop
         ):
             return False
-        return (
-            not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
-        )
+        return not (await self._open.store.about(self.id)).held_by and self._idle.is_set()
 
     async def wait(self, *, check: bool = True) -> Result[OutputT]:
         """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
@@ -1022,7 +1021,7 @@ class Session(Generic[OutputT]):
             await self._ask_driver()
         async with self._open.store.watch(self.id) as watch:
             while True:
-                await self._is_idle.wait()
+                await self._idle.wait()
                 if (runtime := await self._over()) is not None:
                     return runtime
                 await watch.wait(POLL_S)

@@ -301,6 +301,16 @@ async def _woken(bench: _Bench) -> None:
                 await store.wait(session, version, timeout_s)
         took = time.monotonic() - begun
         _expect(took < WOKEN_S, f"a wait {what} did not end within {WOKEN_S:.0f} s")
+    waiting = asyncio.create_task(store.wait(session, 0, LONGEST_S))
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    done, _ = await asyncio.wait([waiting], timeout=WOKEN_S)
+    _expect(done, f"a wait that was cancelled did not end within {WOKEN_S:.0f} s")
+    returns, end = 0, time.monotonic() + 0.5
+    while (left := end - time.monotonic()) > 0:
+        await store.wait(session, 0, left)
+        returns += 1
+    _expect(returns < 20, f"waits for nothing returned {returns} times in half a second")
 
 
 async def _safe_without_close(bench: _Bench) -> None:
@@ -436,6 +446,9 @@ class _Killed:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.dies = False
+
+    def __repr__(self) -> str:
+        return "whose process check_store has killed"
 
     def __getattr__(self, name: str) -> Any:
         if name not in _METHODS:

@@ -27,6 +27,9 @@ def must_stay(situation: Situation) -> dict[str, str]:
     They are: system prompts at the beginning of the messages, pinned messages, the newest request, calls that wait
     for a result or a person, and what is outside of the part that a person named. The newest request may leave where
     it is in a part that goes on to the end.
+
+    Args:
+        situation: The conversation that is to be compacted.
     """
     why: dict[str, str] = {}
     request = None if situation.from_ else situation.request

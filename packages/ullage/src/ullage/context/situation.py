@@ -54,7 +54,12 @@ class Situation:
     )
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """The result of ``make``, computed once for this situation: strategies ask again after every answer."""
+        """The result of ``make``, computed once for this situation: strategies ask again after every answer.
+
+        Args:
+            key: Names what is computed.
+            make: Computes it.
+        """
         if key not in self._worked_out:
             self._worked_out[key] = make()
         return cast(T, self._worked_out[key])
@@ -130,7 +135,11 @@ class Situation:
         return sum(count_images(message) for message in self.messages)
 
     def weigh(self, ids: Iterable[str]) -> float:
-        """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them."""
+        """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them.
+
+        Args:
+            ids: The messages.
+        """
         if not self.is_over_bytes:
             return self.sizes.of(ids)
         return sum(
@@ -173,10 +182,18 @@ class Situation:
         return is_asked and not self.is_urgent
 
     def count(self, text: str) -> float:
-        """Tokens of a text by itself, without framing."""
+        """Tokens of a text by itself, without framing.
+
+        Args:
+            text: The text.
+        """
         forecaster = self.fold.forecaster
         return text_tokens(text, forecaster.family, forecaster.counter)
 
     def cost(self, message: Message) -> float:
-        """Tokens of a message that is not in view, as the reading would count it."""
+        """Tokens of a message that is not in view, as the reading would count it.
+
+        Args:
+            message: The message.
+        """
         return self.fold.forecaster.message(message, self.fold.view.tool_names).tokens

@@ -64,7 +64,7 @@ from ullage.store.store import (
     handle_of,
 )
 from ullage.store.waiting import Queueing, check_message, not_waiting, queued_before
-from ullage.tasks import start, stop, to_completion
+from ullage.tasks import start, to_completion
 
 log = logging.getLogger("ullage.store")
 
@@ -78,6 +78,9 @@ CHECKPOINT: Final = "checkpoint"
 
 LOOK_S: Final = 30.0
 """Seconds after which a watched session is looked at, whatever the store has told of it."""
+
+CANCEL_S: Final = 0.1
+"""Seconds after which a wait is cancelled again whose store has not ended it."""
 
 RETRY_S: Final = 1.0
 """Seconds before a watched session is looked at again whose store has failed."""
@@ -546,7 +549,7 @@ class StoreAdapter:
             if isinstance(problem, UllageError):
                 raise
             raise StoreUnavailable(
-                f"The store {self._store!r} failed: {type(problem).__name__}: {problem}. Check its database."
+                f"The store {self._store!r} failed ({type(problem).__name__}: {problem}). Check its database."
             ) from problem
 
     async def _read(self, session: str) -> tuple[int, _About]:
@@ -752,7 +755,11 @@ class StoreAdapter:
             try:
                 yield subscription
             finally:
-                await stop(looking)
+                while (
+                    not looking.done()
+                ):  # redis-py swallows a cancel while it subscribes
+                    looking.cancel()
+                    await asyncio.wait([looking], timeout=CANCEL_S)
 
     async def _look(self, session: str, version: int) -> None:
         """Tell of what others write to a session, until cancelled."""

@@ -75,7 +75,7 @@ class Store(Protocol):
         ...
 
     async def wait(self, session: str, version: int, timeout_s: float) -> None:
-        """Return once the session has another version, or after ``timeout_s`` seconds. May return for nothing.
+        """Return once the session has another version, or after ``timeout_s`` seconds; now and then for nothing.
 
         This one looks every 0.1 seconds; a database that can notify makes it quicker.
         """
