@@ -48,6 +48,7 @@ PROJECT = {
 PLAIN = (
     "deploy/haproxy.cfg",
     "examples/loop.py",
+    "examples/provider.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )
