@@ -17,7 +17,7 @@ from ullage.events import CancelAsked, Event, MessageAdded, TurnStarted
 from ullage.messages import Message, Request, TextPart
 from ullage.store.adapter import StoreAdapter
 from ullage.store.protocol import ABOUT, Store
-from ullage.tasks import start
+from ullage.tasks import background, start
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.testing.answers import tool_call
 from ullage_agent.testing.models import FunctionModel
@@ -379,10 +379,9 @@ async def _queue(bench: _Bench) -> None:
             await store.send(session, message, "follow_up")
             await store.command(session, [CancelAsked()])
 
-    following = start(follow())
-    await asyncio.gather(*(send(number) for number in range(WRITERS)))
-    await asyncio.wait([following], timeout=WOKEN_S)
-    following.cancel()
+    async with background(follow()) as following:
+        await asyncio.gather(*(send(number) for number in range(WRITERS)))
+        await asyncio.wait([following], timeout=WOKEN_S)
     numbers = [event.seq for event in seen]
     _expect(
         numbers == list(range(1, WRITERS * WRITES + 1)),
