@@ -56,7 +56,7 @@ READERS = 3
 
 
 class SqliteStore:
-    """A ``SessionStore`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
+    """Keeps sessions in the SQLite file ``path``; without one in the user's data directory.
 
     Nothing is opened before it is used. What the file holds is believed, its approvals too: name no file of somebody
     else's. Usable from several event loops and threads; any number of processes may use one file. Close it, or what is
