@@ -104,7 +104,7 @@ async def conversation(
                 result = await session.ask(writers[kind]())
                 if result.error is not None:
                     raise result.error
-            steps = (await session.meter()).steps
+            steps = (await session._meter()).steps
     calls: list[Call] = []
     before = 0
     for step in steps:

@@ -119,7 +119,7 @@ async def open_once(folder: Path) -> dict[str, float]:
             "read": time.perf_counter() - start,
             "cpu": time.process_time() - began,
         }
-        if len(await session.meter()) < MESSAGES or not reading.used.tokens:
+        if len(await session._meter()) < MESSAGES or not reading.used.tokens:
             raise SystemExit("the session is not whole")
     return found
 

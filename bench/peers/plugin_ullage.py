@@ -25,7 +25,7 @@ class Ullage(Program):
         async with agent.session("long") as session:
             result = await session.ask(step.said)
             self.counts = [0, 0]
-            for one in (await session.spend()).by_purpose.values():
+            for one in (await session.context()).spend.by_purpose.values():
                 self.add(one.input, one.output)
             result.or_raise()
 

@@ -53,7 +53,7 @@ async def main() -> None:
         )
         async with agent.session() as session:
             result = await session.ask(" ".join(sys.argv[1:]) or QUESTION)
-            spend = await session.spend()
+            spend = (await session.context()).spend
             print(result.text)
             print(f"\nThe agent's window: {result.reading}")
             for purpose, total in spend.by_purpose.items():

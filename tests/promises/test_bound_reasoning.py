@@ -97,11 +97,11 @@ async def test_a_model_that_has_refused_is_known_to_bind_in_later_sessions(
         agent = agent_at(server, tmp_path, "claude-opus-7", learns=True)
         async with agent.session("first") as session:
             await session.ask("How full?")
-            assert not (await session.meter())._fold.refuses_changes
+            assert not (await session._meter())._fold.refuses_changes
             await session.ask("And now?")
         async with agent.session("later") as session:
             await session.ask("How full?")
-            assert (await session.meter())._fold.refuses_changes
+            assert (await session._meter())._fold.refuses_changes
 
 
 async def test_a_refusal_of_a_request_without_reasoning_ends_the_turn_and_names_the_way_out(

@@ -168,7 +168,7 @@ async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_e
             await session.send("Please do it.")
             await until(lambda: len(begun) == 2)
             await session.cancel("finish")
-            assert not session.is_idle
+            assert not session._is_idle
             assert (await session.cancel("finish")).cancelled
             assert (await session.wait()).reason == "cancelled"
             events = await session.history()
@@ -220,7 +220,7 @@ async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged
             await shown.until(lambda now: retried(now.events))
             assert await session.cancel() == CancelAnswer(True, None)
             events = await session.history()
-            spend = await session.spend()
+            spend = (await session.context()).spend
             assert (await session.ask("And now?")).reason == "finished"
         assert ended(events)[0].outcome == "cancelled" and ended(events)[0].usage is None
         assert not server.truth().bills[:-1] and spend.all.input == 0

@@ -113,7 +113,7 @@ async def cut_at(agent: Agent, speaker: Speaker, server: Server, index: int) -> 
         )
         answer = await session.cancel()
         await shown.until(lambda now: of_kind(now.events, TurnEnded))
-        texts, notes = shown_texts(shown.of_call(call)), session.reading.notes
+        texts, notes = shown_texts(shown.of_call(call)), session._reading.notes
         result = await session.ask("And now?")
         assert (result.text, result.reason) == ("Goodbye.", "finished")
         events = await session.history()

@@ -82,7 +82,7 @@ async def run(store: Path, *edits: dict[str, Any], stream: bool = True) -> Run:
             for question in ("When was it lit?", "Are you sure?", "How is it written?"):
                 result = await session.ask(question)
                 assert result.reason == "finished", result
-            meter = await session.meter()
+            meter = await session._meter()
             done = Run(
                 tuple(meter.steps),
                 server.truth().bills,

@@ -60,7 +60,7 @@ async def test_every_turn_completes_and_the_reading_holds_the_truth_or_says_that
                 result = await session.ask(f"{turn}. {WORDS}")
                 assert result.reason == "finished", (turn, result)
                 readings.append(await session.context())
-            steps = (await session.meter()).steps
+            steps = (await session._meter()).steps
             assert readings[-1].compactions == 0
         bills = [bill.input for bill in server.truth().bills]
         assert_accepted(server)
@@ -91,7 +91,7 @@ async def test_one_false_report_is_forgotten_with_the_next_true_one(
                     doubted = await session.context()
                     assert doubted.notes
             last = await session.context()
-            steps = (await session.meter()).steps
+            steps = (await session._meter()).steps
         bills = [bill.input for bill in server.truth().bills]
     assert [step.actual for step in steps[:2]] == bills[:2]
     is_refused = steps[2].actual is None

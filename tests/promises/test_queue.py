@@ -127,10 +127,10 @@ async def sending(session: Session, run: Run, first: int, does: str) -> None:
 async def is_over(session: Session, shown: stage.Shown) -> bool:
     """Whether the session rests, and all that happened in it has been shown."""
     await asyncio.sleep(0.001)
-    last = (await session.history())[-1].seq if session.is_idle else None
+    last = (await session.history())[-1].seq if session._is_idle else None
     return (
         last is not None
-        and session.is_idle
+        and session._is_idle
         and bool(shown.events)
         and shown.events[-1].seq == last
     )
@@ -462,7 +462,7 @@ async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_open
         ) as session:
             shared = await session._look()
             await shared.ledger.store.send(
-                "s", await session.message("Hello.", id="mine"), "steer"
+                "s", await session._message("Hello.", id="mine"), "steer"
             )
         async with stage.agent_for(store, server=server).session("s") as session:
             assert (await session.wait()).text == "Well then."

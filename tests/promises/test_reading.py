@@ -53,7 +53,7 @@ async def steps_of(speaker: stage.Speaker, seed: int, store: Path) -> list[Step]
             for _ in range(TURNS):
                 begun = stage.requests_of(server)
                 await session.ask(f"{prose(dice, dice.randint(5, 60))} go on 0")
-            steps = list((await session.meter()).steps)
+            steps = list((await session._meter()).steps)
             started = stage.of_kind(await session.history(), CallStarted)
         stage.assert_accepted(server)
         assert len(steps) == TURNS * (STEPS + 1)
@@ -116,7 +116,7 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
                 result = await session.ask(name)
                 assert result.reason == "finished"
                 labels.append((await session.context()).basis.label)
-            steps = (await session.meter()).steps
+            steps = (await session._meter()).steps
             events = await session.history()
         missing = [
             one.number for one in stage.generated(server) if one.number in (1, 2, 5, 6)
@@ -164,7 +164,7 @@ async def test_usage_that_comes_late_is_the_usage(
         )
         async with agent.session("s", **speaker.settings()) as session:
             await session.ask("go on")
-            steps, spend = (await session.meter()).steps, await session.spend()
+            steps, spend = (await session._meter()).steps, (await session.context()).spend
         assert [step.actual for step in steps] == [
             bill.input for bill in server.truth().bills
         ]
@@ -184,7 +184,7 @@ async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path)
             assert (
                 result.reading.snapshot_id
                 == shown.snapshot_id
-                == session.reading.snapshot_id
+                == session._reading.snapshot_id
             )
             model = (await session._look()).memory.taken
             assert model is not None and model.snapshot == shown.snapshot_id

@@ -110,7 +110,7 @@ async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(
             await session.compact()
             await session.wait()
             await session.ask("The hall, please.")
-            events, spend = await session.history(), await session.spend()
+            events, spend = await session.history(), (await session.context()).spend
         assert of_kind(events, CompactionCommitted)
         assert_charged(spend, events, server)
         assert spend.by_purpose["summary"].calls == len(ended(events, "summary")) >= 1
@@ -145,7 +145,7 @@ async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(
             await session.send("Tell me a story.")
             await shown.until(lambda now: len(now.pieces) > seen + 10)
             await session.cancel()
-            spend, events = await session.spend(), await session.history()
+            spend, events = (await session.context()).spend, await session.history()
         cut, bill = ended(events)[-1], server.truth().bills[-1]
         assert cut.usage is not None and cut.usage.input is not None and cut.usage.output
         assert abs(cut.usage.input - bill.input) <= 0.03 * bill.input
@@ -203,12 +203,12 @@ async def test_a_child_is_spend_of_its_parent_and_no_part_of_its_reading(
         agent = agent_for(store, tools=[research], server=server)
         async with agent.session("s", **speaker.settings()) as session:
             result = await session.ask("Ask somebody about the hall.")
-            events, spend = await session.history(), await session.spend()
+            events, spend = await session.history(), (await session.context()).spend
             reading = await session.context()
         (begun,) = of_kind(events, ChildStarted)
         async with child.session(begun.child) as below:
             inner = await below.context()
-            own = await below.spend()
+            own = inner.spend
         assert result.text == "They say it is empty."
         assert_charged(spend, events, server)
         assert spend.by_purpose["child"].calls == 2 and own.by_purpose["main"].calls == 2
@@ -258,7 +258,7 @@ async def test_a_cancel_reaches_a_child_and_the_tools_it_runs(tmp_path: Path) ->
             await until(lambda: begun)
             assert (await session.cancel()).persisted == "tools_in_progress"
             assert (await session.wait()).reason == "cancelled"
-            events, spend = await session.history(), await session.spend()
+            events, spend = await session.history(), (await session.context()).spend
             (started,) = of_kind(events, ChildStarted)
             async with child.session(started.child, resume=False) as below:
                 loop = (await below._look()).ledger.loop

@@ -166,7 +166,7 @@ async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
                 await session.resume()
                 result = await session.wait()
             assert (result.text, result.reason) == (SAID, "finished")
-            events, spend = await session.history(), await session.spend()
+            events, spend = await session.history(), (await session.context()).spend
         assert set(stage.assert_queue(events, ["first", "later"]).values()) == {
             "delivered"
         }

@@ -73,7 +73,7 @@ async def test_what_stands_before_the_message_stays_to_the_byte_and_every_wire_t
     with running(script(dialect, window=WINDOW, max_output=16_000), seed=3) as server:
         agent = agent_on(server, store, dialect, strategy=[strategy], window=WINDOW)
         async with conversing(agent) as session:
-            first = (await session.meter()).request()
+            first = (await session._meter()).request()
             await session.compact(from_=place)
             await session.wait()
             event = await committed(session)
@@ -83,7 +83,7 @@ async def test_what_stands_before_the_message_stays_to_the_byte_and_every_wire_t
             assert messages[start:] == [event.summary]
             assert list(event.summarised) == [each.id for each in before[start:]]
             assert event.behind == before[start - 1].id
-            then = (await session.meter()).request()
+            then = (await session._meter()).request()
             assert shared(first.messages, then.messages) == start
             for text in ("And now?", "And then?"):
                 await session.send(text)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.promises import stage
-from ullage import Message
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -23,6 +22,7 @@ from ullage.events import (
 from ullage.hooks import (
     Answer,
     Hook,
+    Message,
     Output,
     Reading,
     Request,
@@ -139,7 +139,7 @@ async def test_the_count_is_that_of_what_is_sent_and_no_report_is_evidence_again
         async with agent.session("s", **SETTINGS) as session:
             await session.ask("Hi.")
             await session.ask("Hi.")
-            plain = (await session.meter()).calibration
+            plain = (await session._meter()).calibration
             at_rest = (await session.context()).used.tokens
             reminding.text = TEXT
             await session.ask("Hi.")
@@ -147,8 +147,8 @@ async def test_the_count_is_that_of_what_is_sent_and_no_report_is_evidence_again
             with_text = await session.context()
             starts = stage.of_kind(await session.history(), CallStarted)
             ends = stage.of_kind(await session.history(), CallEnded)
-            assert (await session.meter()).calibration == plain
-            steps = (await session.meter()).steps
+            assert (await session._meter()).calibration == plain
+            steps = (await session._meter()).steps
             reminding.text = ""
             await session.ask("Hi.")
             without = await session.context()
@@ -195,9 +195,7 @@ async def test_a_replaced_answer_alone_is_recorded_and_counted(tmp_path: Path) -
             result = await session.ask("Hi.")
             reading = await session.context()
             (end,) = stage.of_kind(await session.history(), CallEnded)
-            stored = await agent._enter()
-            await agent._leave()
-            kept = await stored.store.read("s")
+            kept = await (await session._look()).ledger.store.read("s")
             await session.ask("And?")
             second = stage.of_kind(await session.history(), CallEnded)[-1]
         assert result.text == "The c"

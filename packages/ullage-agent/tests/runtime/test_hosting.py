@@ -116,7 +116,7 @@ async def test_a_host_that_attends_resumes_what_others_left_and_looking_resumes_
             looked = await other.look("s")
             await looked.context()
             assert len(await looked.pending()) == 1
-            assert await looked.is_interrupted()
+            assert await looked._is_interrupted()
             assert await other.store.read("s") == before
             assert (await other.store.about("s")).held_by == ""
         async with hosting(provider, path, attends=True) as third:

@@ -54,7 +54,7 @@ def agent_of(place: Path, provider: Server, **more: Any) -> Agent:
 async def first_step(agent: Agent, name: str, question: str) -> Any:
     async with agent.session(name) as session:
         await session.ask(question)
-        meter = await session.meter()
+        meter = await session._meter()
         return meter.steps[0]
 
 

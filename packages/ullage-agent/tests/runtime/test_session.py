@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from tests.agents import haiku
-from ullage.errors import BadKey, CommandRefused, SettingError, UllageError, Unreachable
+from ullage.errors import (
+    BadKey,
+    CommandRefused,
+    SettingError,
+    UllageError,
+    Unreachable,
+    WrongType,
+)
 from ullage.events import Event, Queued, TurnStarted
 from ullage.messages import FilePart, Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
@@ -120,7 +127,7 @@ async def test_a_session_opened_to_look_at_it_is_not_driven_nor_by_waiting_nor_b
         assert result.is_paused is True
         assert result.error is None
         assert "Resume" in result.note
-        assert await session.is_interrupted()
+        assert await session._is_interrupted()
         seen = [event async for event in session.events(after=0, until_rest=True)]
         assert seen == before
     async with agent.session("s", resume=False) as session:
@@ -152,7 +159,7 @@ async def test_a_session_closed_inside_its_block_is_left_without_an_error(
         await session.ask("Hello.")
         await session.close()
         await session.close()
-        assert session.reading.used.tokens > 0
+        assert session._reading.used.tokens > 0
         with pytest.raises(CommandRefused, match="not open"):
             await session.send("Too late.")
     await session.close()
@@ -171,7 +178,7 @@ async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one
                 break
         await session.close()
     async with agent.session("s", resume=False) as session:
-        assert await session.is_interrupted()
+        assert await session._is_interrupted()
         await session.resume()
         assert (await session.wait()).reason == "finished"
 
@@ -228,7 +235,7 @@ STORED: dict[str, Call] = {
     "message_ids": lambda session, given: session.pin("m", given),
     "rewind": lambda session, given: session.rewind(given),
     "compaction": lambda session, given: session.uncompact(given),
-    "note": lambda session, given: session.approve("c", False, given),
+    "reason": lambda session, given: session.approve("c", False, given),
     "prefix": lambda session, given: session.grant("shell", [given]),
     "system": lambda session, given: session.set(system=given),
     "summary_model": lambda session, given: session.set(summary_model=given),
@@ -266,3 +273,11 @@ async def test_a_file_whose_name_is_no_unicode_is_sent(
 
 
 # -- a copy --
+
+
+async def test_the_reason_of_a_denial_by_another_name_is_answered_with_it(
+    tmp_path: Path,
+) -> None:
+    async with haiku(tmp_path / "s.db").session("s", resume=False) as session:
+        with pytest.raises(WrongType, match=r"'note'\. Did you mean `reason`"):
+            await session.approve("c", False, note="No.")  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ async def test_an_interrupted_turn_is_resumed_with_deps_alone(tmp_path: Path) ->
             async with agent.session("one"):
                 pass
         async with agent.session("one", resume=False) as looked_at:
-            assert await looked_at.is_interrupted()
+            assert await looked_at._is_interrupted()
             with pytest.raises(SettingError, match="whose needs deps"):
                 await looked_at.send("And now?")
             with pytest.raises(SettingError, match="whose needs deps"):

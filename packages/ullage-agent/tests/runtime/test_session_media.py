@@ -56,7 +56,7 @@ def agent_of(server: Server, place: Path, speaker: Speaker) -> Agent:
 
 async def part_of(place: Path, piece: Any) -> Any:
     async with agent(place).session("one") as session:
-        (part,) = (await session.message(piece, id="m")).parts
+        (part,) = (await session._message(piece, id="m")).parts
     return part
 
 
@@ -64,7 +64,7 @@ async def test_bytes_of_an_image_are_an_image_with_its_pixels_and_are_kept_besid
     tmp_path: Path,
 ) -> None:
     async with agent(tmp_path).session("one") as session:
-        message = await session.message(*WHOLE, id="m")
+        message = await session._message(*WHOLE, id="m")
         store = (await session._look()).ledger.store
         kept = [
             await store.kept("one", part.source.removeprefix(BLOB_SOURCE))

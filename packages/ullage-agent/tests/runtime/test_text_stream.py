@@ -150,7 +150,7 @@ async def test_leaving_a_stream_cancels_the_turn(how: str, tmp_path: Path) -> No
         await until_closed(agent)
         async with agent.session("cellar", resume=False) as session:
             result = await session.wait(check=False)
-            assert not await session.is_interrupted()
+            assert not await session._is_interrupted()
     assert result.reason == "cancelled"
     assert 0 < len(result.text) < len(STORY)
 

@@ -72,7 +72,7 @@ async def test_a_restart_in_the_middle_of_a_turn_counts_on(tmp_path: Path) -> No
                     break
             await session.close()  # as a crash would
         async with agent_of(server, tmp_path).session("one", resume=False) as left:
-            assert await left.is_interrupted()
+            assert await left._is_interrupted()
         async with agent_of(server, tmp_path).session("one") as session:
             result = await session.wait()
             history = await session.history()

@@ -195,7 +195,7 @@ async def test_a_turn_pauses_in_the_middle_and_resumes_after_a_raise(
     await until(opened, "acme:s", TurnResumed)
     result = await session.wait()
     assert (result.reason, result.text) == ("finished", "Done.")
-    sums = (await session.spend()).all
+    sums = (await session.context()).spend.all
     left = await TenantHost(opened, "acme").quota()
     assert left is not None and left.used.tokens == sums.in_budget
 
@@ -224,7 +224,7 @@ async def test_the_session_of_a_tool_call_counts_in_its_parent_s_tenant_once(
     session = await acme.begin("s", {})
     await session.send("Ask somebody.")
     await session.wait()
-    sums = (await session.spend()).all
+    sums = (await session.context()).spend.all
     left = await acme.quota()
     assert left is not None
     assert (left.used.sessions, left.used.tokens) == (1, sums.in_budget)

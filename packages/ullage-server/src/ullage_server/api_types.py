@@ -271,14 +271,14 @@ class CancelResult(Struct, frozen=True, kw_only=True):
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The decision on a tool call that needs approval; ``note`` is the reason of a refusal, for the model.
+    """The decision on a tool call that needs approval; ``reason`` says why it is refused, for the model.
 
     ``digest`` identifies the exact call that was shown: a decision on any other call is refused. ``always`` allows such
     calls, as the question offers them, in this session or in every session with its root.
     """
 
     approved: bool
-    note: str = ""
+    reason: str = ""
     digest: str = ""
     always: Literal["session", "project"] | None = None
 

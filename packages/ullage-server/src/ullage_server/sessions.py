@@ -278,7 +278,7 @@ def _shown(row: SessionRow) -> dict[str, Any]:
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
     """The state of the session at its newest event. Raises what reading the session raises."""
-    is_interrupted = await session.is_interrupted()
+    is_interrupted = await session._is_interrupted()
     work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session, row.tenant)
@@ -318,8 +318,8 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
 
 def _stopped(session: Session, tenant: str) -> str:
     """Why the session's driver has stopped, for callers of this tenant; empty if it has not."""
-    failure = session.failure
-    if failure is None or not session.is_idle:
+    failure = session._failure
+    if failure is None or not session._is_idle:
         return ""
     if isinstance(failure, UllageError):
         return told(failure, tenant)

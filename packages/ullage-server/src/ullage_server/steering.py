@@ -90,7 +90,7 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
             f"No call {call_id!r} needs approval in the session {opened.id}."
         )
     if data.always is None:
-        await opened.approve(call_id, data.approved, data.note, digest=data.digest)
+        await opened.approve(call_id, data.approved, data.reason, digest=data.digest)
         return
     for question in questions:
         if (

@@ -67,7 +67,7 @@ async def list_largest(
     opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20
 ) -> Largest:
     """Reads the whole view."""
-    return Largest(largest=largest_of(await opened.meter(), count))
+    return Largest(largest=largest_of(await opened._meter(), count))
 
 
 @get(
@@ -77,7 +77,7 @@ async def list_largest(
 )
 async def get_spend(opened: Opened) -> Spend:
     """All calls of all purposes, failed ones and children included."""
-    return await opened.spend()
+    return (await opened.context()).spend
 
 
 @get(

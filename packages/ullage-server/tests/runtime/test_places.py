@@ -57,8 +57,8 @@ async def test_a_process_of_a_place_says_how_a_session_without_one_is_driven(
     async with Host(haiku(path, base_url=provider), dispatch=Embedded("cellar")) as host:
         session = await host.look("s")
         await session.driven()
-        assert isinstance(session.failure, WrongPlace)
-        found = str(session.failure)
+        assert isinstance(session._failure, WrongPlace)
+        found = str(session._failure)
         assert "`ullage admin worker`, without the option --place," in found
 
 
@@ -75,7 +75,7 @@ async def test_a_session_that_was_begun_anew_at_another_place_is_not_driven_wher
         await elsewhere.create("s", place="there")
         await session.send("Hello again.")
         await session.driven()
-        assert isinstance(session.failure, WrongPlace)
+        assert isinstance(session._failure, WrongPlace)
         assert (await elsewhere.about("s")).drivers == 0
         await elsewhere.close()
 

@@ -100,22 +100,23 @@ _PLACES = {
 """Where each name is. It is imported when it is first used: a command or a Meter loads no agent."""
 
 
-def __getattr__(name: str) -> object:
-    if name == "__all__":
-        return __dir__()
-    from ullage.installation import part
-
-    if name in _MODULES:
-        return part(f"ullage.{name}")
-    if name in _PLACES:
-        globals()[name] = found = getattr(part(_PLACES[name]), name)
-        return found
-    from ullage.similar import did_you_mean
-
-    raise AttributeError(
-        f"module 'ullage' has no attribute {name!r}.{did_you_mean(name, __dir__())}"
-    )
-
-
 def __dir__() -> list[str]:
     return sorted([*_MODULES, *_PLACES])
+
+
+if not TYPE_CHECKING:  # a type checker refuses what is not imported above
+
+    def __getattr__(name: str) -> object:
+        if name == "__all__":
+            return __dir__()
+        from ullage.installation import part
+
+        if name in _MODULES:
+            return part(f"ullage.{name}")
+        if name in _PLACES:
+            globals()[name] = found = getattr(part(_PLACES[name]), name)
+            return found
+        from ullage.similar import did_you_mean
+
+        meant = did_you_mean(name, __dir__()) or " docs/reference.md lists all names."
+        raise AttributeError(f"module 'ullage' has no attribute {name!r}.{meant}")

@@ -3,7 +3,8 @@
 from ullage.installation import explained
 
 try:
-    from ullage.provider import AnswerPiece, Stopped
+    from ullage.messages import Stopped
+    from ullage.provider import AnswerPiece
     from ullage_agent.testing import (
         Delay,
         FunctionModel,

@@ -115,6 +115,7 @@ ullage.Agent("openai:gpt-5", output_by="schemas")  # type: ignore[arg-type]
 ullage.Agent("openai:gpt-5", instructions=[3])  # type: ignore[list-item]
 ullage.Agent("openai:gpt-5", instructions="Answer in French.")
 ullage.Agent("openai:gpt-5", max_tokens=3)  # type: ignore[call-arg]
+ullage.Agnt("openai:gpt-5")  # type: ignore[attr-defined]
 agent.run("Hello.")  # type: ignore[attr-defined]
 agent.run_sync("Hello.", session_id="s")  # type: ignore[call-overload]
 agent.stream("Hello.", model="openai:gpt-5")  # type: ignore[arg-type]

@@ -254,7 +254,7 @@ class ChatApp(App[str]):
             first, self._first_changed = self._first_changed, None
             self.feed.changed(self.transcript.entries, first)
         self.feed.keep_end()
-        failure = self.session.failure
+        failure = self.session._failure
         if failure is not self._failure:
             self._failure = failure
             if failure is not None:
@@ -277,7 +277,7 @@ class ChatApp(App[str]):
                 self._asked_at = time.monotonic()
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
-            self._panels.gauge(self.session.reading, self._grown)
+            self._panels.gauge(self.session._reading, self._grown)
             self._panels.waiting(self._stands, self._editing)
             self._draw_question()
         self._draw_foot()

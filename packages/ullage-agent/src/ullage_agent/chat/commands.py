@@ -177,7 +177,7 @@ class Acting:
                 )
             case "steps":
                 return CommandResult(
-                    tuple(step_table((await self.session.meter()).steps, width))
+                    tuple(step_table((await self.session._meter()).steps, width))
                 )
             case "tools":
                 return await self._tools(width)
@@ -345,7 +345,7 @@ class Acting:
     async def window(self) -> DrilldownData:
         """All that ``/context`` shows."""
         work = await self.session._look()
-        meter, reading = await self.session.meter(), await self.session.context()
+        meter, reading = await self.session._meter(), await self.session.context()
         items, request = meter.largest(MOST_LISTED), meter.request()
         subject = Subject(
             reading=reading,
@@ -418,7 +418,7 @@ class Acting:
         )
 
     async def _spend(self) -> CommandResult:
-        spend = await self.session.spend()
+        spend = (await self.session.context()).spend
         lines: list[Line] = []
         for purpose, total in [("all", spend.all), *spend.by_purpose.items()]:
             if total.calls:

@@ -101,6 +101,6 @@ async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
         await acting.session.wait(check=False)
         live = Live(screen, shows_hints=True)
         for event in await acting.session.history(after=seen):
-            live.show(event, acting.session.reading)
+            live.show(event, acting.session._reading)
         live.end()
     return outcome.opens

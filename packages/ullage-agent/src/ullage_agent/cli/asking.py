@@ -50,10 +50,10 @@ def _encodable(text: str, encoding: str) -> str:
 
 
 class Reply(NamedTuple):
-    """What a person answered. ``note`` is the reason of a no; ``always`` is how far a yes reaches beyond this call."""
+    """What a person answered. ``reason`` is that of a no; ``always`` is how far a yes reaches beyond this call."""
 
     approved: bool
-    note: str = ""
+    reason: str = ""
     always: GrantScope | None = None
     by_nobody: bool = False
 
@@ -69,7 +69,7 @@ async def give(session: Session, question: Question, reply: Reply) -> None:
     await session.approve(
         question.call_id,
         reply.approved,
-        reply.note,
+        reply.reason,
         digest=question.digest,
         by_nobody=reply.by_nobody,
     )

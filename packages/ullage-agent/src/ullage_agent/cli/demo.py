@@ -124,7 +124,7 @@ async def _play(server: Server, place: Path, screen: Screen, pace: Pace) -> int:
         finally:
             live.end()
         screen.width = live.scroll.width
-        meter, reading = await session.meter(), await session.context()
+        meter, reading = await session._meter(), await session.context()
     refused = [exchange.said for exchange in server.exchanges if exchange.status != 200]
     screen.show(closing(meter, reading, len(server.exchanges), len(refused), screen))
     for said in refused:
@@ -140,7 +140,7 @@ async def _turn(
     started = written = 0
     async with aclosing(session.events(after=live.seen, until_rest=True)) as events:
         async for event in events:
-            live.show(event, session.reading)
+            live.show(event, session._reading)
             if isinstance(event, ToolStarted):
                 started += 1
                 if started == STEER_AT and steer:

@@ -148,7 +148,7 @@ def canceller(session: Session) -> Callable[[], None]:
     tasks: list[asyncio.Task[object]] = []
 
     def cancel() -> None:
-        if session.is_idle or any(not task.done() for task in tasks):
+        if session._is_idle or any(not task.done() for task in tasks):
             raise KeyboardInterrupt
         tasks.append(start(session.cancel()))
 
@@ -172,7 +172,7 @@ async def follow(
             async for event in events:
                 if heard is not None:
                     heard(event)
-                live.show(event, session.reading)
+                live.show(event, session._reading)
                 if not isinstance(event, DraftPiece):
                     after = event.seq
         asked = await session.questions()

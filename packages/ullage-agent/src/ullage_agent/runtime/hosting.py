@@ -71,17 +71,12 @@ class HostedSession(Session[Any]):
         self._takes_over = host.dispatch.takes_over
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the session was closed, or is being closed."""
-        return self._is_closing
-
-    @property
     def _is_driven_elsewhere(self) -> bool:
         """Whether other processes drive the session: those of its place, or all but this one."""
         return not self._drives_here or self._driving.place != self._open.place
 
     async def _ask_driver(self) -> None:
-        is_driven_here = not self._is_idle.is_set()
+        is_driven_here = not self._idle.is_set()
         if is_driven_here:
             await super()._ask_driver()
             return
@@ -99,7 +94,7 @@ class HostedSession(Session[Any]):
 
     def expect_driver(self) -> None:
         """Count as at work from here on: ``driven`` follows."""
-        self._is_idle.clear()
+        self._idle.clear()
 
     async def driven(self) -> None:
         """Drive the session here until it rests or has another driver; ``failure`` says why it can't be.
@@ -109,14 +104,14 @@ class HostedSession(Session[Any]):
         try:
             self._check_deps(self._open)
         except SettingError:
-            self._is_idle.set()
+            self._idle.set()
             raise
         await super()._ask_driver()
-        await self._is_idle.wait()
+        await self._idle.wait()
 
     async def until_idle(self) -> None:
         """Return once this process does no work for the session."""
-        await self._is_idle.wait()
+        await self._idle.wait()
 
     def retire(self) -> None:
         """Drive the session no further than to the end of the current step. What is left is due for another driver."""
@@ -403,12 +398,12 @@ class Host:
         except UllageError as problem:
             log.warning("The session %s can't be resumed: %s", session, problem)
             return problem
-        if held.is_closed:
+        if held._is_closing:
             return StoreUnavailable(
                 f"The session {session} was closed while it was driven. Its work is unfinished. Open it again "
                 "to continue."
             )
-        return held.failure
+        return held._failure
 
     @property
     def is_draining(self) -> bool:
@@ -440,14 +435,14 @@ class Host:
     @property
     def busy_sessions(self) -> int:
         """How many of them are at work."""
-        return sum(not session.is_idle for session in self._sessions.values())
+        return sum(not session._is_idle for session in self._sessions.values())
 
     async def _close_idle(self) -> None:
         while True:
             await asyncio.sleep(min(self._idle_s, 30.0))
             now = time.monotonic()
             for name, session in list(self._sessions.items()):
-                if session.is_idle and now - self._used.get(name, now) > self._idle_s:
+                if session._is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
 
 

@@ -11,7 +11,7 @@ from ullage.events import Event
 from ullage.messages import Request
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.overriding import Override, Replaced
+from ullage_agent.runtime.overriding import Override, Substitutes
 
 
 @dataclass(slots=True)
@@ -40,8 +40,11 @@ def capture(agent: Agent[Any, Any]) -> Iterator[Sent]:
     Counts for the calls and sessions that are begun inside the block, as ``agent.override``, with which it goes
     together in either order. A request is recorded once, however often it is tried again; those of sub-agents and of
     agents it hands over to are recorded too.
+
+    Args:
+        agent: Whose requests are recorded.
     """
     sent = Sent()
-    replaced = Replaced(hooks=(_Recorder(sent),), on_call=sent.requests.append)
-    with Override(agent, replaced, all_agents=False):
+    substitutes = Substitutes(hooks=(_Recorder(sent),), on_call=sent.requests.append)
+    with Override(agent, substitutes, all_agents=False):
         yield sent

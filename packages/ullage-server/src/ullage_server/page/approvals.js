@@ -35,7 +35,7 @@ export class Approval {
     const allowing = [yes("Allow", {}, "primary")];
     if (offer) allowing.push(yes(`Always allow “${offer}” in this session`, { always: "session" }), yes("… in this project", { always: "project" }));
     allowing[2]?.setAttribute("aria-label", `Always allow “${offer}” in this project`);
-    const refuse = h("form", { class: "refusing", onsubmit: (event) => (event.preventDefault(), give({ approved: false, note: reason.value.trim() })) }, h("button", { type: "submit", class: "button" }, "Don't allow"), reason);
+    const refuse = h("form", { class: "refusing", onsubmit: (event) => (event.preventDefault(), give({ approved: false, reason: reason.value.trim() })) }, h("button", { type: "submit", class: "button" }, "Don't allow"), reason);
     const all = h("section", { class: "approval", "aria-label": `Allow ${name}?` }, h("h3", {}, "Allow this call?"), whole, hint, h("div", { class: "allowing" }, allowing), refuse);
     untilRead(whole, (left) => {
       for (const each of allowing) each.disabled = left;

@@ -215,7 +215,7 @@ def conversations_of(settings: ConversationSettings, **fixed: str) -> Conversati
         )
     if not isinstance(most, int) or most < 1:
         raise SettingError(
-            f"most={most!r} can't be: give how many conversations are remembered, at least 1."
+            f"most={most!r} is not possible: give how many conversations are remembered, at least 1."
         )
     unstored = {**options, "store": None, "on_event": None}
     Compactor(**unstored)  # a wrong setting is an error now, and not in the first call

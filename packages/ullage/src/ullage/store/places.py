@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, cast
 
 from ullage.errors import SettingError
 from ullage.installation import part
+from ullage.isolation import current_test
 from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import Store
-from ullage.store.sqlite.store import SqliteStore
+from ullage.store.sqlite.store import FILE, SqliteStore
 from ullage.store.store import SessionStore
 from ullage.store.urls import is_database_url, shown_place
 
@@ -62,6 +64,18 @@ def checked_place(place: P) -> P | MemoryStore:
             "stored, or an object of a subclass of ullage.Store."
         )
     return place
+
+
+def default_place(data: Path) -> StorePlace:
+    """Where sessions are stored unless it is said: in a file of the data directory; in a run of tests in memory."""
+    test = current_test()
+    return _memory_of(test) if test else data / FILE
+
+
+@lru_cache(maxsize=1)
+def _memory_of(test: str) -> MemoryStore:
+    """What the agents of this test share."""
+    return MemoryStore()
 
 
 def store_at(place: StorePlace) -> SessionStore:

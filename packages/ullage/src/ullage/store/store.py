@@ -109,7 +109,11 @@ class SessionRow(NamedTuple):
         return self.due_at is not None
 
     def lacks_worker(self, now: float) -> bool:
-        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver. ``now`` is since 1970."""
+        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver.
+
+        Args:
+            now: Seconds since 1970.
+        """
         is_overdue = self.due_at is not None and now - self.due_at > UNTAKEN_S
         return bool(self.place) and is_overdue and not self.held_by
 
