@@ -22,7 +22,7 @@ agent = ullage.Agent("openai:gpt-5")
 def test_nothing_of_the_developer_counts():
     assert agent.settings.trigger == 0.8
     assert agent.stored_in == "memory"
-    with pytest.raises(errors.BadKey, match="Tests do not see the keys"):
+    with pytest.raises(errors.BadKey, match="Tests do not see it"):
         agent.run_sync("Hi")
 
 
