@@ -26,7 +26,7 @@ from tests.postgres import PostgresServer
 from ullage.events import Event, MessageAdded
 from ullage.messages import Message, TextPart
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 
 class Appends(NamedTuple):
@@ -64,7 +64,7 @@ async def _timed(appending: Awaitable[object]) -> float:
 
 
 async def measured(
-    name: str, store: Store, server: PostgresServer | None, made: Sequence[Event]
+    name: str, store: SessionStore, server: PostgresServer | None, made: Sequence[Event]
 ) -> AsyncIterator[tuple[str, ...]]:
     """A row for each case."""
 

@@ -31,7 +31,7 @@ from tests.postgres import PostgresServer
 from tests.store.sessions import content_bytes
 from ullage.events import Event
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.agent import Agent
 
 STEPS = 60
@@ -89,7 +89,7 @@ class WrittenCounter:
 
 
 async def measured(
-    store: Store, url: str, counter: WrittenCounter, steps: int
+    store: SessionStore, url: str, counter: WrittenCounter, steps: int
 ) -> WrittenBytes:
     """A loop of so many steps, without the first ones: those make the tables and grow the file."""
     made = 0

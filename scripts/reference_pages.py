@@ -24,7 +24,7 @@ TASKS = {
     "Run an agent": "Agent Provider Session Result TurnContext subagent http_server",
     "Give it tools": "tool builtin_tools McpServer ToolContext ToolError ToolRetry",
     "See and change what it does": "Hook Refusal Telemetry",
-    "Store sessions": "Store SqliteStore",
+    "Store sessions": "Store SqliteStore MemoryStore",
     "Measure a window": "Meter Reading Usage",
     "Compact in a loop of your own": "Compactor attach detach",
     "Catch errors": "UllageError",
@@ -42,7 +42,11 @@ ENTRY = """::: {path}
       heading_level: {level}
       show_root_heading: true
       show_if_no_docstring: {shows_fields}
+      members: {members}
 """
+
+OPAQUE = frozenset({"Calibration", "ClientLimits", "Fold", "SessionStore", "SqliteStore"})
+"""Classes that a caller passes on: what is inside of them is no promise."""
 
 FIELDS = ("events", "messages", "measure")
 """Modules of records, whose fields say by their names what they hold."""
@@ -103,21 +107,26 @@ def listed_names() -> list[str]:
     return [name for names in TASKS.values() for name in names.split()]
 
 
+def entry(path: str, level: int, *, shows_fields: bool = False) -> str:
+    """The mark that mkdocstrings replaces by a name's documentation."""
+    members = "false" if path.rpartition(".")[2] in OPAQUE else "null"
+    return ENTRY.format(
+        path=path, level=level, shows_fields=str(shows_fields).lower(), members=members
+    )
+
+
 def page(name: str) -> str:
     """The page of a name or a module, for mkdocstrings to fill in."""
     if name not in modules():
-        return ENTRY.format(path=f"ullage.{name}", level=1, shows_fields="false")
+        return entry(f"ullage.{name}", 1)
     own = [each for each in names_in(name) if each not in listed_names()]
     others = [each for each in names_in(name) if each in listed_names()]
     parts = [f"# ullage.{name}\n", f"{ast.get_docstring(module_tree(name))}\n"]
     if others:
         links = ", ".join(f"[{each}]({each.lower()}.md)" for each in others)
         parts.append(f"It also gives {links}.\n")
-    shows_fields = str(name in FIELDS).lower()
-    parts += [
-        ENTRY.format(path=f"ullage.{name}.{each}", level=2, shows_fields=shows_fields)
-        for each in own
-    ]
+    for each in own:
+        parts.append(entry(f"ullage.{name}.{each}", 2, shows_fields=name in FIELDS))
     return "\n".join(parts)
 
 

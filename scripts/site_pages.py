@@ -33,6 +33,7 @@ PROJECT = {
     "examples/notebook/README.md": "project/example-notebook.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
+    "examples/web/README.md": "project/example-web.md",
     "packages/ullage/README.md": "project/ullage.md",
     "packages/ullage-agent/README.md": "project/ullage-agent.md",
     "packages/ullage-cluster/README.md": "project/ullage-cluster.md",

@@ -45,6 +45,7 @@ NEEDS: Final = (
     Need("chromium", CHROMIUM_NAMES, "the page in a real browser", "CHROMIUM"),
     Need("npm", ("npm",), "durable runs with Restate, whose server npm installs"),
     Need("haproxy", ("haproxy", "/usr/sbin/haproxy"), "the deployed cluster"),
+    Need("redis-server", ("redis-server",), "a store of one's own, in Redis"),
     Need(
         "pgbouncer", ("pgbouncer", "/usr/sbin/pgbouncer"), "a pooler in transaction mode"
     ),

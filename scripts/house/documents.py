@@ -7,8 +7,9 @@ from pathlib import Path
 from scripts import site_pages
 from scripts.house.pages import ROOT, blocks, links, pages
 
-LANGUAGES = {"python", "console", "sh", "text", "json", "toml"}
-"""The first two are run by the tests, the others are shown: setting up, and what is not code."""
+LANGUAGES = {"python", "console", "jsx", "sh", "text", "json", "toml"}
+"""The first three are run by the tests (``jsx`` as lines of examples/web), the others are shown: setting up, and what
+is not code."""
 
 
 def faults_of(page: Path, text: str) -> Iterator[str]:

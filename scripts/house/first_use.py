@@ -20,6 +20,10 @@ LATE = {
         "convert",
     ): "of a class that a decoder was made of where it is imported",
     (
+        "ullage_server/ui/bodies.py",
+        "convert",
+    ): "of classes that decoders were made of where it is imported",
+    (
         "ullage/checkpoint/checkpoint.py",
         "decode",
     ): "of a class that a decoder was made of where it is imported",

@@ -37,7 +37,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("installation", "display", "models", "tasks", "threads", "masking"),
         ("tokens", "reasoning", "turns", "loop_thread"),
         ("codec",),
-        ("user_file",),
+        ("user_file", "isolation"),
         ("meter",),
         ("context", "checkpoint", "importers"),
         ("advice", "store", "wire"),
@@ -62,6 +62,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("tools",),
         ("runtime",),
         ("testing", "cli"),
+        ("pytest_plugin",),
         ("chat",),
     ),
 }

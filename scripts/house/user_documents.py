@@ -13,7 +13,7 @@ MODULES = {
     "ullage",
     *(
         f"ullage.{name}"
-        for name in ullage.__all__
+        for name in dir(ullage)
         if inspect.ismodule(getattr(ullage, name))
     ),
 }
@@ -51,7 +51,7 @@ def inner_imports(source: str) -> Iterator[str]:
             name == "ullage_simulators"
             or name in MODULES | PLUGINS
             or name.rpartition(".")[0] in PLUGINS
-            or name.removeprefix("ullage.") in ullage.__all__
+            or name.removeprefix("ullage.") in dir(ullage)
         )
         if is_ours and not is_public:
             yield name

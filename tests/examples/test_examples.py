@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.house.pages import ROOT
+from scripts.house.pages import ROOT, blocks
 from scripts.house.user_documents import inner_imports
 
 EXAMPLES = ROOT / "examples"
@@ -43,7 +43,7 @@ def run(folder: str, *words: str, **given: str) -> str:
 
 def test_these_are_the_examples() -> None:
     names = [path.name for path in FOLDERS]
-    assert names == ["coding-agent", "notebook", "research-agent", "service"]
+    assert names == ["coding-agent", "notebook", "research-agent", "service", "web"]
 
 
 def test_the_coding_agent_mends_the_project() -> None:
@@ -122,3 +122,14 @@ def test_the_notebook_holds_no_output_and_only_public_names() -> None:
 def cells(notebook: dict[str, list[dict[str, object]]]) -> list[str]:
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return ["".join(cell["source"]) for cell in code]  # type: ignore[arg-type]
+
+
+def test_what_the_documentation_shows_of_a_page_is_in_the_examples() -> None:
+    page = ROOT / "docs" / "your-page.md"
+    sources = [path.read_text() for path in sorted((EXAMPLES / "web").glob("*.js*"))]
+    there = {line.strip() for text in sources for line in text.splitlines()}
+    shown = [block for block in blocks(page.read_text()) if block.language == "jsx"]
+    assert len(shown) == 3
+    for block in shown:
+        for line in block.text.splitlines():
+            assert line.strip() in there, line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,19 +12,17 @@ from importlib import import_module
 from typing import Any, get_overloads
 
 import ullage
+from scripts.reference_pages import OPAQUE
 
 MODULES = sorted(
     f"ullage.{name}"
-    for name in ullage.__all__
+    for name in dir(ullage)
     if isinstance(getattr(ullage, name), types.ModuleType)
 )
 """The public modules."""
 
 FROM_OTHERS = frozenset({"Override", "Session", "TextStream", "Result", "Question"})
 """Classes that a user is given and never makes: their constructors are no promise."""
-
-OPAQUE = frozenset({"Fold", "Calibration", "ClientLimits"})
-"""Classes that signatures name and whose inside is no promise: a caller passes them on."""
 
 
 def is_ours(value: object) -> bool:
@@ -90,9 +89,9 @@ def signatures(value: object) -> Iterator[tuple[str, Mapping[str, Any], str]]:
 
 def named_types(annotation: object, module: str) -> Iterator[tuple[str, object]]:
     """Ours of the objects that an annotation names. One that only type checkers import has no object."""
-    if not isinstance(annotation, str):
-        annotation = getattr(annotation, "__name__", repr(annotation))
-    for node in ast.walk(ast.parse(annotation, mode="eval")):
+    text = annotation if isinstance(annotation, str) else repr(annotation)
+    text = getattr(annotation, "__name__", text)
+    for node in ast.walk(ast.parse(text, mode="eval")):
         if isinstance(node, ast.Name):
             found = getattr(sys.modules[module], node.id, None)
             if isinstance(found, type | types.UnionType | types.GenericAlias) or is_alias(
@@ -125,3 +124,43 @@ def hidden_types(values: Iterable[object]) -> dict[str, str]:
                             f"{where}({parameter})"
                         )
     return hidden
+
+
+def undocumented() -> dict[str, list[str]]:
+    """Parameters of public functions and methods that their ``Args`` leave out.
+
+    A method that overrides one of a public class is documented there, and a constructor by its class.
+    """
+    names = public_names()
+    classes = {value for value in names.values() if isinstance(value, type)}
+    found: dict[str, list[str]] = {}
+    for full, value in names.items():
+        if is_ours(value) and inspect.isfunction(value):
+            found[full] = _left_out(value, value.__doc__)
+        if not is_ours(value) or not isinstance(value, type):
+            continue
+        for name, member in vars(value).items():
+            function = getattr(member, "__func__", member)
+            if not inspect.isfunction(function) or value.__name__ in OPAQUE:
+                continue
+            bases = set(value.__mro__[1:]) & classes
+            if name == "__init__" and _is_made_by_users(value, function):
+                found[full] = _left_out(function, value.__doc__)
+            if name.startswith("_") or any(hasattr(base, name) for base in bases):
+                continue
+            found[f"{full}.{name}"] = _left_out(function, function.__doc__)
+    return {name: left for name, left in found.items() if left}
+
+
+def _is_made_by_users(value: type, function: types.FunctionType) -> bool:
+    is_written = function.__code__.co_filename != "<string>"  # and not a dataclass's
+    is_own = function.__module__ == value.__module__  # and not a Protocol's
+    return is_written and is_own and value.__name__ not in FROM_OTHERS
+
+
+def _left_out(function: types.FunctionType, docstring: str | None) -> list[str]:
+    text = inspect.cleandoc(docstring or "")
+    (section,) = re.findall(r"^Args:\n((?:    .*\n?|\n)+)", text, re.M) or [""]
+    named = set(re.findall(r"^    (\w+): ", section, re.M))
+    parameters = inspect.signature(function).parameters.keys() - {"self", "cls"}
+    return sorted(parameters - named)

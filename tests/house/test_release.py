@@ -1,4 +1,7 @@
+import re
+
 from scripts.release import notes_of, problems, versions
+from scripts.repository import ROOT
 
 CHANGELOG = """# Changelog
 
@@ -19,6 +22,14 @@ CHANGELOG = """# Changelog
 
 def test_all_files_name_one_version() -> None:
     assert len(set(versions().values())) == 1
+
+
+def test_every_distribution_is_published_and_the_one_with_the_extras_last() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    (listed,) = re.findall(r"distribution: \[(.+)\]", text)
+    folders = {path.parent.name for path in ROOT.glob("packages/*/pyproject.toml")}
+    assert {name.replace("_", "-") for name in listed.split(", ")} == folders
+    assert listed.endswith(", ullage")
 
 
 def test_the_notes_are_the_section_of_the_version() -> None:

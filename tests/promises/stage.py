@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tests.integration import epochs
@@ -34,7 +33,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading
-from ullage.store.sqlite.store import SqliteStore
+from ullage.store.places import StorePlace
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.session import Session
@@ -144,7 +143,7 @@ def requests_of(server: Server) -> int:
 
 
 def agent_for(
-    store: Path | str | SqliteStore,
+    store: StorePlace | None,
     *hooks: Hook,
     server: Server,
     tools: Sequence[Any] = (),

@@ -95,7 +95,7 @@ def test_a_file_that_is_both_is_the_user_s(tmp_path: Path) -> None:
         (
             'system = """\na\n"""\ntrigger = "x"\n',
             4,
-            "trigger='x' can't be: give a share",
+            "trigger='x' is not possible: give a share",
         ),
         (
             '[mcp.a]\ncommand = "x"\n[mcp.a.env]\nA_TOKEN = "x"\n',

@@ -24,7 +24,7 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.session import Session
@@ -108,7 +108,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
     return (look, count, press, linger)
 
 
-def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
+def agent_of(order: Order, store: SessionStore, tools: tuple[AgentTool, ...]) -> Agent:
     more: dict[str, Any] = {"root": Path(order.directory), "wire": order.wire or None}
     return Agent(
         order.model,

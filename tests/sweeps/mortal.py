@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVarTuple, cast
 
 from tests.sweeps.orders import Order
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 Ts = TypeVarTuple("Ts")
 
@@ -60,7 +60,7 @@ def spoil(file: Path) -> None:
 class FakeMortalStore:
     """A store with a point before and after each of its methods, and behind each frame it gives to who follows."""
 
-    def __init__(self, store: Store, switch: Switch) -> None:
+    def __init__(self, store: SessionStore, switch: Switch) -> None:
         self._store = store
         self._switch = switch
 
@@ -90,8 +90,8 @@ class FakeMortalStore:
         return followed
 
 
-def mortal(store: Store, switch: Switch) -> Store:
-    return cast(Store, FakeMortalStore(store, switch))
+def mortal(store: SessionStore, switch: Switch) -> SessionStore:
+    return cast(SessionStore, FakeMortalStore(store, switch))
 
 
 class CountingLoop(asyncio.SelectorEventLoop):

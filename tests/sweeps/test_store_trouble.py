@@ -31,7 +31,7 @@ from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
 from ullage.errors import StoreUnavailable
 from ullage.events import DraftPiece, RowDamaged, TurnEnded
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.session import Session
 from ullage_simulators import Server, running
 
@@ -53,7 +53,9 @@ WRITES = (
 class FakeFullStore:
     """A store whose disk is full from its ``full_at``-th write on, until there is room."""
 
-    def __init__(self, store: Store, full_at: int, *, of: Sequence[str] = WRITES) -> None:
+    def __init__(
+        self, store: SessionStore, full_at: int, *, of: Sequence[str] = WRITES
+    ) -> None:
         self._store = store
         self._writes = of
         self.full_at = full_at
@@ -96,7 +98,7 @@ async def filled_up(order: Order, full_at: int) -> tuple[Report, int]:
     store = SqliteStore(order.database)
     full = FakeFullStore(store, full_at)
     agent = agent_of(
-        order, cast(Store, full), tools_of(Path(order.directory), Switch(order))
+        order, cast(SessionStore, full), tools_of(Path(order.directory), Switch(order))
     )
     left = Report()
     try:
@@ -170,7 +172,9 @@ async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fa
             order = order_in(directory, f"followed-{full_at}", server)
             store = SqliteStore(order.database)
             full = FakeFullStore(store, 0)
-            agent = agent_of(order, cast(Store, full), tools_of(directory, Switch(order)))
+            agent = agent_of(
+                order, cast(SessionStore, full), tools_of(directory, Switch(order))
+            )
             async with asyncio.timeout(60), agent.session(SESSION) as session:
                 await session.send(order.said[0].text, id="task")
                 full.full_at = full.writes + full_at
@@ -196,7 +200,9 @@ async def test_leaving_a_session_whose_store_fails_ends_at_once_whatever_was_und
             order = order_in(directory, f"left-{moment}", server)
             store = SqliteStore(order.database)
             full = FakeFullStore(store, 0)
-            agent = agent_of(order, cast(Store, full), tools_of(directory, Switch(order)))
+            agent = agent_of(
+                order, cast(SessionStore, full), tools_of(directory, Switch(order))
+            )
             with pytest.raises(KeyError):
                 async with asyncio.timeout(60), agent.session(SESSION) as session:
                     await session.send(order.said[0].text, id="task")
@@ -221,7 +227,9 @@ async def test_a_cancel_whose_driver_can_store_nothing_is_an_error_and_is_done_w
         order = order_in(tmp_path, "cancelled", server)
         store = SqliteStore(order.database)
         full = FakeFullStore(store, 0, of=("append", "draft"))
-        agent = agent_of(order, cast(Store, full), tools_of(tmp_path, Switch(order)))
+        agent = agent_of(
+            order, cast(SessionStore, full), tools_of(tmp_path, Switch(order))
+        )
         async with asyncio.timeout(60), agent.session(SESSION) as session:
             await session.send(order.said[0].text, id="task")
             async for event in session.events(after=0):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from tests.collector import collecting
 from ullage_agent.cli.exporting import exported_spans, is_exporting, span_hooks
+from ullage_agent.runtime.telemetry import CONTENT, Telemetry
 
 
 def test_only_a_named_collector_gets_spans() -> None:
@@ -29,6 +31,16 @@ def test_spans_arrive_before_the_program_ends(monkeypatch: pytest.MonkeyPatch) -
             provider.get_tracer("t").start_span("one").end()
         ((service, *_),) = collector.spans
         assert service == "ullage-server"
+
+
+def test_content_is_exported_only_where_the_conventions_variable_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (hook,) = span_hooks(TracerProvider())
+    assert isinstance(hook, Telemetry) and hook._content is None
+    monkeypatch.setenv(CONTENT, "span_only")
+    (hook,) = span_hooks(TracerProvider())
+    assert isinstance(hook, Telemetry) and hook._content is not None
 
 
 def test_a_collector_that_is_away_does_not_hold_up_the_end(

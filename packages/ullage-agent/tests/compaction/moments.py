@@ -13,7 +13,7 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Proposal, Strategy, SummaryAnswer
 from ullage.events import Event
 from ullage.meter.reading import Reading
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 from ullage_agent.runtime.hooks import Hook
 
 PIECE: Final = "a piece came"
@@ -57,7 +57,7 @@ class Moments:
 class FakeHoldingStore:
     """A store with a moment before and after each write of the driver."""
 
-    def __init__(self, store: Store, moments: Moments) -> None:
+    def __init__(self, store: SessionStore, moments: Moments) -> None:
         self._store = store
         self._moments = moments
 
@@ -74,9 +74,9 @@ class FakeHoldingStore:
         return stored
 
 
-def holding(store: Store, moments: Moments) -> Store:
+def holding(store: SessionStore, moments: Moments) -> SessionStore:
     """The store with its moments."""
-    return cast(Store, FakeHoldingStore(store, moments))
+    return cast(SessionStore, FakeHoldingStore(store, moments))
 
 
 class FakeHoldingTransport(httpx2.AsyncHTTPTransport):

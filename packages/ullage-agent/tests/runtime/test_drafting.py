@@ -8,7 +8,7 @@ import pytest
 
 from ullage.codec.stream import TextDelta
 from ullage.events import DraftPiece
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 from ullage_agent.runtime.drafting import drafting
 
 
@@ -34,7 +34,7 @@ async def test_leaving_waits_for_what_is_stored_however_often_it_is_cancelled() 
     async def stream() -> None:
         try:
             async with drafting(
-                cast(Store, store), cast(Any, None), "c", flush_s=0
+                cast(SessionStore, store), cast(Any, None), "c", flush_s=0
             ) as draft:
                 draft.put(TextDelta("p", "one"))
                 await store.begun.wait()

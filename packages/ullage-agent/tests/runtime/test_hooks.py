@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.promises import stage
-from ullage import Message
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -23,6 +22,7 @@ from ullage.events import (
 from ullage.hooks import (
     Answer,
     Hook,
+    Message,
     Output,
     Reading,
     Request,
@@ -195,9 +195,7 @@ async def test_a_replaced_answer_alone_is_recorded_and_counted(tmp_path: Path) -
             result = await session.ask("Hi.")
             reading = await session.context()
             (end,) = stage.of_kind(await session.history(), CallEnded)
-            stored = await agent._enter()
-            await agent._leave()
-            kept = await stored.store.read("s")
+            kept = await (await session._look()).ledger.store.read("s")
             await session.ask("And?")
             second = stage.of_kind(await session.history(), CallEnded)[-1]
         assert result.text == "The c"

@@ -159,6 +159,8 @@ def test_those_of_tools_are_too() -> None:
         with pytest.raises(WrongType, match=" here") as refused:
             ullage.tool(**{name: 3})  # type: ignore[call-overload]
         assert "Did you mean" not in str(refused.value)
+    with pytest.raises(WrongType, match=r"It takes name, description, .*retries\."):
+        ullage.tool(fast=True)  # type: ignore[call-overload]
 
 
 def test_what_is_answered_is_none_of_ours_and_names_what_there_is() -> None:
@@ -200,7 +202,7 @@ def test_an_agent_says_what_a_name_is_here(given: dict[str, Any], answer: str) -
         ({"session_id": "x"}, "`session='ID'` continues it"),
         ({"stream": True}, r"`agent.stream\(…\)` gives the text"),
         ({"max_turns": 3}, r"Give settings to Agent\(…\)"),
-        ({"model": MODEL}, r"Give settings to Agent\(…\)"),
+        ({"model": MODEL}, r"'model' is a setting\. .* Give settings to Agent\(…\)"),
         ({"sesion": "x"}, r"Did you mean 'session'\?"),
     ],
 )
@@ -228,8 +230,9 @@ def test_an_agent_shows_what_it_is() -> None:
         """Look."""
         return ""
 
-    made = agent(tools=[look, "read"], name="scout")
-    assert repr(made) == "Agent('openai:gpt-5', name='scout', tools=['read', 'look'])"
+    made = agent(tools=[look, "read"], name="scout", store=None)
+    shown = "'openai:gpt-5', name='scout', tools=['read', 'look'], store='nowhere'"
+    assert repr(made) == f"Agent({shown})"
 
 
 @pytest.mark.parametrize(
@@ -255,6 +258,11 @@ def test_what_no_agent_can_have_is_refused_at_once() -> None:
         agent(hooks=ullage.Hook())
     with pytest.raises(WrongType, match=r"made from ullage\.Hook, and not function"):
         agent(hooks=[lambda: None])
+    with pytest.raises(WrongType, match=r"is no tool\. .*ullage\.subagent"):
+        agent(tools=[{"type": "function"}])
+    for wrong in ("Invoice", {"type": "object"}):
+        with pytest.raises(WrongType, match=r"takes a type, as output_type=Invoice"):
+            agent(output_type=wrong)
 
 
 def test_a_word_that_is_ours_is_never_explained_away() -> None:

@@ -178,7 +178,7 @@ def test_variables_are_read_as_people_write_them() -> None:
             {"ULLAGE_WINDW": "1"},
             "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'",
         ),
-        ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' can't be"),
+        ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' is not possible"),
         (
             {"ULLAGE_PARAMS": "x"},
             "ULLAGE_PARAMS: params is a table, which no variable can hold",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    HistogramDataPoint,
+    InMemoryMetricReader,
+    Metric,
+)
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -14,15 +21,21 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.agents import haiku
 from tests.processes import run_python
+from tests.runtime.gen_ai_conventions import BOUNDARIES, RENAMED, REQUIRED, SPANS
 from ullage.codec.blocks import Options
 from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
     CallEnded,
+    CallRetried,
     CallStarted,
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
     Event,
+    FellBack,
     Fingerprint,
+    HandedOver,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -30,9 +43,12 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.installation import extra_command
+from ullage.messages import Message, Request, TextPart
+from ullage.meter.meter import Meter
 from ullage.usage import Usage
 from ullage_agent.runtime.session_view import SessionView
-from ullage_agent.runtime.telemetry import Telemetry
+from ullage_agent.runtime.subagent import subagent
+from ullage_agent.runtime.telemetry import CONTENT, Telemetry
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
@@ -65,11 +81,14 @@ class Seen:
 class Recorder:
     """A tracer whose spans can be looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, content: bool = False) -> None:
         self.exporter = InMemorySpanExporter()
         self.provider = TracerProvider()
         self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.telemetry = Telemetry(self.provider)
+        self.reader = InMemoryMetricReader()
+        self.telemetry = Telemetry(
+            self.provider, meters=MeterProvider([self.reader]), content=content
+        )
 
     def told(self, *events: Event) -> list[ReadableSpan]:
         """The spans that ended with these events."""
@@ -81,9 +100,31 @@ class Recorder:
     def spans(self) -> list[ReadableSpan]:
         return list(self.exporter.get_finished_spans())
 
+    def metrics(self) -> list[Metric]:
+        data = self.reader.get_metrics_data()
+        return [
+            metric
+            for resource in ([] if data is None else data.resource_metrics)
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        ]
+
+    def points(self, name: str) -> list[tuple[float, dict[str, Any]]]:
+        """Sum and attributes of each series of a metric."""
+        return [
+            (cast(HistogramDataPoint, point).sum, dict(point.attributes or {}))
+            for metric in self.metrics()
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+
 
 def named(spans: Sequence[ReadableSpan], name: str) -> list[ReadableSpan]:
     return [span for span in spans if span.name == name]
+
+
+def of(span: ReadableSpan) -> Mapping[str, object]:
+    return span.attributes or {}
 
 
 async def look(what: str) -> str:
@@ -95,57 +136,144 @@ async def look(what: str) -> str:
     return f"{what}: a secret"
 
 
-async def test_a_turn_of_a_session_is_a_trace_without_content(tmp_path: Path) -> None:
-    script = read(
+SCRIPT = {
+    "answers": [
+        {"when": {"contains": "How far"}, "text": "Two hours."},
         {
-            "answers": [
-                {
-                    "when": {"after": "user"},
-                    "calls": [{"name": "look", "arguments": {"what": "a secret"}}],
-                },
-                {"when": {"after": "tool"}, "text": "It is a secret."},
-            ]
-        }
-    )
-    recorder = Recorder()
-    with running(script) as simulator:
+            "when": {"after": "user"},
+            "calls": [
+                {"name": "look", "arguments": {"what": "a secret"}},
+                {"name": "ask", "arguments": {"task": "How far is it?"}},
+            ],
+        },
+        {"when": {"after": "tool"}, "text": "It is a secret."},
+    ]
+}
+
+
+async def run_with(recorder: Recorder, path: Path) -> list[Event]:
+    """The ledger of a conversation with a tool and a subagent."""
+    with running(read(SCRIPT)) as simulator:
+        url = simulator.url("anthropic")
+        router = haiku(path / "other.db", name="router", base_url=url)
         agent = haiku(
-            tmp_path / "s.db",
-            tools=[look],
+            path / "s.db",
+            name="travel",
+            description="Plans journeys.",
+            system="A secret prompt.",
+            tools=[look, subagent(router, name="ask", description="Ask.")],
             hooks=[recorder.telemetry],
-            base_url=simulator.url("anthropic"),
+            base_url=url,
+            temperature=0.5,
+            max_output=900,
         )
         async with agent.session("s") as session:
             await session.ask("Tell me a secret.")
-            history = await session.history()
-    first, second = named(recorder.spans, "chat claude-haiku-4-5")
+            return await session.history()
+
+
+async def test_a_turn_of_a_session_is_a_trace_without_content(tmp_path: Path) -> None:
+    recorder = Recorder()
+    history = await run_with(recorder, tmp_path)
+    (turn,) = named(recorder.spans, "invoke_agent travel")
+    below = [span for span in recorder.spans if span.parent == turn.context]
+    first, second = named(below, "chat claude-haiku-4-5")
     (tool,) = named(recorder.spans, "execute_tool look")
-    (turn,) = named(recorder.spans, "invoke_agent")
-    assert len(recorder.spans) == 4
+    assert len(recorder.spans) == 7
     for span in (first, second, tool):
         assert span.parent is not None and span.parent.span_id == turn.context.span_id
-        assert (
-            span.attributes is not None
-            and span.attributes["gen_ai.conversation.id"] == "s"
-        )
-    ended = [event for event in history if isinstance(event, CallEnded)]
+        assert of(span)["gen_ai.conversation.id"] == "s"
+        assert of(span)["gen_ai.agent.name"] == "travel"
+    ended = [
+        event
+        for event in history
+        if isinstance(event, CallEnded) and event.purpose == "main"
+    ]
     for span, event in zip((first, second), ended, strict=True):
         assert span.kind is SpanKind.CLIENT
-        assert span.attributes is not None and event.usage is not None
-        assert span.attributes["gen_ai.usage.input_tokens"] == event.usage.input
-        assert span.attributes["gen_ai.usage.output_tokens"] == event.usage.output
-        assert span.attributes["gen_ai.provider.name"] == "anthropic"
-        assert span.attributes["ullage.snapshot"]
+        assert event.usage is not None
+        assert of(span)["gen_ai.usage.input_tokens"] == event.usage.input
+        assert of(span)["gen_ai.usage.output_tokens"] == event.usage.output
+        assert of(span)["gen_ai.provider.name"] == "anthropic"
+        assert of(span)["gen_ai.request.temperature"] == 0.5
+        assert of(span)["gen_ai.request.max_tokens"] == 900
+        assert of(span)["gen_ai.response.id"]
+        assert cast(float, of(span)["gen_ai.response.time_to_first_chunk"]) > 0
+        assert of(span)["server.address"] == "127.0.0.1"
+        assert of(span)["ullage.snapshot"]
         assert span.end_time == round(event.at * 1_000_000_000)
-    assert first.attributes is not None and first.attributes[
-        "gen_ai.response.finish_reasons"
-    ] == ("tool_call",)
+    assert of(first)["gen_ai.response.finish_reasons"] == ("tool_call",)
+    assert of(turn)["gen_ai.agent.description"] == "Plans journeys."
+    assert of(turn)["gen_ai.aggregated_usage.input_tokens"] == sum(
+        cast(int, of(span)["gen_ai.usage.input_tokens"]) for span in (first, second)
+    )
     assert not [
         value
         for span in recorder.spans
-        for value in (span.attributes or {}).values()
+        for value in of(span).values()
         if "secret" in str(value)
     ]
+
+
+async def test_a_subagent_is_below_the_call_that_asked_it(tmp_path: Path) -> None:
+    recorder = Recorder()
+    await run_with(recorder, tmp_path)
+    (tool,) = named(recorder.spans, "execute_tool ask")
+    (turn,) = named(recorder.spans, "invoke_agent router")
+    (call,) = [span for span in recorder.spans if span.parent == turn.context]
+    assert turn.parent is not None and turn.parent.span_id == tool.context.span_id
+    assert of(turn)["gen_ai.conversation.id"] == of(call)["gen_ai.conversation.id"] != "s"
+    assert of(call)["gen_ai.agent.name"] == "router"
+
+
+async def test_with_content_a_trace_has_the_words(tmp_path: Path) -> None:
+    recorder = Recorder(content=True)
+    await run_with(recorder, tmp_path)
+    (tool,) = named(recorder.spans, "execute_tool look")
+    (turn,) = named(recorder.spans, "invoke_agent travel")
+    first, last = [
+        span
+        for span in recorder.spans
+        if span.parent == turn.context and span.name.startswith("chat")
+    ]
+    assert of(tool)["gen_ai.tool.call.arguments"] == '{"what":"a secret"}'
+    assert of(tool)["gen_ai.tool.call.result"] == "a secret: a secret"
+    asked = '{"type":"text","content":"Tell me a secret."}'
+    said = '{"type":"text","content":"It is a secret."}'
+    assert of(first)["gen_ai.system_instructions"] == (
+        '[{"type":"text","content":"A secret prompt."}]'
+    )
+    assert asked in str(of(first)["gen_ai.input.messages"])
+    assert '"tool_call_response"' in str(of(last)["gen_ai.input.messages"])
+    assert '"name":"look"' in str(of(first)["gen_ai.tool.definitions"])
+    assert said in str(of(last)["gen_ai.output.messages"])
+    assert asked in str(of(turn)["gen_ai.input.messages"])
+    assert said in str(of(turn)["gen_ai.output.messages"])
+
+
+async def test_every_name_is_one_of_the_conventions(tmp_path: Path) -> None:
+    recorder = Recorder(content=True)
+    await run_with(recorder, tmp_path)
+    for span in recorder.spans:
+        operation = span.name.partition(" ")[0]
+        known = {"gen_ai.agent.name", *SPANS[operation], *RENAMED}
+        found = {
+            name
+            for name in of(span)
+            if not name.startswith(("ullage.", "gen_ai.aggregated_usage."))
+        }
+        assert found <= known
+        assert of(span).keys() >= REQUIRED[operation]
+    told = {metric.name: metric for metric in recorder.metrics()}
+    assert told.keys() == {*BOUNDARIES, *RENAMED} - {
+        "gen_ai.usage.cache_creation.input_tokens"
+    }
+    for name, metric in told.items():
+        boundaries = BOUNDARIES[RENAMED.get(name, name)]
+        assert metric.unit == ("{token}" if "token" in name else "s")
+        for point in metric.data.data_points:
+            assert isinstance(point, HistogramDataPoint)
+            assert point.explicit_bounds == pytest.approx(boundaries)
 
 
 def test_input_tokens_include_the_cache_and_sums_count_nothing_twice() -> None:
@@ -223,11 +351,30 @@ def test_a_compaction_is_a_span_with_its_calls_below_it() -> None:
     assert (call.attributes or {})["gen_ai.provider.name"] == "gcp.gemini"
     assert compaction.parent == turn.context
     told = compaction.attributes or {}
-    assert told["ullage.compaction.strategy"] == "summary"
-    assert told["ullage.compaction.tokens.after"] == 300
+    assert told["ullage.strategy"] == "summary"
+    assert told["ullage.tokens.after"] == 300
     (event,) = compaction.events
-    assert event.name == "ullage.attempt_failed"
+    assert event.name == "ullage.compaction_rolled_back"
     assert (event.attributes or {})["ullage.reason"] == "too_long"
+
+
+async def test_with_content_a_summary_has_its_words() -> None:
+    recorder = Recorder(content=True)
+    recorder.told(
+        CompactionStarted(compaction="k", trigger="asked", session="s"),
+        CallStarted(call="summary-3", purpose="summary", session="s"),
+    )
+    asked = Message(id="m", role="user", parts=(TextPart(id="t", text="Sum it up."),))
+    request = Request(wire="messages", model="m", messages=(asked,))
+    reading = replace(Meter().reading(), session="s")
+    await recorder.telemetry.before_summary(request, reading)
+    summary = Message(id="n", role="user", parts=(TextPart(id="t", text="All of it."),))
+    call, compaction = recorder.told(
+        CallEnded(call="summary-3", purpose="summary", session="s"),
+        CompactionCommitted(compaction="k", summary=summary, session="s"),
+    )
+    assert "Sum it up." in str(of(call)["gen_ai.input.messages"])
+    assert "All of it." in str(of(compaction)["gen_ai.output.messages"])
 
 
 def test_sessions_that_rest_are_forgotten_and_do_not_mix() -> None:
@@ -286,3 +433,158 @@ def test_a_turn_continued_elsewhere_belongs_to_the_request_that_began_it() -> No
     assert chat.parent == turn.context
     (own,) = first.told(TurnEnded(session="s", turn="t"))[-1:]
     assert own.parent == turn.parent
+
+
+def test_what_a_paused_turn_does_later_is_in_the_same_trace() -> None:
+    recorder = Recorder()
+    spans = recorder.told(
+        TurnStarted(turn="t", session="s"),
+        ApprovalAsked(call_id="c", session="s", at=10),
+        TurnPaused(turn="t", reason="approval", session="s", at=11),
+        ToolStarted(call_id="c", name="pay", session="s", at=70),
+        ToolEnded(call_id="c", session="s", at=71),
+        TurnEnded(turn="t", session="s", at=72),
+    )
+    first, waited, tool, rest = spans
+    assert rest.parent is not None and rest.parent.span_id == first.context.span_id
+    assert tool.parent == rest.context
+    assert waited.name == "approval" and waited.parent == first.context
+    assert (waited.start_time, waited.end_time) == (10 * 10**9, 70 * 10**9)
+    assert of(waited)["ullage.approved"] is True
+    assert not recorder.telemetry._sessions
+
+
+def test_a_denied_call_ends_its_wait_and_has_no_span_of_its_own() -> None:
+    waited, _ = Recorder().told(
+        TurnStarted(turn="t", session="s"),
+        ApprovalAsked(call_id="c", session="s"),
+        ApprovalGiven(call_id="c", approved=False, session="s"),
+        ToolEnded(call_id="c", outcome="denied", session="s"),
+        TurnEnded(turn="t", session="s"),
+    )
+    assert of(waited)["ullage.approved"] is False
+
+
+def test_an_agent_handed_over_to_is_below_the_call_that_did_so() -> None:
+    spans = Recorder().told(
+        TurnStarted(turn="t", session="s"),
+        ToolStarted(call_id="h", name="hand_over", session="s"),
+        HandedOver(agent="billing", call_id="h", session="s"),
+        ToolEnded(call_id="h", session="s"),
+        CallStarted(call="c", fingerprint=MADE, session="s"),
+        CallEnded(call="c", session="s"),
+        TurnEnded(turn="t", session="s"),
+    )
+    tool, call, other, turn = spans
+    assert other.name == "invoke_agent billing" and other.parent == tool.context
+    assert call.parent == other.context and tool.parent == turn.context
+
+
+def test_retries_and_fallbacks_are_events() -> None:
+    call, turn = Recorder().told(
+        TurnStarted(turn="t", session="s"),
+        CallStarted(call="c", fingerprint=MADE, session="s"),
+        CallRetried(call="c", attempt=1, wait_s=2.0, error="busy", session="s"),
+        CallEnded(call="c", outcome="failed", error_kind="Overloaded", session="s"),
+        FellBack(turn="t", model="b", error_kind="Overloaded", session="s"),
+        TurnEnded(turn="t", session="s"),
+    )
+    assert [
+        (one.name, dict(one.attributes or {})) for one in (*call.events, *turn.events)
+    ] == [
+        (
+            "ullage.call_retried",
+            {"ullage.attempt": 1, "ullage.wait_s": 2.0, "ullage.error": "busy"},
+        ),
+        ("ullage.fell_back", {"ullage.model": "b", "ullage.error_kind": "Overloaded"}),
+    ]
+
+
+def test_durations_and_tokens_are_metrics() -> None:
+    recorder = Recorder()
+    recorder.told(
+        TurnStarted(turn="t", session="s", at=100),
+        CallStarted(call="c", fingerprint=MADE, session="s", at=101),
+        CallEnded(call="c", usage=Usage(input=7, output=2), session="s", at=104),
+        CallStarted(call="d", fingerprint=MADE, session="s", at=104),
+        CallEnded(call="d", outcome="failed", error_kind="BadKey", session="s", at=106),
+        ToolStarted(call_id="k", name="look", session="s", at=106),
+        ToolEnded(call_id="k", outcome="failed", session="s", at=107),
+        TurnEnded(turn="t", session="s", at=110),
+    )
+    call = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "gcp.gemini",
+        "gen_ai.request.model": "gemini-3-flash",
+    }
+    for name in ("inference", "operation"):
+        assert recorder.points(f"gen_ai.client.{name}.duration") == [
+            (3.0, call),
+            (2.0, {**call, "error.type": "BadKey"}),
+        ]
+    assert recorder.points("gen_ai.client.token.usage") == [
+        (7, {**call, "gen_ai.token.type": "input"}),
+        (2, {**call, "gen_ai.token.type": "output"}),
+    ]
+    look = {"gen_ai.tool.name": "look", "gen_ai.tool.type": "function"}
+    assert recorder.points("gen_ai.execute_tool.duration") == [
+        (1.0, {**look, "error.type": "failed"})
+    ]
+    assert recorder.points("gen_ai.invoke_agent.duration") == [(10.0, {})]
+
+
+def test_a_tool_runs_inside_its_span() -> None:
+    recorder = Recorder()
+    recorder.told(ToolStarted(call_id="c", name="look", session="s"))
+    with recorder.telemetry.around_tool("s", "c"):
+        recorder.provider.get_tracer("a user's").start_span("own").end()
+    with recorder.telemetry.around_tool("s", "unknown"):
+        pass
+    own, tool = recorder.told(ToolEnded(call_id="c", session="s"))
+    assert own.parent == tool.context
+
+
+async def test_a_turn_is_below_the_span_in_which_its_message_was_sent(
+    tmp_path: Path,
+) -> None:
+    recorder = Recorder()
+    tracer = recorder.provider.get_tracer("a user's")
+    with running() as simulator:
+        agent = haiku(
+            tmp_path / "s.db",
+            hooks=[recorder.telemetry],
+            base_url=simulator.url("anthropic"),
+        )
+        async with agent.session() as session:
+            with tracer.start_as_current_span("request") as request:
+                await session.ask("Hello.")
+            await session.ask("And again.")
+    below, alone = named(recorder.spans, "invoke_agent")
+    assert below.parent is not None
+    assert below.parent.span_id == request.get_span_context().span_id
+    assert alone.parent is None
+
+
+@pytest.mark.parametrize("value", ["span_only", "SPAN_AND_EVENT", "true", " true "])
+def test_the_conventions_variable_switches_content_on(value: str) -> None:
+    assert Telemetry(environment={CONTENT: value})._content is not None
+    assert Telemetry(content=False, environment={CONTENT: value})._content is None
+
+
+@pytest.mark.parametrize("value", ["", "no_content", "event_only", "false"])
+def test_content_is_off_otherwise(value: str) -> None:
+    assert Telemetry(environment={CONTENT: value})._content is None
+    assert Telemetry(environment={})._content is None
+
+
+def test_sessions_that_wait_for_good_are_forgotten_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ullage_agent.runtime.telemetry.TRACED_SESSIONS", 3)
+    recorder = Recorder()
+    for name in range(5):
+        recorder.told(
+            TurnStarted(turn="t", session=f"s{name}"),
+            TurnPaused(turn="t", reason="approval", session=f"s{name}"),
+        )
+    assert list(recorder.telemetry._sessions) == ["s2", "s3", "s4"]

@@ -176,7 +176,7 @@ async def test_a_page_of_spaces_alone_ends_with_a_whole_character() -> None:
 
 async def test_the_reader_asks_how_much_there_is_room_for() -> None:
     rooms = iter([400, 1_000])
-    reader = read_result(lambda: next(rooms))
+    reader = read_result(lambda _: next(rooms))
     context = FakeToolContext()
     handle = await context.keep(LINES.encode())
     sizes = [len((await reader.run({"handle": handle}, context)).text) for _ in range(2)]

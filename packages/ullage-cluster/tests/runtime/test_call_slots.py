@@ -16,7 +16,7 @@ from tests.store.fixtures import new_database, new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
 from ullage.models.rate_limits import Bucket, RateState
-from ullage.store.store import Revise, SharedKey, Store
+from ullage.store.store import Revise, SessionStore, SharedKey
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
 from ullage_agent.runtime.call_slots import RATE, CallSlots, SharedSlot, name_of
@@ -41,7 +41,7 @@ ENDPOINT = Endpoint(
 class FakeCountingStore:
     """A store that counts its reads and writes of shared values."""
 
-    def __init__(self, inner: Store) -> None:
+    def __init__(self, inner: SessionStore) -> None:
         self._inner = inner
         self.counts: Counter[str] = Counter()
 
@@ -83,7 +83,9 @@ async def refuse(slot: SharedSlot, wait_s: float) -> float:
     return await wait_of(slot)
 
 
-async def test_calls_without_a_limit_write_nothing_and_rarely_read(store: Store) -> None:
+async def test_calls_without_a_limit_write_nothing_and_rarely_read(
+    store: SessionStore,
+) -> None:
     counting, clock = FakeCountingStore(store), FakeClock()
     slots = CallSlots(counting, clock=clock)
     for _ in range(100):
@@ -97,7 +99,7 @@ async def test_calls_without_a_limit_write_nothing_and_rarely_read(store: Store)
     assert counting.counts == {"read": 2}
 
 
-async def test_a_refusal_at_one_process_has_another_one_wait(store: Store) -> None:
+async def test_a_refusal_at_one_process_has_another_one_wait(store: SessionStore) -> None:
     clock = FakeClock()
     here, there = CallSlots(store, clock=clock), CallSlots(store, clock=clock)
     assert await wait_of(slot_of(there)) == 0
@@ -113,7 +115,9 @@ async def test_a_refusal_at_one_process_has_another_one_wait(store: Store) -> No
     assert await wait_of(apart) == 0
 
 
-async def test_a_slot_moves_with_a_refusal_while_it_is_waited_for(store: Store) -> None:
+async def test_a_slot_moves_with_a_refusal_while_it_is_waited_for(
+    store: SessionStore,
+) -> None:
     clock = FakeClock()
     slots = CallSlots(store, clock=clock)
     first = slot_of(slots)
@@ -140,7 +144,9 @@ async def waiting_calls(slots: CallSlots, **limits: float) -> list[SharedSlot]:
     return calls
 
 
-async def test_cancelled_calls_give_places_back_to_other_processes(store: Store) -> None:
+async def test_cancelled_calls_give_places_back_to_other_processes(
+    store: SessionStore,
+) -> None:
     here = CallSlots(store)
     calls = await waiting_calls(here, requests=60.0)
     cancelled = [asyncio.create_task(call.give_back()) for call in calls]
@@ -152,7 +158,7 @@ async def test_cancelled_calls_give_places_back_to_other_processes(store: Store)
         assert await wait_of(slot_of(slots, requests=60.0)) < 3
 
 
-async def test_calls_of_a_process_are_sent_in_their_order(store: Store) -> None:
+async def test_calls_of_a_process_are_sent_in_their_order(store: SessionStore) -> None:
     clock = FakeClock()
     calls = await waiting_calls(CallSlots(store, clock=clock), requests=60.0)
     waits = [await call.wait() for call in calls]
@@ -166,7 +172,9 @@ async def test_calls_of_a_process_are_sent_in_their_order(store: Store) -> None:
     assert promised == calls[1 : len(promised) + 1]
 
 
-async def test_a_call_that_would_wait_too_long_leaves_the_line(store: Store) -> None:
+async def test_a_call_that_would_wait_too_long_leaves_the_line(
+    store: SessionStore,
+) -> None:
     slots = CallSlots(store)
     await waiting_calls(slots, requests=60.0)
     limits = {"requests": 60.0}
@@ -181,7 +189,9 @@ async def test_a_call_that_would_wait_too_long_leaves_the_line(store: Store) -> 
     assert 90 < await wait_of(again) < 110
 
 
-async def test_a_call_whose_turn_has_come_is_sent_however_late(store: Store) -> None:
+async def test_a_call_whose_turn_has_come_is_sent_however_late(
+    store: SessionStore,
+) -> None:
     clock = FakeClock()
     slots = CallSlots(store, clock=clock)
     await slot_of(slots).refused(0.0)
@@ -203,7 +213,9 @@ async def test_a_call_that_fails_is_sent_again_although_the_first_took_longer_th
         assert (await agent.ask("Hi.", session="s")).text == "Done."
 
 
-async def test_a_place_that_was_taken_at_once_is_given_back_too(store: Store) -> None:
+async def test_a_place_that_was_taken_at_once_is_given_back_too(
+    store: SessionStore,
+) -> None:
     counting = FakeCountingStore(store)
     call = slot_of(CallSlots(counting), requests=60.0)
     waiting = asyncio.create_task(call.wait())
@@ -218,7 +230,7 @@ async def test_a_place_that_was_taken_at_once_is_given_back_too(store: Store) ->
     assert (await requests_of(store)).level > taken.level + 0.5
 
 
-async def test_calls_refused_at_once_are_not_resent_at_once(store: Store) -> None:
+async def test_calls_refused_at_once_are_not_resent_at_once(store: SessionStore) -> None:
     slots = CallSlots(store)
     calls = [slot_of(slots) for _ in range(20)]
     for call in calls:
@@ -230,12 +242,14 @@ async def test_calls_refused_at_once_are_not_resent_at_once(store: Store) -> Non
     assert 4 < min(waits) <= 5 and max(waits) > min(waits) + 1.5
 
 
-async def requests_of(store: Store) -> Bucket:
+async def requests_of(store: SessionStore) -> Bucket:
     (text,) = (await store.shared(RATE)).values()
     return msgspec.json.decode(text, type=RateState).buckets["requests"]
 
 
-async def test_tokens_of_answers_count_and_those_of_caches_don_t(store: Store) -> None:
+async def test_tokens_of_answers_count_and_those_of_caches_don_t(
+    store: SessionStore,
+) -> None:
     slots = CallSlots(store)
     for cached, expected in ((3_000, 0.0), (0, 60.0)):
         slot = slot_of(slots, input_tokens=1_000.0)
@@ -246,7 +260,7 @@ async def test_tokens_of_answers_count_and_those_of_caches_don_t(store: Store) -
         assert await wait_of(slot_of(slots, input_tokens=1_000.0)) >= expected
 
 
-async def test_the_name_of_the_value_does_not_show_the_key(store: Store) -> None:
+async def test_the_name_of_the_value_does_not_show_the_key(store: SessionStore) -> None:
     slot = slot_of(CallSlots(store), requests=60.0)
     await slot.wait()
     (name,) = await store.shared(RATE)

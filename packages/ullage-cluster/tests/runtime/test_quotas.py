@@ -17,7 +17,7 @@ from ullage.errors import CommandRefused, QuotaReached
 from ullage.events import CallEnded, SettingsChanged, TurnPaused, TurnResumed
 from ullage.messages import Message, TextPart
 from ullage.store.leases import new_owner
-from ullage.store.store import Lease, Revise, SharedKey, Store
+from ullage.store.store import Lease, Revise, SessionStore, SharedKey
 from ullage.store.tenants import TenantStore
 from ullage_agent.loop.quotas import DAY_S, Quota, SpentBy
 from ullage_agent.runtime.agent import Agent
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class FakeLaterStore:
     """A store whose clock is ahead, where quotas are concerned. What is due later is looked at after a second."""
 
-    def __init__(self, inner: Store) -> None:
+    def __init__(self, inner: SessionStore) -> None:
         self._inner = inner
         self.ahead_s = 0.0
 
@@ -59,15 +59,17 @@ class FakeLaterStore:
         await self._inner.release(lease, rests_at=rests_at, due_at=at)
 
 
-async def set_quota(store: Store, tenant: str = "acme", **limits: Any) -> None:
+async def set_quota(store: SessionStore, tenant: str = "acme", **limits: Any) -> None:
     await change_quota(store, tenant, lambda quota: Quota(**limits))
 
 
-def of(store: Store, tenant: str = "acme") -> Quotas:
+def of(store: SessionStore, tenant: str = "acme") -> Quotas:
     return Quotas(TenantStore(store, tenant))
 
 
-async def test_a_session_that_could_not_be_begun_does_not_count(store: Store) -> None:
+async def test_a_session_that_could_not_be_begun_does_not_count(
+    store: SessionStore,
+) -> None:
     await set_quota(store, sessions=1)
     for _ in range(3):
         with pytest.raises(CommandRefused):
@@ -77,7 +79,7 @@ async def test_a_session_that_could_not_be_begun_does_not_count(store: Store) ->
 
 
 async def test_a_changed_quota_has_its_tenants_waiting_sessions_looked_at(
-    store: Store,
+    store: SessionStore,
 ) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     message = Message(id="m", role="user", parts=(TextPart(id="m.text", text="hi"),))
@@ -91,7 +93,9 @@ async def test_a_changed_quota_has_its_tenants_waiting_sessions_looked_at(
     assert [row.id for row in await listed(store)] == ["s"]
 
 
-async def test_what_sessions_spend_is_counted_and_refused_at_it(store: Store) -> None:
+async def test_what_sessions_spend_is_counted_and_refused_at_it(
+    store: SessionStore,
+) -> None:
     await set_quota(store, tokens=1_000)
     quotas = of(store)
     await quotas.count("acme:s", SpentBy(tokens=500))
@@ -106,7 +110,9 @@ async def test_what_sessions_spend_is_counted_and_refused_at_it(store: Store) ->
     await of(store, "other").check_calls()
 
 
-async def test_a_tenant_without_quota_is_asked_about_sometimes(store: Store) -> None:
+async def test_a_tenant_without_quota_is_asked_about_sometimes(
+    store: SessionStore,
+) -> None:
     now = 100.0
     quotas = Quotas(TenantStore(store, "acme"), clock=lambda: now)
     assert await quotas.count("acme:s", SpentBy(tokens=5)) is None
@@ -144,7 +150,7 @@ def look() -> str:
 
 @pytest.fixture
 async def host(
-    store: Store, provider: str, tmp_path: Path
+    store: SessionStore, provider: str, tmp_path: Path
 ) -> AsyncIterator[tuple[Host, FakeLaterStore]]:
     later = FakeLaterStore(store)
     given: dict[str, Any] = {"environment": {"ANTHROPIC_API_KEY": "x"}, "yields": True}
@@ -169,7 +175,7 @@ async def until(host: Host, session: str, kind: type) -> Any:
 
 
 async def test_a_turn_pauses_in_the_middle_and_resumes_after_a_raise(
-    host: tuple[Host, FakeLaterStore], store: Store
+    host: tuple[Host, FakeLaterStore], store: SessionStore
 ) -> None:
     opened, _ = host
     await set_quota(store, tokens=1)
@@ -195,7 +201,7 @@ async def test_a_turn_pauses_in_the_middle_and_resumes_after_a_raise(
 
 
 async def test_a_turn_resumes_by_itself_on_the_next_day(
-    host: tuple[Host, FakeLaterStore], store: Store
+    host: tuple[Host, FakeLaterStore], store: SessionStore
 ) -> None:
     opened, later = host
     await set_quota(store, tokens=1)
@@ -210,7 +216,7 @@ async def test_a_turn_resumes_by_itself_on_the_next_day(
 
 
 async def test_the_session_of_a_tool_call_counts_in_its_parent_s_tenant_once(
-    host: tuple[Host, FakeLaterStore], store: Store
+    host: tuple[Host, FakeLaterStore], store: SessionStore
 ) -> None:
     opened, _ = host
     await set_quota(store, sessions=1, tokens=1_000_000)
@@ -229,7 +235,7 @@ async def test_the_session_of_a_tool_call_counts_in_its_parent_s_tenant_once(
 
 
 async def test_the_operator_s_own_programs_heed_the_quota_of_the_default_tenant(
-    store: Store, provider: str, tmp_path: Path
+    store: SessionStore, provider: str, tmp_path: Path
 ) -> None:
     await set_quota(store, "default", sessions=1, tokens=1)
     agent = haiku(store, base_url=provider)

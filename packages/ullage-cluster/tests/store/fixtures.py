@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import database, database_url  # noqa: F401 - a fixture for all
-from ullage.store.places import store_at
+from ullage.store.memory import MemoryStore
+from ullage.store.places import StorePlace, store_at
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
-STORES = ("sqlite", "postgres")
-"""Every kind of store: each test with ``store`` or ``place`` holds each of them to the contract of ``Store``."""
+STORES = ("sqlite", "postgres", "memory")
+"""Every kind of store: each test with ``store`` or ``place`` holds each of them to the contract of
+``SessionStore``. The one in memory is a ``Store`` behind ``StoreAdapter``."""
 
 
 @pytest.fixture
@@ -27,8 +29,11 @@ def new_place(
     tmp_path: Path,
     request: pytest.FixtureRequest,
     new_database: Callable[[], AbstractContextManager[str]],
-) -> Iterator[Callable[[], str]]:
+) -> Iterator[Callable[[], StorePlace]]:
     """Gives places of empty stores of one kind, as ``store_at`` takes them."""
+    if request.param == "memory":
+        yield MemoryStore
+        return
     if request.param == "sqlite":
         names = (str(tmp_path / f"sessions-{number}.db") for number in count())
         yield lambda: next(names)
@@ -38,19 +43,19 @@ def new_place(
 
 
 @pytest.fixture
-def place(new_place: Callable[[], str]) -> str:
+def place(new_place: Callable[[], StorePlace]) -> StorePlace:
     """Where an empty store is."""
     return new_place()
 
 
 @pytest.fixture
-def other_place(new_place: Callable[[], str]) -> str:
+def other_place(new_place: Callable[[], StorePlace]) -> StorePlace:
     """A second place of the same kind."""
     return new_place()
 
 
 @pytest.fixture
-async def store(place: str) -> AsyncIterator[Store]:
+async def store(place: StorePlace) -> AsyncIterator[SessionStore]:
     opened = store_at(place)
     yield opened
     await opened.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.losing import lose
-from tests.store.sessions import said
+from tests.store.sessions import for_processes, said
 from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
@@ -31,7 +31,7 @@ from ullage.store.following import (
     next_limit,
 )
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 Items = list[Event | DraftPiece]
 
@@ -50,7 +50,9 @@ async def until_the_end(
     return seen
 
 
-async def stream_calls(store: Store, session: str, calls: int, pieces: int) -> None:
+async def stream_calls(
+    store: SessionStore, session: str, calls: int, pieces: int
+) -> None:
     """Drive some calls whose answers stream, commands of others among them, then say that this is the end."""
     await store.create(session)
     lease = await store.acquire(session, "o", ttl_s=60)
@@ -89,7 +91,7 @@ def examine(seen: Items, *, after: int = 0, with_all_pieces: int | None = None) 
             assert had == list(range(with_all_pieces))
 
 
-async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
+async def test_one_who_follows_gets_everything_in_order(store: SessionStore) -> None:
     await store.create("before")
     for_all = asyncio.create_task(stream_calls(store, "s", 5, 20))
     while not (found := await store.sessions()) or found[0].id != "s":
@@ -114,7 +116,7 @@ async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     assert len(seen) == 52
 
 
-async def test_followers_are_told_of_lost_events(store: Store, place: str) -> None:
+async def test_followers_are_told_of_lost_events(store: SessionStore, place: str) -> None:
     await store.create("s", [TurnStarted(turn=str(number)) for number in range(1, 4)])
     lease = await store.acquire("s", "o", ttl_s=60)
     had = await store.append(lease, [TurnStarted(turn="4")], after=3)
@@ -132,7 +134,7 @@ async def test_followers_are_told_of_lost_events(store: Store, place: str) -> No
 
 @pytest.mark.parametrize("after", [3, 4])
 async def test_a_place_behind_a_lost_event_is_told_from_one_behind_an_event_that_is_there(
-    store: Store, place: str, after: int
+    store: SessionStore, place: str, after: int
 ) -> None:
     made = await store.create("s", [TurnStarted(turn=str(n), at=n) for n in range(1, 5)])
     at = made[after - 1].at
@@ -161,7 +163,9 @@ def test_what_was_told_of_and_then_lost_is_not_looked_for_again_and_again() -> N
         assert fresh is not None and list(fresh) == []
 
 
-async def test_following_goes_on_behind_any_place_without_gap(store: Store) -> None:
+async def test_following_goes_on_behind_any_place_without_gap(
+    store: SessionStore,
+) -> None:
     await store.create("s", [TurnStarted(turn="1"), CallStarted(call="c")])
     lease = await store.acquire("s", "o", ttl_s=60)
     await store.draft(
@@ -192,7 +196,7 @@ async def test_following_goes_on_behind_any_place_without_gap(store: Store) -> N
     assert await take(3, 4, 4) == ["e4", "e5", 0, 1], "the offset was of another call"
 
 
-async def test_a_slow_follower_misses_no_event(store: Store) -> None:
+async def test_a_slow_follower_misses_no_event(store: SessionStore) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     stream = store.follow("s")
@@ -223,6 +227,7 @@ asyncio.run(main())
 """
 
 
+@for_processes
 async def test_a_follower_elsewhere_sees_what_two_processes_write(place: str) -> None:
     store = store_at(place)
     await store.create("s", [TurnStarted(turn="1")])
@@ -268,7 +273,7 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
     await store.close()
 
 
-async def test_a_watch_that_was_cancelled_waiting_goes_on(store: Store) -> None:
+async def test_a_watch_that_was_cancelled_waiting_goes_on(store: SessionStore) -> None:
     await store.create("s")
     async with store.watch("s") as watch:
         while await watch.wait(0.1):
@@ -280,7 +285,9 @@ async def test_a_watch_that_was_cancelled_waiting_goes_on(store: Store) -> None:
         assert await watch.wait(60)
 
 
-async def test_following_ends_with_the_session_and_with_the_store(store: Store) -> None:
+async def test_following_ends_with_the_session_and_with_the_store(
+    store: SessionStore,
+) -> None:
     await store.create("s", [TurnStarted(turn="1")])
     await store.create("t", [TurnStarted(turn="1")])
     with pytest.raises(SessionNotFound):
@@ -398,7 +405,7 @@ def test_the_next_read_loads_what_fits_likely(limit: int, events: int, size: int
     assert following == 1 or following * size <= READ_BYTES * events
 
 
-async def test_a_follower_loads_few_large_events_at_a_time(store: Store) -> None:
+async def test_a_follower_loads_few_large_events_at_a_time(store: SessionStore) -> None:
     await store.create("s")
     messages = [said(f"m{number}", "x" * 200_000) for number in range(3 * FIRST_READ)]
     for message in messages:

@@ -13,7 +13,7 @@ from ullage.errors import CommandRefused, SessionNotFound
 from ullage.events import SessionStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
-from ullage.store.store import Lease, Store, handle_of
+from ullage.store.store import Lease, SessionStore, handle_of
 from ullage.store.tenants import TenantStore
 from ullage.store.waiting import edit, withdraw
 
@@ -31,16 +31,16 @@ def new_database() -> Callable[[], AbstractContextManager[str]]:
     return plain_database
 
 
-async def following(store: Store) -> object:
+async def following(store: SessionStore) -> object:
     return await anext(store.follow(SESSION))
 
 
-async def watching(store: Store) -> None:
+async def watching(store: SessionStore) -> None:
     async with store.watch(SESSION):
         pass
 
 
-USES: dict[str, Callable[[Store], Awaitable[object]]] = {
+USES: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "about": lambda store: store.about(SESSION),
     "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9, steal=True),
     "checkpoint": lambda store: store.checkpoint(SESSION, "x"),
@@ -85,7 +85,7 @@ OTHERS = {
 """Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
 
 
-async def stored(store: Store) -> TenantStore:
+async def stored(store: SessionStore) -> TenantStore:
     """A session of acme, and its view of the store."""
     acme = TenantStore(store, "acme")
     await acme.create(SESSION, [SessionStarted(model="m", title="Acme's plan")])
@@ -95,7 +95,7 @@ async def stored(store: Store) -> TenantStore:
 
 
 def test_every_method_of_a_store_is_tried() -> None:
-    methods = {name for name, _ in inspect.getmembers(Store, inspect.isfunction)}
+    methods = {name for name, _ in inspect.getmembers(SessionStore, inspect.isfunction)}
     named = {name for name in methods if not name.startswith("_")}
     assert named == (USES.keys() - FUNCTIONS) | OTHERS
 
@@ -103,7 +103,7 @@ def test_every_method_of_a_store_is_tried() -> None:
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("tenant", ["other", "default"])
 async def test_another_tenant_s_session_is_none(
-    use: str, tenant: str, store: Store
+    use: str, tenant: str, store: SessionStore
 ) -> None:
     acme = await stored(store)
     with pytest.raises(SessionNotFound, match="acme:s"):
@@ -115,7 +115,9 @@ async def test_another_tenant_s_session_is_none(
 
 @pytest.mark.parametrize("new_place", ["postgres"], indirect=True)
 @pytest.mark.parametrize("use", sorted(USES.keys() - NEWS))
-async def test_the_database_itself_has_nothing_of_it(use: str, store: Store) -> None:
+async def test_the_database_itself_has_nothing_of_it(
+    use: str, store: SessionStore
+) -> None:
     """Without the check of ``TenantStore``; SQLite has no policies."""
     acme = await stored(store)
     limited = store.limited_to("other")
@@ -129,7 +131,7 @@ async def test_the_database_itself_has_nothing_of_it(use: str, store: Store) -> 
     assert not (await acme.about(SESSION)).held_by
 
 
-async def test_lists_hold_a_tenant_s_sessions_at_any_cursor(store: Store) -> None:
+async def test_lists_hold_a_tenant_s_sessions_at_any_cursor(store: SessionStore) -> None:
     await stored(store)
     await store.create("mine")
     other = TenantStore(store, "other")
@@ -145,13 +147,15 @@ async def test_lists_hold_a_tenant_s_sessions_at_any_cursor(store: Store) -> Non
 
 
 @pytest.mark.parametrize("name", ["acme:s", "acme:s/call", "s\0"])
-async def test_without_a_tenant_none_of_its_ids_is_taken(name: str, store: Store) -> None:
+async def test_without_a_tenant_none_of_its_ids_is_taken(
+    name: str, store: SessionStore
+) -> None:
     with pytest.raises(CommandRefused, match="Choose another id"):
         await TenantStore(store, "default").create(name)
     assert not await store.sessions()
 
 
-async def test_a_tenant_can_t_take_ids_beyond_its_own(store: Store) -> None:
+async def test_a_tenant_can_t_take_ids_beyond_its_own(store: SessionStore) -> None:
     other = TenantStore(store, "other")
     await other.create("other:s")
     for name in (SESSION, "s", "acme:s/call", "othe:r"):
@@ -163,7 +167,7 @@ async def test_a_tenant_can_t_take_ids_beyond_its_own(store: Store) -> None:
         other.limited_to("acme")
 
 
-async def test_copies_and_tool_calls_stay_with_their_tenant(store: Store) -> None:
+async def test_copies_and_tool_calls_stay_with_their_tenant(store: SessionStore) -> None:
     acme = await stored(store)
     await fork(acme, SESSION, "acme:copy", through=1)
     await fork(store, SESSION, "acme:by-the-operator", through=1)
@@ -177,7 +181,7 @@ async def test_copies_and_tool_calls_stay_with_their_tenant(store: Store) -> Non
     }
 
 
-async def test_equal_bytes_of_two_tenants_outlive_each_other(store: Store) -> None:
+async def test_equal_bytes_of_two_tenants_outlive_each_other(store: SessionStore) -> None:
     acme, other = await stored(store), TenantStore(store, "other")
     await other.create("other:s")
     assert await other.keep("other:s", b"kept by acme") == HANDLE
@@ -185,7 +189,7 @@ async def test_equal_bytes_of_two_tenants_outlive_each_other(store: Store) -> No
     assert await other.kept("other:s", HANDLE) == b"kept by acme"
 
 
-async def test_a_tenant_s_view_drives_its_sessions(store: Store) -> None:
+async def test_a_tenant_s_view_drives_its_sessions(store: SessionStore) -> None:
     acme = await stored(store)
     lease = await acme.acquire(SESSION, "driver", ttl_s=60)
     after = (await acme.about(SESSION)).seq

@@ -43,6 +43,7 @@ from ullage_server.problems import handle_error, handle_http_error, handle_mista
 from ullage_server.requests import check_body, host_of, session_named
 from ullage_server.tokens import NamedTokens, Tokens
 from ullage_server.traces import RequestTraces
+from ullage_server.ui import routes
 
 log = logging.getLogger("ullage.server")
 
@@ -89,6 +90,10 @@ HANDLERS = (
     window.get_advice,
     event_stream.follow_events,
     window.look_at_log,
+    routes.chat_with_ai_sdk,
+    routes.resume_ai_sdk,
+    routes.list_ui_messages,
+    routes.run_ag_ui,
     live.list_live,
     live.follow_live,
     page.index,

@@ -28,11 +28,19 @@ def http_server(
 ) -> Iterator[ServerAddress]:
     """Serves an agent's sessions over HTTP until the block ends, and gives the address: docs/http.md lists its paths.
 
-    Runs in a thread with its own event loop, so the agent must not be used elsewhere meanwhile. Port 0 is a free port.
-    Each request needs the ``token``; by default that of this machine, in ``server-token`` of the data directory, which
-    its user alone reads. With an empty one every user and program of the machine is let in. Another host than this
-    machine requires one. Raises ``SettingError`` for an address that can't be listened on and for a token that can be
-    guessed, ``StoreUnavailable``, and ``MissingExtra`` without ``ullage[server]``.
+    Runs in a thread with its own event loop.
+
+    Args:
+        agent: Whose sessions are served. It must not be used elsewhere meanwhile.
+        host: The address to listen on; another one than this machine's requires a ``token``.
+        port: 0 is a free port.
+        token: What each request needs; by default that of this machine, in ``server-token`` of the data directory,
+            which its user alone reads. With an empty one every user and program of the machine is let in.
+
+    Raises:
+        SettingError: The address can't be listened on, or the token can be guessed.
+        StoreUnavailable: The store can't be opened.
+        MissingExtra: ``ullage[server]`` is not installed.
     """
     try:
         from ullage.masking import secrets_in

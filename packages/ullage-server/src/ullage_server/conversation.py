@@ -66,7 +66,7 @@ async def send_message(
     pieces = _pieces(data)
     keys = cast(IdempotencyKeys, state.idempotency)
     if name:
-        await _refuse_taken(opened, name)
+        await refuse_taken(opened, name)
     if key is not None:
         keys.check(opened.id, key, data)
     traces = cast(RequestTraces, state.traces)
@@ -106,7 +106,7 @@ def _digest(data: NewMessage) -> bytes:
     return blake2b(msgspec.json.encode(data), digest_size=16).digest()
 
 
-async def _refuse_taken(opened: Opened, name: str) -> None:
+async def refuse_taken(opened: Opened, name: str) -> None:
     """A person's message can't have the id of one of the agent's messages."""
     entry = (await opened._look()).fold.view.entries.get(name)
     if entry is not None and entry.role != "user":

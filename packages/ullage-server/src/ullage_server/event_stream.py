@@ -12,8 +12,15 @@ from the newest event.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Mapping,
+)
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -33,10 +40,11 @@ from ullage.events import (
     DraftPiece,
     Event,
     ReadingTaken,
+    SessionEvent,
     UnknownEvent,
 )
 from ullage.store.export import one_line
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.tasks import start, stop
 from ullage.watching.status import status_of
 from ullage_server.connections import StreamSlots
@@ -126,35 +134,44 @@ async def follow_events(
     else:
         await host.store.about(name)
         position = position_of(given)
-    give_back = _slot_for(request, state.streams)
+    head = f"retry: {RETRY_MS}\nid: {position}\n\n".encode()
+    give_back = slot_for(request, state.streams)
+    return streamed(
+        request, state, partial(read_events, host.store, name, position), head, give_back
+    )
+
+
+def streamed(
+    request: Request[Any, Any, Any],
+    state: AppState,
+    read: FrameSource,
+    head: bytes,
+    give_back: Callable[[], None],
+    headers: Mapping[str, str] = HEADERS,
+) -> Stream:
+    """A response of server-sent events, ``head`` first, in a slot that is given back at its end."""
     bearer, tokens = bearer_of(request), state.tokens
     made = frames(
-        host.store,
-        name,
-        position,
-        state.closing,
-        may_go_on=lambda: tokens.is_valid(bearer),
+        read, state.closing, head=head, may_go_on=lambda: tokens.is_valid(bearer)
     )
     chunks = counted(made, state.metrics, give_back)
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
     return Stream(
         chunks,
         media_type=EVENT_STREAM,
-        headers=HEADERS,
+        headers=headers,
         background=BackgroundTask(chunks.aclose),
     )
 
 
-async def newest_position(store: Store, session: str) -> StreamPosition:
+async def newest_position(store: SessionStore, session: str) -> StreamPosition:
     """The position of a client that has all there is. Raises ``SessionNotFound``."""
     seq = (await store.about(session)).seq
     found = await store.read(session, after=seq - 1)
     return StreamPosition.behind(found[-1]) if found else StreamPosition(seq)
 
 
-def _slot_for(
-    request: Request[Any, Any, Any], streams: StreamSlots
-) -> Callable[[], None]:
+def slot_for(request: Request[Any, Any, Any], streams: StreamSlots) -> Callable[[], None]:
     """Takes a slot for a stream; returns a function that gives it back. Raises ``TooManyRequestsException``, 503.
 
     The answer ends the connection too: a refused client must not hold the room that others need.
@@ -189,24 +206,23 @@ async def counted(
 
 
 async def frames(
-    store: Store,
-    session: str,
-    position: StreamPosition,
+    read: FrameSource,
     closing: asyncio.Event,
     *,
+    head: bytes,
     heartbeat_s: float = HEARTBEAT_S,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> AsyncGenerator[bytes, None]:
-    """The frames after a position, all available ones at a time, until the session is deleted, the server closes, or
+    """The frames that ``read`` puts into a buffer, all available ones at a time, until it or the server ends, or
     they may not go on, which is asked before each event and every ``SLOW_S`` seconds: not before each piece.
 
     A slow client delays no other: frames it has not read stay in the store until it does.
     """
-    yield f"retry: {RETRY_MS}\nid: {position}\n\n".encode()
-    held = _FrameBuffer(heartbeat_s)
+    yield head
+    held = FrameBuffer(heartbeat_s)
     # no task group: an async generator may be closed by another task, which a group does not allow
     ends = (start(closing.wait()), start(_until_refused(may_go_on)))
-    reading = start(_read(store, session, position, held))
+    reading = start(read(held))
     for task in (*ends, reading):
         task.add_done_callback(held.end)
     try:
@@ -226,8 +242,8 @@ async def _until_refused(may_go_on: Callable[[], bool]) -> None:
         await asyncio.sleep(SLOW_S)
 
 
-async def _read(
-    store: Store, session: str, position: StreamPosition, held: _FrameBuffer
+async def read_events(
+    store: SessionStore, session: str, position: StreamPosition, held: FrameBuffer
 ) -> None:
     """Puts all frames after a position into the buffer. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
@@ -241,26 +257,45 @@ async def _read(
 
 
 async def _read_on(
-    store: Store, session: str, position: StreamPosition, held: _FrameBuffer
+    store: SessionStore, session: str, position: StreamPosition, held: FrameBuffer
 ) -> None:
     """The same until the ledger lacks what was sent: raises ``HistoryLost`` then."""
+
+    def follow(after: StreamPosition) -> AsyncIterator[SessionEvent]:
+        at = after.at_ms / 1_000
+        return store.follow(session, after=after.seq, offset=after.pieces - 1, at=at)
+
+    def put(reached: StreamPosition, item: SessionEvent) -> bool:
+        held.put(frame(reached, item), is_event=not isinstance(item, DraftPiece))
+        return False
+
+    await read_into(held, follow, position, put)
+
+
+async def read_into(
+    held: FrameBuffer,
+    follow: Callable[[StreamPosition], AsyncIterator[SessionEvent]],
+    position: StreamPosition,
+    put: Callable[[StreamPosition, SessionEvent], bool],
+) -> None:
+    """Puts what follows a position into the buffer, until ``put`` says that it was the last or nothing follows.
+
+    A client that does not read lets the store's events go: they are followed again from its position.
+    """
     while True:
-        following = store.follow(
-            session,
-            after=position.seq,
-            offset=position.pieces - 1,
-            at=position.at_ms / 1_000,
-        )
-        async with aclosing(following) as items:  # type: ignore[type-var]
+        async with aclosing(follow(position)) as items:  # type: ignore[type-var]
             async for item in items:
                 position = moved(position, item)
-                held.put(frame(position, item), is_event=not isinstance(item, DraftPiece))
+                if put(position, item):
+                    return
                 if not await held.has_room(SLOW_S):
                     break
+            else:
+                return
         await held.until_room()
 
 
-class _FrameBuffer:
+class FrameBuffer:
     """Frames between the reading and the sending task: at most ``MOST_HELD`` bytes and one more.
 
     After ``heartbeat_s`` without a frame it holds a comment.
@@ -336,6 +371,10 @@ class _FrameBuffer:
     def close(self) -> None:
         """End the heartbeat."""
         self._heartbeat.cancel()
+
+
+FrameSource = Callable[[FrameBuffer], Coroutine[Any, Any, None]]
+"""Puts frames into a buffer, and ends after the last."""
 
 
 def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:

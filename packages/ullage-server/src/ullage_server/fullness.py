@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ullage.errors import SessionNotFound
 from ullage.events import ReadingTaken
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import SessionRow, SessionStore
 from ullage_server.live_types import REMEMBERED
 
 EVENTS_READ: Final = 64
@@ -38,11 +38,11 @@ class FullnessCache:
         self._seen: dict[str, _Seen] = {}
         self._reading = asyncio.Semaphore(AT_ONCE)
 
-    async def of(self, store: Store, rows: Sequence[SessionRow]) -> list[Fullness]:
+    async def of(self, store: SessionStore, rows: Sequence[SessionRow]) -> list[Fullness]:
         """The fullness of each of these sessions. Raises ``StoreUnavailable``."""
         return list(await asyncio.gather(*(self._of(store, row) for row in rows)))
 
-    async def _of(self, store: Store, row: SessionRow) -> Fullness:
+    async def _of(self, store: SessionStore, row: SessionRow) -> Fullness:
         seen = self._seen.pop(row.id, None)
         if seen is None or seen.created != row.created or seen.seq > row.seq:
             seen = _Seen(row.created, 0, Fullness())
@@ -53,7 +53,7 @@ class FullnessCache:
             del self._seen[next(iter(self._seen))]
         return seen.fullness
 
-    async def _read(self, store: Store, row: SessionRow, seen: _Seen) -> _Seen:
+    async def _read(self, store: SessionStore, row: SessionRow, seen: _Seen) -> _Seen:
         after = max(seen.seq, row.seq - EVENTS_READ)
         async with self._reading:
             try:

@@ -27,7 +27,7 @@ from ullage.events import (
 from ullage.store.store import (
     Lease,
     Receipt,
-    Store,
+    SessionStore,
     StoreObserver,
     WaitingPlace,
 )
@@ -216,21 +216,21 @@ class Metrics(StoreObserver):
 class MeasuredStore:
     """Another store with its writes measured and their events counted; what is not named here is the other's own."""
 
-    def __init__(self, inner: Store, metrics: Metrics) -> None:
+    def __init__(self, inner: SessionStore, metrics: Metrics) -> None:
         self._inner = inner
         self._metrics = metrics
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def limited_to(self, tenant: str) -> Store:
-        """See ``Store.limited_to``: measured too."""
+    def limited_to(self, tenant: str) -> SessionStore:
+        """See ``SessionStore.limited_to``: measured too."""
         return measured(self._inner.limited_to(tenant), self._metrics)
 
     async def append(
         self, lease: Lease, events: Sequence[Event], **how: Any
     ) -> tuple[Event, ...]:
-        """See ``Store.append``."""
+        """See ``SessionStore.append``."""
         stored = await self._timed("append", self._inner.append(lease, events, **how))
         if events and (not how.get("exact") or len(stored) == len(events)):
             for event in stored[-len(events) :]:
@@ -238,15 +238,15 @@ class MeasuredStore:
         return stored
 
     async def draft(self, *values: Any) -> None:
-        """See ``Store.draft``."""
+        """See ``SessionStore.draft``."""
         await self._timed("draft", self._inner.draft(*values))
 
     async def command(self, *values: Any) -> tuple[Event, ...]:
-        """See ``Store.command``."""
+        """See ``SessionStore.command``."""
         return await self._timed("command", self._inner.command(*values))
 
     async def send(self, *values: Any, **more: Any) -> Receipt:
-        """See ``Store.send``."""
+        """See ``SessionStore.send``."""
         with self._metrics.enqueue.time():
             return await self._timed("send", self._inner.send(*values, **more))
 
@@ -258,7 +258,7 @@ class MeasuredStore:
             self._metrics.write.labels(what).observe(time.perf_counter() - begun)
 
 
-def measured(store: Store, metrics: Metrics) -> Store:
+def measured(store: SessionStore, metrics: Metrics) -> SessionStore:
     """The store with its writes measured, and what happens inside it counted."""
     store.observe(metrics)
-    return cast(Store, MeasuredStore(store, metrics))
+    return cast(SessionStore, MeasuredStore(store, metrics))

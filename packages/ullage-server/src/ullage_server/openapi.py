@@ -20,6 +20,7 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage_server import api_types, live_types
 from ullage_server.problems import MEDIA_TYPE
+from ullage_server.ui import bodies
 
 PREFIX: Final = "#/components/schemas/"
 
@@ -116,7 +117,8 @@ def type_schemas() -> dict[str, Any]:
     """The JSON schema of every type of the API, by its name."""
     kinds = [
         kind
-        for kind in (*vars(api_types).values(), *vars(live_types).values())
+        for module in (api_types, live_types, bodies)
+        for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
     ]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 import httpx2
 
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_server.app import application
@@ -147,7 +147,7 @@ class Local(NamedTuple):
     api: Api
     url: str
     agent: Agent
-    store: Store
+    store: SessionStore
     metrics: Metrics
     server: HttpServer
     streams: StreamSlots

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,9 +19,9 @@ from tests.agents import haiku
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.events import DraftPiece, Event, Renamed
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_server import event_stream
-from ullage_server.event_stream import StreamPosition, frames, moved
+from ullage_server.event_stream import StreamPosition, frames, moved, read_events
 from ullage_simulators import running
 
 LONG = {
@@ -224,21 +225,19 @@ def test_a_deleted_session_ends_its_streams(api: Api) -> None:
 
 def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
     from ullage_agent.runtime.hosting import Host
-    from ullage_server.event_stream import frames
 
     async def hear() -> list[bytes]:
         agent = haiku(tmp_path / "s.db", environment={})
         async with Host(agent) as host:
             await host.store.create("quiet")
-            chunks = frames(
-                host.store, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01
-            )
+            read = partial(read_events, host.store, "quiet", StreamPosition(0))
+            chunks = frames(read, asyncio.Event(), head=b"\n", heartbeat_s=0.01)
             heard = [await anext(chunks) for _ in range(3)]
             await chunks.aclose()
             return heard
 
     first, *comments = asyncio.run(hear())
-    assert first == b"retry: 1000\nid: 0.0.0\n\n"
+    assert first == b"\n"
     assert comments == [b": still here\n\n"] * 2
 
 
@@ -300,7 +299,8 @@ async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(event_stream, "SLOW_S", 0.01)
     store = LargeStore(5)
     start = StreamPosition(0)
-    made = frames(cast(Store, store), "s", start, asyncio.Event())
+    read = partial(read_events, cast(SessionStore, store), "s", start)
+    made = frames(read, asyncio.Event(), head=b"\n")
     got = await anext(made)
     async with asyncio.timeout(10):
         got += await anext(made)
@@ -310,7 +310,7 @@ async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch
         while b"id: 5." not in got:
             got += await anext(made)
     ids = [line for line in got.split(b"\n") if line.startswith(b"id: ")]
-    assert ids == [b"id: 0.0.0", *(b"id: %d.0.1000" % seq for seq in range(1, 6))]
+    assert ids == [b"id: %d.0.1000" % seq for seq in range(1, 6)]
 
 
 async def test_a_silent_stream_ends_soon_after_its_token(tmp_path: Path) -> None:
@@ -318,15 +318,14 @@ async def test_a_silent_stream_ends_soon_after_its_token(tmp_path: Path) -> None
     await store.create("s")
     is_valid = True
     made = frames(
-        store,
-        "s",
-        StreamPosition(0),
+        partial(read_events, store, "s", StreamPosition(0)),
         asyncio.Event(),
+        head=b"\n",
         heartbeat_s=3_600,
         may_go_on=lambda: is_valid,
     )
     async with aclosing(made) as chunks:
-        assert b"retry" in await anext(chunks)
+        assert await anext(chunks) == b"\n"
         is_valid = False
         assert [chunk async for chunk in chunks] == []
     await store.close()

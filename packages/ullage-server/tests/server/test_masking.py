@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.server.raw import exchange, request
 from tests.server.served import Api, process
-from ullage.masking import MaskingFormatter, Secrets, secrets_in
+from ullage.masking import SHOWN, MaskingFormatter, Secrets, secrets_in
 from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
 from ullage_server.scopes import name_of
@@ -186,6 +186,16 @@ def test_a_known_secret_is_never_in_what_is_masked(
 )
 def test_what_looks_like_a_secret_is_masked_anywhere(text: str, shown: str) -> None:
     assert Secrets().masked(text) == shown
+
+
+@pytest.mark.parametrize("name", ["api_key", "apiKey", "X-Api-Key", "accessToken"])
+def test_a_text_under_the_name_of_a_secret_is_hidden_in_json(name: str) -> None:
+    value = {name: "hunter2", "n": [{"max_tokens": 5, name: 3}], "monkey": "a"}
+    assert Secrets().masked_value(value) == {
+        name: SHOWN,
+        "n": [{"max_tokens": 5, name: 3}],
+        "monkey": "a",
+    }
 
 
 def test_the_variables_that_say_so_are_secret() -> None:

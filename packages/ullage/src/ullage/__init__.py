@@ -30,8 +30,9 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that the name is public
     from ullage.meter.reading import Reading as Reading
     from ullage.plugins.attach import attach as attach, detach as detach
     from ullage.provider import Provider as Provider
+    from ullage.store.memory import MemoryStore as MemoryStore
+    from ullage.store.protocol import Store as Store
     from ullage.store.sqlite.store import SqliteStore as SqliteStore
-    from ullage.store.store import Store as Store
     from ullage.usage import Usage as Usage
     from ullage_agent.runtime.agent import Agent as Agent
     from ullage_agent.runtime.hooks import Hook as Hook, Refusal as Refusal
@@ -78,7 +79,8 @@ _PLACES = {
         "ullage.plugins.attach": "attach detach",
         "ullage.provider": "Provider",
         "ullage.store.sqlite.store": "SqliteStore",
-        "ullage.store.store": "Store",
+        "ullage.store.memory": "MemoryStore",
+        "ullage.store.protocol": "Store",
         "ullage.usage": "Usage",
         "ullage_agent.runtime.agent": "Agent",
         "ullage_agent.runtime.hooks": "Hook Refusal",
@@ -98,22 +100,23 @@ _PLACES = {
 """Where each name is. It is imported when it is first used: a command or a Meter loads no agent."""
 
 
-def __getattr__(name: str) -> object:
-    if name == "__all__":
-        return __dir__()
-    from ullage.installation import part
-
-    if name in _MODULES:
-        return part(f"ullage.{name}")
-    if name in _PLACES:
-        globals()[name] = found = getattr(part(_PLACES[name]), name)
-        return found
-    from ullage.similar import did_you_mean
-
-    raise AttributeError(
-        f"module 'ullage' has no attribute {name!r}.{did_you_mean(name, __dir__())}"
-    )
-
-
 def __dir__() -> list[str]:
     return sorted([*_MODULES, *_PLACES])
+
+
+if not TYPE_CHECKING:  # a type checker refuses what is not imported above
+
+    def __getattr__(name: str) -> object:
+        if name == "__all__":
+            return __dir__()
+        from ullage.installation import part
+
+        if name in _MODULES:
+            return part(f"ullage.{name}")
+        if name in _PLACES:
+            globals()[name] = found = getattr(part(_PLACES[name]), name)
+            return found
+        from ullage.similar import did_you_mean
+
+        meant = did_you_mean(name, __dir__()) or " docs/reference.md lists all names."
+        raise AttributeError(f"module 'ullage' has no attribute {name!r}.{meant}")

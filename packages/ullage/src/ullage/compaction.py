@@ -8,7 +8,8 @@
 """
 
 from ullage.codec.stream import Answer
-from ullage.compactor.compactor import Compactor, Summariser
+from ullage.compactor.compactor import Compactor
+from ullage.compactor.summaries import Summariser
 from ullage.context.caller_items import Insert, ItemPlan, Keep, Replace
 from ullage.context.choice import STRATEGIES
 from ullage.context.compactor import Fitted

@@ -32,7 +32,11 @@ class UndecodableRow(InputError):
 
 
 def encode(word: msgspec.Struct) -> bytes:
-    """One word as JSON. One line, unless opaque data of a provider came with line breaks, which are kept."""
+    """One word as JSON. One line, unless opaque data of a provider came with line breaks, which are kept.
+
+    Args:
+        word: A message, an event, a usage, or a part of one.
+    """
     plain = _encoder.encode(word)
     return _encoder.encode(_whole(word)) if _TAG in plain else plain
 
@@ -50,7 +54,11 @@ _strict(Event)
 def decode_event(row: bytes | str) -> Event:
     """One ledger row. A row of an unknown kind becomes ``UnknownEvent``.
 
-    Raises ``UndecodableRow`` for bytes that are no JSON object, or whose known fields have impossible values.
+    Args:
+        row: JSON, as ``encode`` writes it.
+
+    Raises:
+        UndecodableRow: It is no JSON object, or its known fields have impossible values.
     """
     data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else row
     if (

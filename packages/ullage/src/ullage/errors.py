@@ -78,7 +78,9 @@ READABLE = (
 class NotASession(InputError):
     """No known format fits the input.
 
-    ``tried`` names each format and what the input lacked for it.
+    Args:
+        what: The input, for a person.
+        tried: Each format, and what the input lacked for it.
     """
 
     def __init__(self, what: str, tried: tuple[FormatMiss, ...]) -> None:
@@ -122,7 +124,13 @@ class SessionNotFound(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Another driver holds the session. ``held_by`` names it; ``until`` is when its lease ends, seconds since 1970."""
+    """Another driver holds the session.
+
+    Args:
+        message: What happened.
+        held_by: Names the driver.
+        until: When its lease ends, in seconds since 1970.
+    """
 
     def __init__(self, message: str, *, held_by: str = "", until: float = 0.0) -> None:
         super().__init__(message)
@@ -147,7 +155,12 @@ class CompactorBusy(UllageError):
 
 
 class AnswerInvalid(UllageError):
-    """The model's answers do not fit the ``output_type``, or there is none yet. ``text`` is the last answer's."""
+    """The model's answers do not fit the ``output_type``, or there is none yet.
+
+    Args:
+        message: What does not fit.
+        text: The last answer's text.
+    """
 
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
@@ -157,7 +170,10 @@ class AnswerInvalid(UllageError):
 class GuardrailRefused(InputError):
     """A guardrail refused a message, which is not stored then, or an answer, which nobody gets.
 
-    ``guardrail`` is the name of the function, ``why`` what it said.
+    Args:
+        message: What happened.
+        guardrail: The name of the function.
+        why: What it said.
     """
 
     def __init__(self, message: str, *, guardrail: str = "", why: str = "") -> None:
@@ -169,7 +185,9 @@ class GuardrailRefused(InputError):
 class QuotaReached(UllageError):
     """The tenant's quota allows no more today; nothing was stored.
 
-    ``until`` is when the next day begins, in seconds since 1970.
+    Args:
+        message: What happened.
+        until: When the next day begins, in seconds since 1970.
     """
 
     def __init__(self, message: str, *, until: float) -> None:
@@ -182,7 +200,11 @@ class ContextUnfixable(UllageError):
 
     Either what must be kept is too large by itself, or every chosen strategy failed; the message says which.
 
-    ``needed`` and ``limit`` are tokens; ``largest`` names what takes most of it, with its tokens.
+    Args:
+        message: What happened.
+        needed: Tokens of the smallest request that could be made.
+        limit: The most tokens that may be sent.
+        largest: What takes most of it, with its tokens.
     """
 
     def __init__(
@@ -217,8 +239,13 @@ class MissingExtra(UllageError, ImportError):
 class ProviderError(UllageError):
     """The provider refused a call or failed at it.
 
-    ``status`` is the HTTP status, ``None`` for an error inside a stream; ``code`` and ``said`` are the provider's own
-    words, without keys; ``retry_after_s`` is how many seconds it asks to wait; ``request_id`` is its name for the call.
+    Args:
+        message: What happened, for a person.
+        status: The HTTP status; ``None`` for an error inside a stream.
+        code: The provider's own word for the error.
+        said: The provider's own sentence, without keys.
+        retry_after_s: How many seconds it asks to wait.
+        request_id: Its name for the call.
     """
 
     may_retry: ClassVar[bool] = False
@@ -263,11 +290,19 @@ class WrongConversation(RequestRejected):
 
 
 class Overflow(RequestRejected):
-    """The request does not fit into the model's window.
+    """The request does not fit into the model's window. Numbers are ``None`` where the provider did not name them.
 
-    ``limit``, ``count`` and ``max_output`` are tokens, where the provider named them: what fits, what was sent, and the
-    output that was asked for beside it. ``limit`` is the window, or with ``input_alone`` the most that may be sent.
-    ``most`` is how many bytes or images are taken, where those are what is too much and it was named.
+    Args:
+        message: What happened, for a person.
+        limit: The window in tokens, or with ``input_alone`` the most tokens that may be sent.
+        count: Tokens that were sent.
+        max_output: Tokens of the output that was asked for beside them.
+        input_alone: Whether ``limit`` is of the input alone.
+        most: How many bytes or images are taken, where those are what is too much.
+        status: As in ``ProviderError``.
+        code: As in ``ProviderError``.
+        said: As in ``ProviderError``.
+        request_id: As in ``ProviderError``.
     """
 
     def __init__(
@@ -339,7 +374,9 @@ class DamagedAnswer(ServerError):
 class LimitExceeded(ProviderError):
     """The answer is larger, or takes longer, than is accepted; the same request would most likely do it again.
 
-    ``limit`` is the name of the limit in ``ullage.envelope``, or of the setting that says it.
+    Args:
+        message: What happened.
+        limit: The name of the limit in ``ullage.envelope``, or of the setting that says it.
     """
 
     def __init__(self, message: str, *, limit: str = "") -> None:

@@ -8,7 +8,7 @@ from ullage.codec.bodies import ReadBody
 from ullage.meter.fold import Fold
 from ullage.meter.following import Followed
 from ullage.meter.limits import Prices, Rate
-from ullage.meter.meter import ClientSettings, Meter
+from ullage.meter.meter import Meter
 from ullage.meter.reading import (
     Accuracy,
     Basis,
@@ -27,6 +27,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Cleared, Usage, UsageSum
 from ullage.user_file import user_endpoints
+from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import ClientLimits
 
 __all__ = [

@@ -187,7 +187,11 @@ class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """What the estimators made of content that is not kept (``ullage.meter.measured``)."""
 
     def of_type(self, kind: type[T]) -> Iterator[T]:
-        """The parts of one type, in order."""
+        """The parts of one type, in order.
+
+        Args:
+            kind: A class of part, such as ``ToolCallPart``.
+        """
         return (part for part in self.parts if isinstance(part, kind))
 
     @property
@@ -262,7 +266,11 @@ class CleanText(NamedTuple):
 
 
 def is_utf8(text: str) -> bool:
-    """Whether UTF-8 can hold the text: it has no lone surrogates."""
+    """Whether UTF-8 can hold the text: it has no lone surrogates.
+
+    Args:
+        text: Any text.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -274,6 +282,9 @@ def clean_text(text: str | bytes) -> CleanText:
     """Text without lone surrogates and NUL, which providers reject and databases can't hold.
 
     Each offending character becomes U+FFFD; the original is kept as bytes (UTF-8, surrogates passed through).
+
+    Args:
+        text: A text, or the bytes of one.
     """
     if isinstance(text, bytes):
         try:

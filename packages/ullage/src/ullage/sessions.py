@@ -7,8 +7,10 @@ your own. The rest are types that signatures of ``Agent``, ``Session`` and ``Res
 from ullage.installation import explained
 
 try:
+    from ullage.codec.blocks import CacheMarks, Options
     from ullage.context.lineage import Whereabouts
     from ullage.turns.grants import Grant
+    from ullage.turns.loop import OpenCall
     from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
@@ -19,6 +21,7 @@ try:
     from ullage_agent.runtime.session import Session
     from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+    from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
         InstructionWriter,
@@ -29,6 +32,7 @@ except ModuleNotFoundError as problem:
 
 __all__ = [
     "AgentSettings",
+    "CacheMarks",
     "CancelAnswer",
     "Fork",
     "GivenTool",
@@ -37,6 +41,8 @@ __all__ = [
     "Layer",
     "MessageInput",
     "NamedFile",
+    "OpenCall",
+    "Options",
     "Override",
     "Question",
     "Result",
@@ -44,6 +50,8 @@ __all__ = [
     "Session",
     "SessionSettings",
     "SessionView",
+    "SyncSession",
+    "SyncTextStream",
     "TextStream",
     "TurnContext",
     "Viewed",

@@ -1,38 +1,23 @@
-"""Where sessions are kept: docs/store.md."""
+"""Where sessions are kept: docs/store.md.
 
-from ullage.store.changes import Change, Subscription
-from ullage.store.records import RecentRecords, RecordChange, Records
+``Store`` is what a store of your own fulfils, ``StorePlace`` what ``Agent(store=…)`` takes. ``SessionStore`` is what
+Ullage makes of each, ``SessionRow`` what it says of a session.
+"""
+
+from ullage.store.memory import MemoryStore
+from ullage.store.places import StorePlace, Unset
+from ullage.store.protocol import Store
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import (
-    Checkpoint,
-    Lease,
-    Receipt,
-    Revise,
-    SessionCursor,
-    SessionRow,
-    SharedKey,
-    Store,
-    StoreObserver,
-    Unattended,
-    Watch,
-)
+from ullage.store.store import Receipt, SessionCursor, SessionRow, SessionStore
 
 __all__ = [
-    "Change",
-    "Checkpoint",
-    "Lease",
+    "MemoryStore",
     "Receipt",
-    "RecentRecords",
-    "RecordChange",
-    "Records",
-    "Revise",
     "SessionCursor",
     "SessionRow",
-    "SharedKey",
+    "SessionStore",
     "SqliteStore",
     "Store",
-    "StoreObserver",
-    "Subscription",
-    "Unattended",
-    "Watch",
+    "StorePlace",
+    "Unset",
 ]

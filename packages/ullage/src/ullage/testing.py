@@ -3,7 +3,8 @@
 from ullage.installation import explained
 
 try:
-    from ullage.provider import AnswerPiece, Stopped
+    from ullage.messages import Stopped
+    from ullage.provider import AnswerPiece
     from ullage_agent.testing import (
         Delay,
         FunctionModel,
@@ -11,6 +12,7 @@ try:
         Sent,
         Structured,
         capture,
+        check_store,
         reasoning,
         structured,
         tool_call,
@@ -27,6 +29,7 @@ __all__ = [
     "Stopped",
     "Structured",
     "capture",
+    "check_store",
     "reasoning",
     "structured",
     "tool_call",

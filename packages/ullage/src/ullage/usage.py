@@ -97,7 +97,12 @@ class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
         return self.input + self.estimated + self.output
 
     def plus(self, usage: Usage | None, estimated: int = 0) -> UsageSum:
-        """This sum and one more call; ``None`` is a call that reported nothing."""
+        """This sum and one more call.
+
+        Args:
+            usage: What was reported; ``None``: nothing.
+            estimated: The input in tokens of a call whose report can't be used.
+        """
         reported = usage or Usage()
         unsaid = dict(self.unsaid)
         for kind in KINDS:

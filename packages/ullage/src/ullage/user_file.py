@@ -82,9 +82,15 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
 def user_endpoints(
     environment: Mapping[str, str] | None = None,
 ) -> Mapping[str, ProviderRow]:
-    """The endpoints in the user's own file; a project's file does not count. Raises ``SettingError``.
+    """The endpoints in the user's own file; a project's file does not count.
 
     ``Meter("lab:qwen3", endpoints=ullage.measure.user_endpoints())`` takes them; an ``Agent`` has them.
+
+    Args:
+        environment: Says where the file is; by default that of this process.
+
+    Raises:
+        SettingError: The file can't be read.
     """
     path = user_config(os.environ if environment is None else environment)
     if not path.is_file():

@@ -129,6 +129,14 @@ def test_results_the_model_has_not_seen_are_cut_to_fit_rather_than_lost() -> Non
     assert kept.tokens <= 1_000
 
 
+def test_unseen_results_stay_where_a_person_has_spoken_behind_them() -> None:
+    last = (answer("a", calls=1), result("r", "a-0", words(900)), said("w", "hurry"))
+    kept = keep(situation(*turns(10), said("v", "go"), *last), room=100_000, tail=0)
+    assert kept.why["r"] == "results not seen yet"
+    seen = (*last, said("b", "ok", role="assistant"), said("x", "and now"))
+    assert "r" not in keep(situation(*turns(10), *seen), room=100_000, tail=0).why
+
+
 def test_requests_of_the_unfinished_task_stay_within_their_share() -> None:
     of = situation(*turns(12), task_start="u4")
     kept = keep(of, room=500, tail=0)

@@ -19,7 +19,7 @@ def test_an_excerpt_has_head_and_tail_and_says_how_to_read_the_rest() -> None:
     text = "begin " + "x" * 10_000 + " end"
     cut = excerpt(text, 600, "m1.text")
     assert cut.startswith("begin") and cut.endswith("end")
-    assert 'handle "m1.text"' in cut
+    assert 'call read_result with {"handle": "m1.text", "start": 400}' in cut
     assert f"{len(text):,} characters" in cut
     assert excerpt("short", 600, "m1.text") == "short"
 
@@ -42,11 +42,17 @@ def test_a_message_that_is_small_enough_is_left_alone() -> None:
 
 def test_results_are_cut_and_still_answer_their_calls() -> None:
     message = result("r", "a-0", "z" * 9_000)
-    cut = shortened(message, 300, cost)
+    cut = shortened(message, 300, cost, can_read=True)
     assert cut is not None
     part = next(cut.of_type(ToolResultPart))
     assert (part.id, part.call_id, part.is_error) == ("r.result", "a-0", False)
-    assert 'handle "r.result"' in part.text
+    assert '"handle": "r.result"' in part.text
+
+
+def test_without_a_tool_that_reads_stored_texts_none_is_named() -> None:
+    cut = shortened(result("r", "a-0", "z" * 9_000), 300, cost)
+    assert cut is not None
+    assert "are left out here. …]" in next(cut.of_type(ToolResultPart)).text
 
 
 def test_calls_and_reasoning_are_never_cut() -> None:

@@ -201,8 +201,8 @@ def said(text: str) -> dict[str, str]:
     ("settings", "words"),
     [
         ({"compactor": "x"}, "compactor is a Compactor, or a function"),
-        ({"most": 0}, "most=0 can't be"),
-        ({"most": "all"}, "most='all' can't be"),
+        ({"most": 0}, "most=0 is not possible"),
+        ({"most": "all"}, "most='all' is not possible"),
     ],
 )
 def test_an_impossible_setting_is_an_error_at_once(settings: Any, words: str) -> None:

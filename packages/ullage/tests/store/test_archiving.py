@@ -12,10 +12,10 @@ from ullage.errors import CommandRefused, SessionNotFound, UnreadableInput
 from ullage.events import Imported, MessageAdded
 from ullage.store.archiving import PrunedSession, archive_file, prune
 from ullage.store.export import check_file, import_file
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import SessionRow, SessionStore
 
 
-async def fill(store: Store) -> None:
+async def fill(store: SessionStore) -> None:
     """One session of each kind."""
     for name in ("old", "kept", "parent", "parent/call"):
         await store.create(name, [MessageAdded(message=said(f"m-{name}", "Hello."))])
@@ -28,13 +28,15 @@ async def fill(store: Store) -> None:
 
 
 async def pruned(
-    store: Store, *, before: float, archive: Path | None = None, tenant: str = ""
+    store: SessionStore, *, before: float, archive: Path | None = None, tenant: str = ""
 ) -> dict[str, PrunedSession]:
     found = prune(store, before=before, archive=archive, tenant=tenant)
     return {each.session: each async for each in found}
 
 
-async def test_archived_sessions_come_back_whole(store: Store, tmp_path: Path) -> None:
+async def test_archived_sessions_come_back_whole(
+    store: SessionStore, tmp_path: Path
+) -> None:
     await fill(store)
     done = await pruned(store, before=time.time() + 60, archive=tmp_path)
     outcomes = {name: each.outcome for name, each in done.items()}
@@ -62,7 +64,9 @@ async def test_archived_sessions_come_back_whole(store: Store, tmp_path: Path) -
     assert await store.kept("kept", handle) == b"long" * 400_000
 
 
-async def test_young_and_others_sessions_are_left(store: Store, tmp_path: Path) -> None:
+async def test_young_and_others_sessions_are_left(
+    store: SessionStore, tmp_path: Path
+) -> None:
     await fill(store)
     assert await pruned(store, before=time.time() - 60) == {}
     done = await pruned(store, before=time.time() + 60, tenant="acme")
@@ -76,7 +80,7 @@ async def test_young_and_others_sessions_are_left(store: Store, tmp_path: Path) 
         assert done["parent/call"].outcome == "child"
 
 
-async def test_a_dry_run_changes_nothing(store: Store) -> None:
+async def test_a_dry_run_changes_nothing(store: SessionStore) -> None:
     await fill(store)
     before = await store.sessions()
     found = [each async for each in prune(store, before=time.time() + 60, dry_run=True)]
@@ -90,7 +94,7 @@ async def test_a_dry_run_changes_nothing(store: Store) -> None:
     assert await store.sessions() == before
 
 
-async def test_a_session_that_changed_is_not_deleted(store: Store) -> None:
+async def test_a_session_that_changed_is_not_deleted(store: SessionStore) -> None:
     await store.create("s")
     changed = (await store.about("s")).changed
     with pytest.raises(CommandRefused, match="changed meanwhile"):
@@ -100,7 +104,7 @@ async def test_a_session_that_changed_is_not_deleted(store: Store) -> None:
         await store.delete("s", changed_before=changed + 1)
 
 
-async def test_more_sessions_than_a_page_are_all_looked_at(store: Store) -> None:
+async def test_more_sessions_than_a_page_are_all_looked_at(store: SessionStore) -> None:
     for number in range(430):
         await store.create(f"s{number}")
     done = await pruned(store, before=time.time() + 60)
@@ -108,7 +112,9 @@ async def test_more_sessions_than_a_page_are_all_looked_at(store: Store) -> None
     assert await store.sessions() == []
 
 
-async def test_an_incomplete_archive_is_refused(store: Store, tmp_path: Path) -> None:
+async def test_an_incomplete_archive_is_refused(
+    store: SessionStore, tmp_path: Path
+) -> None:
     await fill(store)
     done = await pruned(store, before=time.time() + 60, archive=tmp_path)
     file = done["kept"].file

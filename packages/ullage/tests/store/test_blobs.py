@@ -3,10 +3,10 @@ import random
 import pytest
 
 from ullage.errors import SessionNotFound
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 
-async def test_kept_bytes_are_read_back_whole_or_in_part(store: Store) -> None:
+async def test_kept_bytes_are_read_back_whole_or_in_part(store: SessionStore) -> None:
     await store.create("s")
     data = random.Random(1).randbytes(300_000)
     handle = await store.keep("s", data)
@@ -18,12 +18,12 @@ async def test_kept_bytes_are_read_back_whole_or_in_part(store: Store) -> None:
     assert await store.kept("s", handle, size=0) == b""
 
 
-async def test_nothing_can_be_kept_too(store: Store) -> None:
+async def test_nothing_can_be_kept_too(store: SessionStore) -> None:
     await store.create("s")
     assert await store.kept("s", await store.keep("s", b"")) == b""
 
 
-async def test_a_session_reads_only_what_it_keeps_itself(store: Store) -> None:
+async def test_a_session_reads_only_what_it_keeps_itself(store: SessionStore) -> None:
     await store.create("s")
     await store.create("other")
     handle = await store.keep("s", b"secret")

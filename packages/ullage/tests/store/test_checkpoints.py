@@ -1,9 +1,11 @@
 import random
 
-from ullage.store.store import Checkpoint, Store
+from ullage.store.store import Checkpoint, SessionStore
 
 
-async def test_a_checkpoint_is_given_to_the_code_that_made_it(store: Store) -> None:
+async def test_a_checkpoint_is_given_to_the_code_that_made_it(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     assert await store.checkpoint("s", "fold-1") is None

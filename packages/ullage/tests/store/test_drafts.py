@@ -3,10 +3,10 @@ import pytest
 from ullage.errors import LedgerError
 from ullage.events import CallEnded, DraftPiece
 from ullage.store.places import store_at
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 
 
-async def driven(store: Store) -> Lease:
+async def driven(store: SessionStore) -> Lease:
     await store.create("s")
     return await store.acquire("s", "o", ttl_s=60)
 
@@ -19,7 +19,7 @@ PIECES = [
 ]
 
 
-async def test_pieces_read_back_as_they_were_stored(store: Store) -> None:
+async def test_pieces_read_back_as_they_were_stored(store: SessionStore) -> None:
     lease = await driven(store)
     await store.draft(lease, PIECES[:1])
     await store.draft(lease, PIECES[1:])
@@ -28,12 +28,12 @@ async def test_pieces_read_back_as_they_were_stored(store: Store) -> None:
     assert await store.read_draft("s", call="other") == []
 
 
-async def test_no_pieces_are_nothing(store: Store) -> None:
+async def test_no_pieces_are_nothing(store: SessionStore) -> None:
     await store.draft(await driven(store), [])
     assert await store.read_draft("s") == []
 
 
-async def test_a_draft_goes_with_the_event_that_ends_it(store: Store) -> None:
+async def test_a_draft_goes_with_the_event_that_ends_it(store: SessionStore) -> None:
     lease = await driven(store)
     other = DraftPiece("d", 0, "text", "p", "another")
     await store.draft(lease, [*PIECES, other])
@@ -47,7 +47,7 @@ async def test_a_draft_goes_with_the_event_that_ends_it(store: Store) -> None:
     )
 
 
-async def test_an_offset_is_used_once_and_in_a_row(store: Store) -> None:
+async def test_an_offset_is_used_once_and_in_a_row(store: SessionStore) -> None:
     lease = await driven(store)
     await store.draft(lease, PIECES[:2])
     with pytest.raises(LedgerError):

@@ -10,14 +10,14 @@ from ullage.events import CancelAsked, SettingsChanged, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
 from ullage.store.leases import new_owner
-from ullage.store.store import UNTAKEN_S, Store, Unattended, waiting_places
+from ullage.store.store import UNTAKEN_S, SessionStore, Unattended, waiting_places
 
 
 def said(name: str) -> Message:
     return Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="x"),))
 
 
-async def listed(store: Store) -> list[Unattended]:
+async def listed(store: SessionStore) -> list[Unattended]:
     """Who is unattended, once somebody is; how long they have waited is left out."""
     while not (found := await store.unattended(10)):
         await asyncio.sleep(0.01)
@@ -25,7 +25,7 @@ async def listed(store: Store) -> list[Unattended]:
     return [each._replace(waits_s=0.0) for each in found]
 
 
-async def test_work_without_a_driver_makes_a_session_due(store: Store) -> None:
+async def test_work_without_a_driver_makes_a_session_due(store: SessionStore) -> None:
     for name in ("begun", "told", "asked", "asked/call-1"):
         await store.create(name, [SettingsChanged(settings={})])
     await store.send("told", said("m"), "steer")
@@ -37,7 +37,7 @@ async def test_work_without_a_driver_makes_a_session_due(store: Store) -> None:
     assert [each.id for each in await store.unattended(1)] == [found[0].id]
 
 
-async def test_a_driven_or_resting_session_is_not_unattended(store: Store) -> None:
+async def test_a_driven_or_resting_session_is_not_unattended(store: SessionStore) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)
@@ -46,7 +46,9 @@ async def test_a_driven_or_resting_session_is_not_unattended(store: Store) -> No
     assert await store.unattended(10) == []
 
 
-async def test_a_session_is_due_until_released_at_its_last_event(store: Store) -> None:
+async def test_a_session_is_due_until_released_at_its_last_event(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     for rests_at in (None, 1):
@@ -59,7 +61,9 @@ async def test_a_session_is_due_until_released_at_its_last_event(store: Store) -
     assert await store.unattended(10) == []
 
 
-async def test_a_lost_lease_does_not_say_that_the_session_rests(store: Store) -> None:
+async def test_a_lost_lease_does_not_say_that_the_session_rests(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     old = await store.acquire("s", new_owner(), ttl_s=60)
@@ -69,7 +73,7 @@ async def test_a_lost_lease_does_not_say_that_the_session_rests(store: Store) ->
     assert [each.id for each in await listed(store)] == ["s"]
 
 
-async def test_a_driver_is_missed_when_its_lease_ends(store: Store) -> None:
+async def test_a_driver_is_missed_when_its_lease_ends(store: SessionStore) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     await store.acquire("s", "elsewhere:1:1:ff", ttl_s=0)
@@ -80,7 +84,9 @@ async def test_a_driver_is_missed_when_its_lease_ends(store: Store) -> None:
 
 
 @needs_proc
-async def test_a_local_driver_is_missed_when_its_process_ends(store: Store) -> None:
+async def test_a_local_driver_is_missed_when_its_process_ends(
+    store: SessionStore,
+) -> None:
     done = run_python("-c", OWNER_OF_ANOTHER_PROCESS, check=True)
     await store.create("s")
     await store.send("s", said("m"), "steer")
@@ -88,7 +94,7 @@ async def test_a_local_driver_is_missed_when_its_process_ends(store: Store) -> N
     assert await listed(store) == [Unattended("s", 1)]
 
 
-async def test_a_deleted_session_is_due_no_longer(store: Store) -> None:
+async def test_a_deleted_session_is_due_no_longer(store: SessionStore) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     await store.delete("s")
@@ -98,7 +104,7 @@ async def test_a_deleted_session_is_due_no_longer(store: Store) -> None:
     assert await listed(store) == [Unattended("other", 1)]
 
 
-async def test_unattended_sessions_are_counted_by_place(store: Store) -> None:
+async def test_unattended_sessions_are_counted_by_place(store: SessionStore) -> None:
     for name, place in (("here", ""), ("a1", "a"), ("a2", "a"), ("b1", "b")):
         await store.create(name, place=place)
         await store.send(name, said("m"), "steer")
@@ -134,7 +140,7 @@ async def test_unattended_sessions_are_counted_by_place(store: Store) -> None:
     assert not row._replace(place="").lacks_worker(row.due_at + UNTAKEN_S + 1)
 
 
-async def test_who_waits_longer_says_so(store: Store) -> None:
+async def test_who_waits_longer_says_so(store: SessionStore) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     while not (before := await store.unattended(1)):

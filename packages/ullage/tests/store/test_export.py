@@ -27,12 +27,12 @@ from ullage.store.export import (
     one_line,
 )
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 LONG = random.Random(2).randbytes(PIECE_BYTES * 2 + 17)
 
 
-async def exported(store: Store, path: Path) -> list[Event]:
+async def exported(store: SessionStore, path: Path) -> list[Event]:
     """A session with every kind of thing in it, written to a file; gives its events."""
     chance = random.Random(1)
     await store.create("s", [SessionStarted(model="m", title="A title")], origin="from")
@@ -53,7 +53,7 @@ async def exported(store: Store, path: Path) -> list[Event]:
 
 
 async def test_a_session_comes_back_from_its_file_as_it_was(
-    store: Store, other_place: str, tmp_path: Path
+    store: SessionStore, other_place: str, tmp_path: Path
 ) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     other = store_at(other_place)
@@ -69,6 +69,7 @@ async def test_a_session_comes_back_from_its_file_as_it_was(
     assert await other.pending("s") == []
     here, there = await store.about("s"), await other.about("s")
     assert there == here._replace(
+        key=there.key,
         changed=there.changed,
         created=events[0].at,
         held_by="",
@@ -80,7 +81,7 @@ async def test_a_session_comes_back_from_its_file_as_it_was(
     await other.close()
 
 
-async def test_an_import_is_at_its_place(store: Store, tmp_path: Path) -> None:
+async def test_an_import_is_at_its_place(store: SessionStore, tmp_path: Path) -> None:
     await store.create("s", place="cellar")
     file = tmp_path / "s.jsonl"
     await export_file(store, "s", file)
@@ -94,7 +95,7 @@ async def test_an_import_is_at_its_place(store: Store, tmp_path: Path) -> None:
     assert "Correct or remove `place`" in str(refused.value)
 
 
-async def test_a_session_can_have_another_id(store: Store, tmp_path: Path) -> None:
+async def test_a_session_can_have_another_id(store: SessionStore, tmp_path: Path) -> None:
     await exported(store, tmp_path / "s.jsonl")
     with pytest.raises(CommandRefused, match="already"):
         await import_file(store, tmp_path / "s.jsonl")
@@ -103,7 +104,7 @@ async def test_a_session_can_have_another_id(store: Store, tmp_path: Path) -> No
     assert {event.session for event in await store.read("t")} == {"t"}
 
 
-async def test_the_file_has_one_event_a_line(store: Store, tmp_path: Path) -> None:
+async def test_the_file_has_one_event_a_line(store: SessionStore, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
     assert json.loads(lines[0]) == {
@@ -128,7 +129,7 @@ async def test_the_file_has_one_event_a_line(store: Store, tmp_path: Path) -> No
     ]
 
 
-async def test_a_cut_file_says_what_lacks(store: Store, tmp_path: Path) -> None:
+async def test_a_cut_file_says_what_lacks(store: SessionStore, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     data = (tmp_path / "s.jsonl").read_bytes()
     first = data.index(b"\n") + 1
@@ -151,7 +152,7 @@ async def test_a_cut_file_says_what_lacks(store: Store, tmp_path: Path) -> None:
             assert "torn" in taken.skipped[0][1]
 
 
-async def test_unusable_lines_are_named(store: Store, tmp_path: Path) -> None:
+async def test_unusable_lines_are_named(store: SessionStore, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
@@ -167,7 +168,7 @@ async def test_unusable_lines_are_named(store: Store, tmp_path: Path) -> None:
     assert [event.seq for event in again] == list(range(1, len(again) + 1))
 
 
-async def test_what_is_no_export_is_refused(store: Store, tmp_path: Path) -> None:
+async def test_what_is_no_export_is_refused(store: SessionStore, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     for content in (b"", b"\xff\xfe", b"{}\n", b'{"type":"session_started"}\n'):
         path.write_bytes(content)
@@ -181,7 +182,9 @@ async def test_what_is_no_export_is_refused(store: Store, tmp_path: Path) -> Non
     assert await store.sessions() == []
 
 
-async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -> None:
+async def test_what_can_not_be_exported_says_why(
+    store: SessionStore, tmp_path: Path
+) -> None:
     with pytest.raises(SessionNotFound):
         await anext(export_lines(store, "s"))
     (tmp_path / "old.jsonl").write_text("precious")
@@ -193,7 +196,9 @@ async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -
         await export_file(store, "s", tmp_path / "no" / "directory.jsonl")
 
 
-async def test_limits_of_lines_and_files_hold(store: Store, tmp_path: Path) -> None:
+async def test_limits_of_lines_and_files_hold(
+    store: SessionStore, tmp_path: Path
+) -> None:
     path = tmp_path / "session.jsonl"
     deep = (
         b'{"type":"params_changed","params":{"x":'
@@ -218,7 +223,7 @@ async def test_limits_of_lines_and_files_hold(store: Store, tmp_path: Path) -> N
         await import_file(store, path)
 
 
-async def test_the_file_is_the_users_alone(store: Store, tmp_path: Path) -> None:
+async def test_the_file_is_the_users_alone(store: SessionStore, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.touch(mode=0o644)
     await exported(store, path)

@@ -12,11 +12,11 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.store.forking import fork
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.store.waiting import edit
 
 
-async def origin(store: Store) -> str:
+async def origin(store: SessionStore) -> str:
     """Eight events: `early` is delivered, `edited` and `late` wait; gives the handle of what is kept."""
     await store.create("o", [SessionStarted(model="m", title="The origin")])
     lease = await store.acquire("o", "driver", ttl_s=60)
@@ -33,7 +33,9 @@ async def origin(store: Store) -> str:
     return await store.keep("o", b"a long result")
 
 
-async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Store) -> None:
+async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(
+    store: SessionStore,
+) -> None:
     handle = await origin(store)
     added = await fork(store, "o", "f", through=7)
     assert [type(event) for event in added] == [QueueLeft, QueueLeft, Forked]
@@ -73,7 +75,7 @@ async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Store
     ("through", "waiting"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 1), (6, 1), (8, 2)]
 )
 async def test_at_every_place_what_waited_there_is_ended(
-    store: Store, through: int, waiting: int
+    store: SessionStore, through: int, waiting: int
 ) -> None:
     await origin(store)
     added = await fork(store, "o", "f", through=through)
@@ -92,7 +94,7 @@ async def test_at_every_place_what_waited_there_is_ended(
         )
 
 
-async def test_a_fork_of_a_fork_goes_on_by_itself(store: Store) -> None:
+async def test_a_fork_of_a_fork_goes_on_by_itself(store: SessionStore) -> None:
     await origin(store)
     await fork(store, "o", "f", through=8)
     await fork(store, "f", "g", through=12)
@@ -103,7 +105,9 @@ async def test_a_fork_of_a_fork_goes_on_by_itself(store: Store) -> None:
     assert (await store.about("g")).origin == "f"
 
 
-async def test_a_place_that_is_not_there_and_a_taken_id_are_refused(store: Store) -> None:
+async def test_a_place_that_is_not_there_and_a_taken_id_are_refused(
+    store: SessionStore,
+) -> None:
     await origin(store)
     for through in (-1, 9):
         with pytest.raises(LedgerError, match="its last one is 8"):

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.processes import run_python
+from tests.store.sessions import for_processes
 from ullage.errors import SessionBusy
 from ullage.store.leases import is_dead, new_owner
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="nothing says when a process began"
@@ -74,20 +75,23 @@ def test_an_owner_that_lives_is_elsewhere_or_of_another_form_is_not_dead() -> No
 
 
 @needs_proc
-async def test_the_session_of_a_dead_process_is_taken_at_once(store: Store) -> None:
+async def test_the_session_of_a_dead_process_is_taken_at_once(
+    store: SessionStore,
+) -> None:
     done = run_python("-c", OWNER_OF_ANOTHER_PROCESS, check=True)
     await store.create("s")
     await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
     assert (await store.acquire("s", new_owner(), ttl_s=60)).generation == 2
 
 
-async def test_of_many_who_ask_at_once_exactly_one_holds(store: Store) -> None:
+async def test_of_many_who_ask_at_once_exactly_one_holds(store: SessionStore) -> None:
     await store.create("s")
     asked = (store.acquire("s", new_owner(), ttl_s=60) for _ in range(50))
     given = await asyncio.gather(*asked, return_exceptions=True)
     assert sum(isinstance(each, SessionBusy) for each in given) == 49
 
 
+@for_processes
 async def test_of_two_racing_processes_one_holds_each_session(place: str) -> None:
     store = store_at(place)
     for number in range(100):

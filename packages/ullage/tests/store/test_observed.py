@@ -7,7 +7,7 @@ import pytest
 from ullage.errors import SessionBusy, StoreUnavailable
 from ullage.events import Queued
 from ullage.messages import Message, TextPart
-from ullage.store.store import Store, StoreObserver
+from ullage.store.store import SessionStore, StoreObserver
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -24,7 +24,9 @@ class Observed(StoreObserver):
         self.takeovers += 1
 
 
-async def test_the_wait_of_each_write_for_its_transaction_is_told(store: Store) -> None:
+async def test_the_wait_of_each_write_for_its_transaction_is_told(
+    store: SessionStore,
+) -> None:
     observed = Observed()
     store.observe(observed)
     await store.create("a")
@@ -33,7 +35,9 @@ async def test_the_wait_of_each_write_for_its_transaction_is_told(store: Store) 
     assert all(0 <= wait < 60 for wait in observed.waits)
 
 
-async def test_a_takeover_is_told_and_a_released_session_is_none(store: Store) -> None:
+async def test_a_takeover_is_told_and_a_released_session_is_none(
+    store: SessionStore,
+) -> None:
     observed = Observed()
     store.observe(observed)
     await store.create("s")
@@ -49,14 +53,14 @@ async def test_a_takeover_is_told_and_a_released_session_is_none(store: Store) -
     assert (lease.owner, lease.generation) == ("three", 4)
 
 
-async def test_a_store_in_use_fits_and_a_closed_one_does_not(store: Store) -> None:
+async def test_a_store_in_use_fits_and_a_closed_one_does_not(store: SessionStore) -> None:
     await store.check()
     await store.close()
     with pytest.raises(StoreUnavailable):
         await store.check()
 
 
-async def test_the_trace_of_a_message_is_in_its_event(store: Store) -> None:
+async def test_the_trace_of_a_message_is_in_its_event(store: SessionStore) -> None:
     await store.create("s")
     message = Message(id="m", role="user", parts=(TextPart(id="m.1", text="Hello."),))
     await store.send("s", message, "steer", trace=TRACE)

@@ -3,10 +3,10 @@ import pytest
 from tests.store.sessions import said
 from ullage.errors import SessionBusy, SessionNotFound
 from ullage.events import DraftPiece, MessageAdded
-from ullage.store.store import Checkpoint, Store
+from ullage.store.store import Checkpoint, SessionStore
 
 
-async def full(store: Store, session: str) -> str:
+async def full(store: SessionStore, session: str) -> str:
     """A session with something in every table."""
     await store.create(session, [MessageAdded(message=said("1", "x"))])
     lease = await store.acquire(session, "o", ttl_s=60)
@@ -19,7 +19,7 @@ async def full(store: Store, session: str) -> str:
     return handle
 
 
-async def test_a_driven_session_is_not_deleted(store: Store) -> None:
+async def test_a_driven_session_is_not_deleted(store: SessionStore) -> None:
     await store.create("s")
     lease = await store.acquire("s", "driver", ttl_s=60)
     with pytest.raises(SessionBusy, match="driver"):
@@ -28,7 +28,7 @@ async def test_a_driven_session_is_not_deleted(store: Store) -> None:
     await store.delete("s")
 
 
-async def test_a_deleted_session_takes_nothing_of_others(store: Store) -> None:
+async def test_a_deleted_session_takes_nothing_of_others(store: SessionStore) -> None:
     handle = await full(store, "a")
     await full(store, "b")
     await store.delete("b")

@@ -6,10 +6,10 @@ from tests.store.sessions import said
 from ullage.events import MessageAdded, Renamed, SessionStarted
 from ullage.messages import Message, TextPart
 from ullage.store.searching import FoundMessage, SearchPlace, excerpt_of, search
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 
-async def fill(store: Store) -> None:
+async def fill(store: SessionStore) -> None:
     """Three sessions, the first one the oldest."""
     for name, text in (
         ("wine", "The cask in the CELLAR leaks."),
@@ -26,7 +26,7 @@ async def fill(store: Store) -> None:
         await store.command(name, [MessageAdded(message=answer)])
 
 
-async def test_titles_and_texts_are_found_in_any_case(store: Store) -> None:
+async def test_titles_and_texts_are_found_in_any_case(store: SessionStore) -> None:
     await fill(store)
     await store.command("attic", [Renamed(title="Cellar plans")])
     page = await search(store, "cellar")
@@ -41,12 +41,14 @@ async def test_titles_and_texts_are_found_in_any_case(store: Store) -> None:
     assert (nothing.found, nothing.searched, nothing.next) == ((), 3, None)
 
 
-async def test_words_that_are_only_the_name_of_a_field_find_nothing(store: Store) -> None:
+async def test_words_that_are_only_the_name_of_a_field_find_nothing(
+    store: SessionStore,
+) -> None:
     await fill(store)
     assert (await search(store, "message_added")).found == ()
 
 
-async def test_pages_hold_each_session_once(store: Store) -> None:
+async def test_pages_hold_each_session_once(store: SessionStore) -> None:
     await fill(store)
     seen: list[str] = []
     place: SearchPlace | None = SearchPlace()
@@ -57,7 +59,9 @@ async def test_pages_hold_each_session_once(store: Store) -> None:
     assert seen == ["attic", "bread", "wine"]
 
 
-async def test_a_search_without_time_goes_on_inside_a_long_session(store: Store) -> None:
+async def test_a_search_without_time_goes_on_inside_a_long_session(
+    store: SessionStore,
+) -> None:
     many = [
         MessageAdded(message=said(f"m{number}", f"Line {number}."))
         for number in range(450)

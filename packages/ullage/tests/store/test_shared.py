@@ -10,7 +10,7 @@ from ullage.errors import CommandRefused
 from ullage.events import SettingsChanged
 from ullage.store.leases import new_owner
 from ullage.store.places import store_at
-from ullage.store.store import SPENT_BY, Revision, SharedKey, Store
+from ullage.store.store import SPENT_BY, Revision, SessionStore, SharedKey
 
 KEY = SharedKey("count", "one")
 
@@ -39,7 +39,7 @@ async def test_a_value_that_many_change_at_once_counts_every_change(place: str) 
             await store.close()
 
 
-async def test_values_have_a_kind_and_a_name(store: Store) -> None:
+async def test_values_have_a_kind_and_a_name(store: SessionStore) -> None:
     await store.revise([KEY, SharedKey("other", "one")], plus)
     assert await store.shared("count") == {"one": "1"}
     assert await store.shared("count", ["one", "two"]) == {"one": "1"}
@@ -50,7 +50,7 @@ async def test_values_have_a_kind_and_a_name(store: Store) -> None:
     assert await store.revise([KEY], plus) == 1
 
 
-async def test_a_change_that_raises_changes_nothing(store: Store) -> None:
+async def test_a_change_that_raises_changes_nothing(store: SessionStore) -> None:
     await store.revise([KEY], plus)
 
     def refuse(before: tuple[str, ...], now: float) -> Revision[None]:
@@ -65,19 +65,19 @@ async def test_a_change_that_raises_changes_nothing(store: Store) -> None:
     assert await store.revise([KEY], plus) == 2
 
 
-async def test_a_change_gets_the_time_of_the_database(store: Store) -> None:
+async def test_a_change_gets_the_time_of_the_database(store: SessionStore) -> None:
     told = await store.revise([KEY], lambda before, now: Revision(("x",), now))
     assert abs(told - time.time()) < 60
 
 
-async def test_what_a_session_had_spent_goes_with_it(store: Store) -> None:
+async def test_what_a_session_had_spent_goes_with_it(store: SessionStore) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.revise([SharedKey(SPENT_BY, "s"), SharedKey(SPENT_BY, "t")], plus)
     await store.delete("s")
     assert await store.shared(SPENT_BY) == {"t": "1"}
 
 
-async def test_a_session_released_until_later_is_due_then(store: Store) -> None:
+async def test_a_session_released_until_later_is_due_then(store: SessionStore) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)
@@ -89,7 +89,7 @@ async def test_a_session_released_until_later_is_due_then(store: Store) -> None:
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 2)]
 
 
-async def test_a_message_makes_a_waiting_session_due(store: Store) -> None:
+async def test_a_message_makes_a_waiting_session_due(store: SessionStore) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)
@@ -98,7 +98,9 @@ async def test_a_message_makes_a_waiting_session_due(store: Store) -> None:
     assert [(each.id, each.seq) for each in await listed(store)] == [("s", 3)]
 
 
-async def test_what_came_after_the_last_look_is_not_postponed(store: Store) -> None:
+async def test_what_came_after_the_last_look_is_not_postponed(
+    store: SessionStore,
+) -> None:
     await store.create("s", [SettingsChanged(settings={})])
     await store.send("s", said("m"), "steer")
     lease = await store.acquire("s", new_owner(), ttl_s=60)

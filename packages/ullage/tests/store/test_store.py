@@ -5,7 +5,7 @@ import sys
 import msgspec
 import pytest
 
-from tests.store.sessions import said, step
+from tests.store.sessions import for_processes, said, step
 from ullage.encoding import decode_event, encode
 from ullage.errors import (
     CommandRefused,
@@ -32,18 +32,18 @@ from ullage.events import (
 )
 from ullage.store.forking import fork
 from ullage.store.places import store_at
-from ullage.store.store import Checkpoint, Lease, SessionCursor, Store
+from ullage.store.store import Checkpoint, Lease, SessionCursor, SessionStore
 from ullage.store.waiting import edit, withdraw
 
 
 async def driven(
-    store: Store, session: str = "s", events: tuple[Event, ...] = ()
+    store: SessionStore, session: str = "s", events: tuple[Event, ...] = ()
 ) -> Lease:
     await store.create(session, events)
     return await store.acquire(session, "driver", ttl_s=60)
 
 
-async def test_a_new_session_holds_its_first_events_filled(store: Store) -> None:
+async def test_a_new_session_holds_its_first_events_filled(store: SessionStore) -> None:
     made = await store.create("s", [SessionStarted(model="m"), TurnStarted(turn="t")])
     assert [(event.session, event.seq, event.id) for event in made] == [
         ("s", 1, "e1"),
@@ -53,7 +53,7 @@ async def test_a_new_session_holds_its_first_events_filled(store: Store) -> None
     assert await store.read("s") == list(made)
 
 
-async def test_an_id_and_a_time_that_are_given_are_kept(store: Store) -> None:
+async def test_an_id_and_a_time_that_are_given_are_kept(store: SessionStore) -> None:
     (made,) = await store.create(
         "s",
         [TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="other", seq=9)],
@@ -65,7 +65,7 @@ async def test_an_id_and_a_time_that_are_given_are_kept(store: Store) -> None:
     assert (await store.about("s")).created == 12.5
 
 
-async def test_a_taken_id_and_an_empty_one_are_refused(store: Store) -> None:
+async def test_a_taken_id_and_an_empty_one_are_refused(store: SessionStore) -> None:
     await store.create("s")
     with pytest.raises(CommandRefused, match="already"):
         await store.create("s", [TurnStarted(turn="t")])
@@ -74,7 +74,7 @@ async def test_a_taken_id_and_an_empty_one_are_refused(store: Store) -> None:
     assert await store.read("s") == []
 
 
-async def test_of_an_unknown_session_nothing_can_be_asked(store: Store) -> None:
+async def test_of_an_unknown_session_nothing_can_be_asked(store: SessionStore) -> None:
     for asked in (
         store.read("x"),
         store.about("x"),
@@ -94,7 +94,9 @@ async def test_of_an_unknown_session_nothing_can_be_asked(store: Store) -> None:
             await asked
 
 
-async def test_every_kind_of_step_reads_back_as_it_was_written(store: Store) -> None:
+async def test_every_kind_of_step_reads_back_as_it_was_written(
+    store: SessionStore,
+) -> None:
     chance = random.Random(1)
     events = [event for number in range(50) for event in step(chance, number)]
     lease = await driven(store)
@@ -105,14 +107,16 @@ async def test_every_kind_of_step_reads_back_as_it_was_written(store: Store) -> 
     ]
 
 
-async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(store: Store) -> None:
+async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(
+    store: SessionStore,
+) -> None:
     await store.create("s", [TurnStarted(turn=str(number)) for number in range(1, 11)])
     assert [event.seq for event in await store.read("s", after=7)] == [8, 9, 10]
     assert [event.seq for event in await store.read("s", after=2, limit=3)] == [3, 4, 5]
     assert await store.read("s", after=10) == []
 
 
-async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> None:
+async def test_events_and_fields_of_a_newer_version_are_kept(store: SessionStore) -> None:
     newer = decode_event(
         b'{"type":"dreamt","v":9,"of":{"sheep":[1, 2]},"session":"elsewhere","seq":77}'
     )
@@ -133,7 +137,7 @@ async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> No
     assert isinstance(known, TurnStarted)
 
 
-async def test_append_gives_the_commands_of_others_first(store: Store) -> None:
+async def test_append_gives_the_commands_of_others_first(store: SessionStore) -> None:
     lease = await driven(store)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
     await store.command("s", [CancelAsked()])
@@ -144,7 +148,7 @@ async def test_append_gives_the_commands_of_others_first(store: Store) -> None:
     ]
 
 
-async def test_an_exact_append_fails_behind_a_command(store: Store) -> None:
+async def test_an_exact_append_fails_behind_a_command(store: SessionStore) -> None:
     lease = await driven(store)
     (asked,) = await store.command("s", [CancelAsked()])
     assert await store.append(lease, [TurnStarted(turn="1")], after=0, exact=True) == (
@@ -155,13 +159,17 @@ async def test_an_exact_append_fails_behind_a_command(store: Store) -> None:
     assert written.seq == 2
 
 
-async def test_nothing_can_follow_an_event_that_does_not_exist(store: Store) -> None:
+async def test_nothing_can_follow_an_event_that_does_not_exist(
+    store: SessionStore,
+) -> None:
     lease = await driven(store)
     with pytest.raises(LedgerError, match=r"Event 5 .* is not in the ledger"):
         await store.append(lease, [TurnStarted(turn="1")], after=5)
 
 
-async def test_a_second_driver_is_refused_with_the_holders_name(store: Store) -> None:
+async def test_a_second_driver_is_refused_with_the_holders_name(
+    store: SessionStore,
+) -> None:
     await driven(store)
     with pytest.raises(SessionBusy, match="driver") as refused:
         await store.acquire("s", "another", ttl_s=60)
@@ -171,7 +179,7 @@ async def test_a_second_driver_is_refused_with_the_holders_name(store: Store) ->
 
 
 @pytest.mark.parametrize("ttl_s", [0, 3_600], ids=["ran out", "stolen"])
-async def test_who_lost_a_lease_writes_nothing(store: Store, ttl_s: int) -> None:
+async def test_who_lost_a_lease_writes_nothing(store: SessionStore, ttl_s: int) -> None:
     await store.create("s")
     old = await store.acquire("s", "old", ttl_s=ttl_s)
     new = await store.acquire("s", "new", ttl_s=60, steal=ttl_s > 0)
@@ -191,7 +199,7 @@ async def test_who_lost_a_lease_writes_nothing(store: Store, ttl_s: int) -> None
     assert event.seq == 1
 
 
-async def test_a_lease_that_ran_out_untaken_still_writes(store: Store) -> None:
+async def test_a_lease_that_ran_out_untaken_still_writes(store: SessionStore) -> None:
     await store.create("s")
     lease = await store.acquire("s", "slow", ttl_s=0)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
@@ -199,14 +207,14 @@ async def test_a_lease_that_ran_out_untaken_still_writes(store: Store) -> None:
     assert (await store.about("s")).held_by == "slow"
 
 
-async def test_a_released_session_is_free_at_once(store: Store) -> None:
+async def test_a_released_session_is_free_at_once(store: SessionStore) -> None:
     lease = await driven(store)
     await store.release(lease)
     assert (await store.about("s")).held_by == ""
     assert (await store.acquire("s", "next", ttl_s=60)).generation == lease.generation + 1
 
 
-async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
+async def test_sessions_are_listed_by_their_last_change(store: SessionStore) -> None:
     for name in ("a", "b", "c"):
         await store.create(
             name, [SessionStarted(model="m", title=f"About {name}")], origin="from"
@@ -235,7 +243,7 @@ async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
     assert await store.about("c") == listed[1]
 
 
-async def test_pages_of_a_list_hold_each_session_once(store: Store) -> None:
+async def test_pages_of_a_list_hold_each_session_once(store: SessionStore) -> None:
     names = {f"s{number}" for number in range(60)}
     await asyncio.gather(*(store.create(name) for name in names))
     assert len({row.changed for row in await store.sessions()}) < len(names)
@@ -248,7 +256,7 @@ async def test_pages_of_a_list_hold_each_session_once(store: Store) -> None:
     assert set(seen) == names
 
 
-async def test_a_session_without_a_title_has_its_first_words(store: Store) -> None:
+async def test_a_session_without_a_title_has_its_first_words(store: SessionStore) -> None:
     await store.create("s", [SessionStarted(model="m")])
     await store.send("s", said("1", "  Fix the\n bug " + "x" * 200), "steer")
     await store.command(
@@ -260,7 +268,9 @@ async def test_a_session_without_a_title_has_its_first_words(store: Store) -> No
     assert about.model == "n"
 
 
-async def test_a_session_has_the_title_that_it_was_given_last(store: Store) -> None:
+async def test_a_session_has_the_title_that_it_was_given_last(
+    store: SessionStore,
+) -> None:
     await store.create("s", [SessionStarted(title="The first name")])
     await store.send("s", said("1", "Fix the bug."), "steer")
     await store.command("s", [Renamed(title="The second name")])
@@ -269,7 +279,7 @@ async def test_a_session_has_the_title_that_it_was_given_last(store: Store) -> N
     assert (await store.about("s")).title == "The second name"
 
 
-async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:
+async def test_a_message_is_sent_once_whatever_how_often(store: SessionStore) -> None:
     await store.create("s")
     first = await store.send("s", said("m"), "steer")
     again = await store.send("s", said("m", "Something else."), "follow_up")
@@ -288,7 +298,9 @@ async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:
     )
 
 
-async def test_what_steers_is_delivered_before_what_follows_up(store: Store) -> None:
+async def test_what_steers_is_delivered_before_what_follows_up(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     positions = [
         (await store.send("s", said(name), kind)).position  # type: ignore[arg-type]
@@ -309,7 +321,7 @@ async def test_what_steers_is_delivered_before_what_follows_up(store: Store) -> 
     ]
 
 
-async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> None:
+async def test_a_waiting_message_can_be_edited_and_withdrawn(store: SessionStore) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     assert (await edit(store, "s", said("m", "Better."))).position == 1
@@ -327,7 +339,9 @@ async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> No
     assert await store.receipt("s", "m") == receipt
 
 
-async def test_there_is_no_receipt_of_a_message_that_was_never_sent(store: Store) -> None:
+async def test_there_is_no_receipt_of_a_message_that_was_never_sent(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     assert await store.receipt("s", "m") is None
     await store.create("other")
@@ -337,7 +351,7 @@ async def test_there_is_no_receipt_of_a_message_that_was_never_sent(store: Store
         await store.receipt("none", "m")
 
 
-async def test_a_message_that_left_can_not_be_changed(store: Store) -> None:
+async def test_a_message_that_left_can_not_be_changed(store: SessionStore) -> None:
     lease = await driven(store)
     await store.send("s", said("m"), "steer")
     delivery: list[Event] = [
@@ -365,7 +379,9 @@ async def test_a_message_that_left_can_not_be_changed(store: Store) -> None:
     assert (await store.about("s")).seq == 3
 
 
-async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Store) -> None:
+async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(
+    store: SessionStore,
+) -> None:
     lease = await driven(store)
     for number in range(30):
         name = f"m{number}"
@@ -388,7 +404,7 @@ async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Store)
     )
 
 
-async def test_many_writers_at_once_get_numbers_without_gaps(store: Store) -> None:
+async def test_many_writers_at_once_get_numbers_without_gaps(store: SessionStore) -> None:
     lease = await driven(store)
     appends = (
         store.append(lease, [TurnStarted(turn=f"a{number}")] * 2, after=0)
@@ -407,7 +423,7 @@ async def test_many_writers_at_once_get_numbers_without_gaps(store: Store) -> No
         )
 
 
-async def test_a_write_whose_caller_was_cancelled_is_written(store: Store) -> None:
+async def test_a_write_whose_caller_was_cancelled_is_written(store: SessionStore) -> None:
     lease = await driven(store)
     tasks = [
         asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0))
@@ -422,6 +438,7 @@ async def test_a_write_whose_caller_was_cancelled_is_written(store: Store) -> No
     assert len(await store.read("s")) == 21
 
 
+@for_processes
 async def test_an_unclosed_store_writes_what_was_begun_at_the_end(place: str) -> None:
     program = f"""
 import asyncio
@@ -445,7 +462,9 @@ asyncio.run(main())
     await store.close()
 
 
-async def test_a_closed_store_says_so_and_closes_twice_quietly(store: Store) -> None:
+async def test_a_closed_store_says_so_and_closes_twice_quietly(
+    store: SessionStore,
+) -> None:
     await store.create("s")
     await store.close()
     await store.close()

@@ -31,7 +31,10 @@ class Own(Provider):
     window, max_output = 4_000, 500
 
     def __init__(self, answering: Answering) -> None:
-        self.stream = answering  # type: ignore[method-assign]
+        self._answering = answering
+
+    def stream(self, request: Request) -> AsyncIterator[AnswerPiece]:
+        return self._answering(request)
 
 
 def asked(

@@ -32,7 +32,7 @@ from ullage.events import (
     ReadingTaken,
     ToolStarted,
 )
-from ullage.store.store import MOST_LISTED, QueueKind, Store
+from ullage.store.store import MOST_LISTED, QueueKind, SessionStore
 from ullage.turns.loop import Loop
 from ullage_agent.chat.approving import KEYS, SCROLLS, Approving
 from ullage_agent.chat.attaching import AttachedFiles, attachable, clipboard_image
@@ -101,7 +101,7 @@ class ChatApp(App[str]):
     def __init__(
         self,
         host: Host,
-        store: Store,
+        store: SessionStore,
         session: Session,
         environment: Mapping[str, str],
         glyphs: Glyphs = UNICODE,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ullage.display.text import Line, Span, cells, padded, printable, shortened
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.session import Session
 
 
@@ -23,7 +23,7 @@ SESSIONS = 200
 """Newest sessions that are listed."""
 
 
-async def session_choices(store: Store) -> list[Choice]:
+async def session_choices(store: SessionStore) -> list[Choice]:
     """The sessions, the one changed last first."""
     now = time.time()
     choices: list[Choice] = []

@@ -20,7 +20,7 @@ from ullage.display.text import Line, Span, cells, counted, number, padded, prin
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.similar import similar
 from ullage.store.export import export_file
-from ullage.store.store import MOST_LISTED, Store
+from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.cli.permissions import meant
@@ -157,7 +157,7 @@ class Acting:
     """Carries out commands on the session that is open. Raises ``UllageError``."""
 
     def __init__(
-        self, store: Store, session: Session, environment: Mapping[str, str]
+        self, store: SessionStore, session: Session, environment: Mapping[str, str]
     ) -> None:
         self.store = store
         self.session = session

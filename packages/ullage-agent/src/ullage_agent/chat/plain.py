@@ -17,7 +17,7 @@ from ullage.cli.live import Live
 from ullage.cli.screen import Screen
 from ullage.cli.screenplay import Screenplay
 from ullage.errors import UllageError
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.chat.commands import LEAVE, Acting, Typed, command_of, parse
 from ullage_agent.cli.agent_options import warn_of_left_out
 from ullage_agent.cli.asking import ask_person
@@ -27,7 +27,7 @@ from ullage_agent.runtime.session import Session
 
 async def converse(
     session: Session,
-    store: Store,
+    store: SessionStore,
     environment: Mapping[str, str],
     *,
     resume: str,

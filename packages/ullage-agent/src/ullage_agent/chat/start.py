@@ -21,7 +21,7 @@ from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
-from ullage.store.store import MOST_LISTED, Store
+from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.chat.plain import converse
 from ullage_agent.cli.agent_options import (
@@ -124,7 +124,7 @@ async def _talk(
 
 async def _full_screen(
     host: Host,
-    store: Store,
+    store: SessionStore,
     session: Session,
     environment: Mapping[str, str],
 ) -> str:
@@ -140,7 +140,7 @@ async def _full_screen(
     return await app.run_async() or app.session.id
 
 
-async def _tidied(store: Store, name: str) -> bool:
+async def _tidied(store: SessionStore, name: str) -> bool:
     """Whether the session is worth going on with; one in which nothing was ever said is taken away."""
     try:
         if not (await store.about(name)).title and not await store.pending(name):

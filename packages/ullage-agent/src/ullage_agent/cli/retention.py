@@ -16,7 +16,7 @@ from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.store.archiving import prune
 from ullage.store.export import import_file
 from ullage.store.places import store_at
-from ullage.store.store import DEFAULT_TENANT, Store
+from ullage.store.store import DEFAULT_TENANT, SessionStore
 from ullage.store.tenants import TenantStore
 from ullage_agent.runtime.copying import harmless
 
@@ -114,7 +114,7 @@ async def restore_sessions(args: argparse.Namespace) -> int:
     return FAILED if failed else DONE
 
 
-def _store_of(store: Store, path: Path, new_id: str) -> Store:
+def _store_of(store: SessionStore, path: Path, new_id: str) -> SessionStore:
     """The store as the tenant sees it in whose directory the archive lies.
 
     A new id is checked also where the session is the operator's: it must be no tenant's.

@@ -16,7 +16,7 @@ from ullage.errors import InputError, LedgerError, SessionNotFound, StoreUnavail
 from ullage.store.export import export_file, import_file
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import MOST_LISTED, SessionRow, Store
+from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.cli.retention import prune_sessions, restore_sessions
@@ -58,7 +58,9 @@ async def _copy(path: Path, url: str) -> int:
     return FAILED if outcomes["left"] else DONE
 
 
-async def _copied(source: Store, target: Store, row: SessionRow, file: Path) -> str:
+async def _copied(
+    source: SessionStore, target: SessionStore, row: SessionRow, file: Path
+) -> str:
     outcome = "copied"
     if row.held_by:
         print(f"{printable(row.id)}: not copied: a program drives it.", file=sys.stderr)

@@ -15,7 +15,15 @@ import copy
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache
@@ -25,6 +33,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Literal,
     Self,
     TypeAlias,
     Unpack,
@@ -33,10 +42,12 @@ from typing import (
 
 import msgspec
 
+from ullage.context.shorten import READER
 from ullage.directories import data_directory
 from ullage.errors import (
     BadKey,
     CommandRefused,
+    SessionBusy,
     SessionNotFound,
     SettingError,
     UllageError,
@@ -50,6 +61,7 @@ from ullage.events import (
     SessionStarted,
     SettingsChanged,
 )
+from ullage.isolation import current_test, environment_of
 from ullage.loop_thread import SHARED, LoopInUse
 from ullage.messages import Request, SystemBlock, clean_text
 from ullage.meter.meter import Meter
@@ -59,12 +71,20 @@ from ullage.store.calibration import CalibrationStore
 from ullage.store.counts import CountStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
+from ullage.store.memory import MemoryStore
 from ullage.store.overhead import OverheadStore
-from ullage.store.places import store_at
+from ullage.store.places import (
+    UNSET,
+    StorePlace,
+    Unset,
+    checked_place,
+    default_place,
+    shown_store,
+    store_at,
+)
 from ullage.store.records import Records
 from ullage.store.refusals import check_new_id
-from ullage.store.sqlite.store import FILE
-from ullage.store.store import SessionRow, Store
+from ullage.store.store import MOST_LISTED, SessionRow
 from ullage.store.tenants import TenantStore
 from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
@@ -72,6 +92,7 @@ from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
+from ullage_agent.runtime.exported import function_of, mcp_server_of
 from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
@@ -84,7 +105,7 @@ from ullage_agent.runtime.layers import Layer, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
-from ullage_agent.runtime.overriding import Override, Replaced, in_force
+from ullage_agent.runtime.overriding import Override, Substitutes, in_force
 from ullage_agent.runtime.own_providers import with_names
 from ullage_agent.runtime.policy import LONGEST_INSTRUCTIONS, OUTPUT_RETRIES
 from ullage_agent.runtime.precedence import Resolved, resolve
@@ -94,23 +115,25 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.runtime.tooling import page_room
 from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
 from ullage_agent.tools.other_names import METHODS, refuse_arguments
 from ullage_agent.tools.paths import NarrowRoot, walk_to
-from ullage_agent.tools.result_budget import READER, read_result
+from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
-from ullage_agent.tools.tool import AgentTool, ToolError
+from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 
 log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
 
-_OF_A_CALL = ("session", "deps", "output_type")
+_OF_A_CALL = ("session", "deps", "check", "output_type")
 """The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
@@ -134,32 +157,46 @@ class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
     Opens nothing before its first session. Any thread may call ``run_sync``, ``stream_sync`` and ``session_sync``; the
-    other methods are for one event loop at a time.
+    other methods are for one event loop at a time. Settings are a ceiling: a session can only narrow tools, root,
+    budgets and the like (docs/security.md).
 
-    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
-    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
-    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
-    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+    Args:
+        model: ``PROVIDER:NAME``, such as ``anthropic:claude-haiku-4-5``, or a ``Provider`` of your own
+            (docs/providers.md); left out, that of files or the environment.
+        tools: Functions, ``AgentTool``s, MCP servers, and names of built-in tools (docs/tools.md). ``"none"`` alone
+            means no built-in tool, even if files or the environment name some.
+        instructions: What the model is told before all messages: a text, a function that writes one when a turn
+            begins from its ``TurnContext``, or a list of both. They are the program's, and nothing else changes them.
+            Most agents need these alone.
+        system: A text in front of the instructions that is a setting: where the program gives none, the environment,
+            ``ullage.toml`` or a session may.
+        output_type: The type that answers are read into (docs/agent.md): a dataclass, ``TypedDict``, msgspec or
+            pydantic model, list or number. By default answers are text.
+        output_retries: How often the model is asked again for an answer that does not fit.
+        deps_type: The type of ``deps`` that tools and instructions get; sessions are then opened with one.
+        hooks: Objects that see and change what sessions do, in this order (docs/hooks.md).
+        input_guardrails: Functions that see the text of a message before it is stored: each lets it pass, changes it
+            or refuses it.
+        output_guardrails: Functions that see an answer before the caller gets it: each lets it pass, changes it,
+            refuses it, or has the model asked again.
+        handoffs: Agents that the model may hand the conversation over to; the list may be extended until the first
+            session. They need a ``name``.
+        name: The agent's name for other agents and in traces: at most 40 letters, digits, ``_`` and ``-``.
+        description: What it is for, as other agents are told.
+        store: Where its sessions are stored: a path, a URL ``postgresql://…``, ``":memory:"``, a ``Store`` of your
+            own, ``None`` for nowhere, and by default the user's own database (docs/store.md); ``stored_in`` and
+            ``repr`` tell.
+        environment: Variables for keys and settings; by default those of this process. Keys come from here alone.
+        config: Whether ``ullage.toml`` of the user and the project are read, or layers that were read already.
+        yields: A session's own model, window and other harmless settings win over the agent's, as a server needs it.
+        learns: Whether what sessions learn about a model is stored for later ones; by default unless its endpoint is
+            a simulator of a cloud provider on this machine.
+        settings: Every other keyword is a setting (``ullage.sessions.AgentSettings``, docs/settings.md) and wins over
+            all other places. ``None`` leaves one as it is.
 
-    ``model`` is a name with its provider, or a ``Provider`` of your own, which ``fallback`` and ``summary_model`` also
-    take (docs/providers.md).
-
-    Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
-    ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
-    What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
-    on this machine; ``learns`` overrides that. Keys come from the environment alone. Raises
-    ``SettingError``.
-
-    ``input_guardrails`` are functions that see the text of a message before it is stored, ``output_guardrails`` those
-    that see an answer before the caller gets it: each lets it pass, changes it, refuses it, or has the model asked
-    again (docs/hooks.md).
-
-    ``instructions`` follow the system prompt: names of files below the root, and functions that write a text when a
-    turn begins, from its ``TurnContext`` (docs/agent.md). ``deps_type`` is the type of ``deps`` that tools and these
-    functions get; sessions are then opened with one.
-
-    ``handoffs`` are agents that the model may hand the conversation over to (docs/agent.md); the list may be extended
-    until the first session. They need a ``name``, and their ``description`` tells other agents what they are for.
+    Raises:
+        SettingError: Something is not known, not possible or not there: a name, a value, a model, a tool, the root.
+        WrongType: An argument is of a type that can't be used.
     """
 
     _is_copy = False
@@ -170,7 +207,7 @@ class Agent(Generic[OutputT, DepsT]):
 
     _shared: AgentRuntime | None
     _resources: AsyncExitStack | None
-    _open: int
+    _open: Counter[str]
     _opening: asyncio.Lock
     _servers: tuple[McpServer, ...]
     _made: dict[tuple[object, ...], Mapping[str, AgentTool]]
@@ -184,7 +221,7 @@ class Agent(Generic[OutputT, DepsT]):
         hooks: Sequence[Hook] = (),
         input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
         output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
-        store: Store | Path | str | None = None,
+        store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
@@ -203,6 +240,11 @@ class Agent(Generic[OutputT, DepsT]):
         _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
+        if isinstance(output_type, str | Mapping):
+            raise WrongType(
+                f"`output_type` takes a type, as output_type=Invoice or list[str], and not "
+                f"{type(output_type).__name__}."
+            )
         if output_type is not None and output_type is not str:
             self._output = OutputType(output_type)
         self._output_retries = output_retries
@@ -223,11 +265,13 @@ class Agent(Generic[OutputT, DepsT]):
         self._is_member = False
         self._arguments = arguments = with_names(arguments)
         self._may_learn = learns
-        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._environment = environment_of(environment)
         self._files: Sequence[Layer] = (
             read_configs(Path.cwd(), self._environment)
-            if config is True
-            else config or ()
+            if config is True and not current_test()
+            else ()
+            if isinstance(config, bool)
+            else config
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._guardrails = Guardrails(
@@ -236,7 +280,8 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._yields = yields
         self._data = data_directory(self._environment)
-        self._given_store = store
+        self._given_store = checked_place(store)
+        self._has_told_store = False
         self._given_client: Client | None = None
         self._on_call: Callable[[Request], None] | None = None
         self._records: Records | None = None
@@ -265,7 +310,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *,
         model: str | Provider | None = None,
-        store: Store | Path | str | None = None,
+        store: StorePlace | Unset | None = UNSET,
         tools: Iterable[GivenTool] | None = None,
         hooks: Sequence[Hook] = (),
         all_agents: bool = False,
@@ -277,7 +322,7 @@ class Agent(Generic[OutputT, DepsT]):
 
         Args:
             model: The only model that is called: fallback models and the summary model are replaced too.
-            store: Where sessions are stored.
+            store: Where sessions are stored; ``None``: nowhere.
             tools: All tools in the place of those that the agent was made with.
             hooks: Hooks behind the agent's own.
             all_agents: Every other agent that works inside the block is changed too, such as those it hands over to
@@ -286,27 +331,27 @@ class Agent(Generic[OutputT, DepsT]):
         Raises:
             AssertionError: At the end of the block, where a ``ScriptedModel`` has answers left.
         """
-        replaced = Replaced(
+        substitutes = Substitutes(
             model=model,
             store=store,
             tools=None if tools is None else _listed("tools", tools),
             hooks=_hooks_among(_listed("hooks", hooks)),
         )
-        return Override(self, replaced, all_agents=all_agents)
+        return Override(self, substitutes, all_agents=all_agents)
 
     def _current(self) -> Self:
         """The agent itself, or what stands in its place here by an override."""
         return self if self._is_copy else in_force(self)
 
-    def _with(self, replaced: Replaced) -> Self:
-        store = self._given_store if replaced.store is None else replaced.store
-        changed = self._copied(store, None)
-        arguments = replaced.arguments(self._arguments)
-        if replaced.tools is not None:
-            changed._take_tools(replaced.tools, arguments)
+    def _with(self, substitutes: Substitutes) -> Self:
+        given = self._given_store if substitutes.store is UNSET else substitutes.store
+        changed = self._copied(checked_place(given), None)
+        arguments = substitutes.arguments(self._arguments)
+        if substitutes.tools is not None:
+            changed._take_tools(substitutes.tools, arguments)
         changed._arguments = with_names(arguments)
-        changed._hooks = (*self._hooks, *replaced.hooks)
-        changed._on_call = replaced.on_call or self._on_call
+        changed._hooks = (*self._hooks, *substitutes.hooks)
+        changed._on_call = substitutes.on_call or self._on_call
         changed._resolve()
         return changed
 
@@ -323,9 +368,15 @@ class Agent(Generic[OutputT, DepsT]):
         tools += [f"mcp {server.name}" for server in self._given_servers]
         if tools:
             parts.append(f"tools={tools}")
+        parts.append(f"store={self.stored_in!r}")
         return f"Agent({', '.join(parts)})"
 
     if not TYPE_CHECKING:  # a type checker finds the name itself
+
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            """``Agent[Invoice]``, also where annotations are evaluated: the second type has a default."""
+            given = kinds if isinstance(kinds, tuple) else (kinds, Any)
+            return super().__class_getitem__(given)
 
         def __getattr__(self, name: str) -> object:
             answer = METHODS.get(name, "")
@@ -334,6 +385,16 @@ class Agent(Generic[OutputT, DepsT]):
                 name=name,
                 obj=self,
             )
+
+    @property
+    def stored_in(self) -> str:
+        """Where its sessions are stored: a path, a URL without its password, ``memory``, ``nowhere``, or your store."""
+        return shown_store(self._store_place)
+
+    @property
+    def _store_place(self) -> StorePlace | None:
+        given = self._current()._given_store
+        return default_place(self._data) if given is UNSET else given
 
     # -- sessions --
 
@@ -345,11 +406,20 @@ class Agent(Generic[OutputT, DepsT]):
         deps: DepsT | None = None,
         **settings: Unpack[SessionSettings],
     ) -> Session[OutputT]:
-        """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
+        """The session with this id, created if it does not exist. Use as ``async with``.
 
-        Resumes an interrupted turn and queued messages unless ``resume=False``. ``deps`` is what tools get as
-        ``ToolContext.deps``; it is not stored, and a session whose tools need it is not driven without it
-        (``SettingError``). ``settings`` are the own settings of a session that is created.
+        Resumes an interrupted turn and queued messages.
+
+        Args:
+            id: The name of the session in the store; without one, a new session with an id of its own.
+            resume: Whether it is driven on its own; with ``False`` nothing runs until a message is sent or ``resume``
+                called.
+            deps: What tools and instructions get as ``context.deps``. It is not stored, and a session whose tools
+                need it is not driven without it (``SettingError`` on entering).
+            settings: The session's own settings, stored if it is created here (``ullage.sessions.SessionSettings``).
+
+        Raises:
+            SettingError: A keyword is no setting.
         """
         _check_names("agent.session", settings, ("id", "resume", "deps"))
         return Session(
@@ -369,6 +439,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
 
@@ -379,6 +450,7 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = ...,
         deps: DepsT | None = ...,
         check: bool = ...,
+        within: ToolContext | None = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
 
@@ -388,15 +460,34 @@ class Agent(Generic[OutputT, DepsT]):
         session: str = "",
         deps: DepsT | None = None,
         check: bool = True,
+        within: ToolContext | None = None,
         output_type: Any = None,
         **others: object,
     ) -> Result[Any]:
-        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn.
+        """Send a message to a session and wait until it rests. A cancel cancels the turn and keeps what was written.
 
-        With ``check=False`` that error is the result's ``error`` instead. The answer is read into ``output_type``, by
-        default the agent's: ``AnswerInvalid`` where it does not fit.
+        Args:
+            pieces: The message: text, bytes or ``Path``s of images and files, or parts of ``ullage.messages``.
+            session: The id of the session that continues; without one, a new session.
+            deps: What tools and instructions get as ``context.deps``.
+            check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
+            output_type: The type that this answer is read into, by default the agent's.
+            within: The context of a tool that asks: the agent is its subagent then, in a session of its own below the
+                tool's (``ullage.subagent``). A tool that is ``idempotent`` gets the same answers when it runs again
+                after a crash.
+            others: None: a keyword of another library is answered with what it is called here.
+
+        Raises:
+            ProviderError: The turn failed.
+            AnswerInvalid: The answer does not fit ``output_type``.
+            InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("agent.ask", others, _OF_A_CALL)
+        refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
+        if within is not None:
+            found = await answer_within(
+                self, pieces, within, deps=deps, output_type=output_type
+            )
+            return found.or_raise() if check else found
         async with self.session(session, deps=deps) as opened:
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
@@ -433,8 +524,15 @@ class Agent(Generic[OutputT, DepsT]):
 
         ``async for partial in agent.stream("…", output_type=T).partials()`` gives values of the type that grow. The
         session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL)
+        refuse_arguments("agent.stream", others, _OF_A_CALL, KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -472,9 +570,21 @@ class Agent(Generic[OutputT, DepsT]):
 
         All synchronous calls of the process do their work in one event loop in the background, where async tools and
         hooks run too. An event loop of the caller stands still until the answer. Ctrl-C stops the call as a crash
-        would, without loss. Raises ``CommandRefused`` inside that background loop, as in an async tool.
+        would, without loss.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            check: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
+
+        Raises:
+            CommandRefused: It was called inside that background loop, as by an async tool.
+            ProviderError: As in ``ask``, with the others.
         """
-        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
 
         agent = self._background()
         return SHARED.run(
@@ -513,8 +623,16 @@ class Agent(Generic[OutputT, DepsT]):
         output_type: Any = None,
         **others: object,
     ) -> SyncTextStream[Any]:
-        """``stream`` for a program without an event loop: ``for text in agent.stream_sync("…")``; see ``run_sync``."""
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL)
+        """``stream`` for a program without an event loop: ``for text in agent.stream_sync("…")``; see ``run_sync``.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
+        """
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL, KEYS)
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )
@@ -531,6 +649,12 @@ class Agent(Generic[OutputT, DepsT]):
         """``session`` for a program without an event loop: ``with agent.session_sync("id") as session``.
 
         Its methods are those of ``Session``, and wait for their answer. Any thread may call them; see ``run_sync``.
+
+        Args:
+            id: As in ``session``.
+            resume: As in ``session``.
+            deps: As in ``session``.
+            settings: As in ``session``.
         """
         background = self._background()
         return SyncSession(background.session(id, resume=resume, deps=deps, **settings))
@@ -548,14 +672,66 @@ class Agent(Generic[OutputT, DepsT]):
 
         return current._in_background or SHARED.run(made)
 
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[False] = ...
+    ) -> Callable[[str], Coroutine[Any, Any, str]]: ...
+
+    @overload
+    def as_tool(
+        self, *, name: str = ..., description: str = ..., sync: Literal[True]
+    ) -> Callable[[str], str]: ...
+
+    def as_tool(
+        self, *, name: str = "", description: str = "", sync: bool = False
+    ) -> Callable[[str], Any]:
+        """The agent as a function of a ``task``, for agents of other frameworks; among ``tools`` here it is a subagent.
+
+        It has the signature, annotations and docstring of one that is written by hand, and returns the answer: one of
+        an ``output_type`` as JSON. Each call is a session of its own. It raises what ``ask`` raises.
+
+        Args:
+            name: The function's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+            sync: A function that is not ``async``, for frameworks that call tools in threads.
+        """
+        return function_of(self, name, description, is_sync=sync)
+
+    def serve_mcp(self, *, name: str = "", description: str = "") -> None:
+        """Offers the agent as a tool over MCP, on standard input and output, until the input ends.
+
+        On the command line: ``ullage mcp --agent module:agent``. Each call is a session of its own.
+
+        Args:
+            name: The tool's name; by default the agent's.
+            description: What it does, for the model; by default the agent's.
+
+        Raises:
+            MissingExtra: The MCP SDK is not installed.
+            SettingError: There is no name or no description.
+        """
+        mcp_server_of(self, name, description).run("stdio")
+
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
-        """The store's sessions, the last changed first."""
+        """The store's sessions, the last changed first.
+
+        Args:
+            limit: The most to give.
+
+        Raises:
+            StoreUnavailable: The store can't be read.
+        """
         current = self._current()
         shared = await current._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
             await current._leave()
+
+    def sessions_sync(self, *, limit: int = 100) -> list[SessionRow]:
+        """``sessions`` for a program without an event loop."""
+        agent = self._background()
+        return SHARED.run(lambda: agent.sessions(limit=limit))
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
@@ -575,8 +751,11 @@ class Agent(Generic[OutputT, DepsT]):
         finally:
             await self._leave()
 
-    async def _enter(self) -> AgentRuntime:
-        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
+    async def _enter(self, session: str = "") -> AgentRuntime:
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``.
+
+        ``session`` is the one that they are for.
+        """
         if self._in_use.enter():
             self._forget_opened()
         try:
@@ -584,7 +763,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
-                self._open += 1
+                self._open[session] += 1
                 return self._shared
         except BaseException:
             self._in_use.leave()
@@ -592,10 +771,10 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _forget_opened(self) -> None:
         """Nothing of it is open in this event loop."""
-        self._shared, self._resources, self._open = None, None, 0
+        self._shared, self._resources, self._open = None, None, Counter()
         self._opening, self._servers, self._made = asyncio.Lock(), (), {}
 
-    def _within(self, store: Store, client: Client, place: str = "") -> Self:
+    def _within(self, store: StorePlace, client: Client, place: str = "") -> Self:
         """A copy of the agent at a place that uses this store and this client and closes neither.
 
         The same two give the same copy, so that its sessions share resources.
@@ -612,7 +791,7 @@ class Agent(Generic[OutputT, DepsT]):
             current._guest = guest
         return guest
 
-    def _copied(self, store: Store | Path | str | None, client: Client | None) -> Self:
+    def _copied(self, store: StorePlace | Unset | None, client: Client | None) -> Self:
         """A copy for this store and this client. In a tenant's store it has a root of that tenant alone."""
         guest = copy.copy(self)
         guest._is_copy = True
@@ -649,24 +828,39 @@ class Agent(Generic[OutputT, DepsT]):
             )
             first.team[name] = joined
 
-    async def _leave(self) -> None:
-        """Close the shared resources after the last session."""
+    async def _leave(self, session: str = "") -> None:
+        """Close the shared resources after the last session. One that is stored nowhere is gone when it is closed."""
         try:
             async with self._opening:
-                self._open -= 1
-                if self._open > 0 or self._resources is None:
+                self._open[session] -= 1
+                self._open += Counter()  # drops those that are open no more
+                if self._given_store is None and session and session not in self._open:
+                    await self._forget(session)
+                if self._open or self._resources is None:
                     return
                 resources, self._resources, self._shared = self._resources, None, None
                 await resources.aclose()
         finally:
             self._in_use.leave()
 
+    async def _forget(self, session: str) -> None:
+        """Delete a session and those of its tool calls."""
+        assert self._shared is not None
+        store = self._shared.store
+        for row in await store.sessions(limit=MOST_LISTED):
+            if f"{row.id}/".startswith(f"{session}/"):
+                with contextlib.suppress(SessionBusy, SessionNotFound):
+                    await store.delete(row.id)
+
     async def _begin(self) -> AgentRuntime:
         settings = self.settings
         async with AsyncExitStack() as stack:
-            store = self._given_store
-            if store is None or isinstance(store, str | Path):
-                store = store_at(self._data / FILE if store is None else store)
+            place = self._store_place
+            store = store_at(MemoryStore() if place is None else place)
+            if not self._has_told_store:
+                self._has_told_store = True
+                log.info("Sessions are stored in: %s", self.stored_in)
+            if store is not place:
                 stack.push_async_callback(store.close)
             self._records = store.records()
             grants = ProjectGrants(self._data, records=self._records)
@@ -816,7 +1010,7 @@ class Agent(Generic[OutputT, DepsT]):
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping until they change."""
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
-        key = (settings.tools, settings.root, settings.result_tokens, *confined)
+        key = (settings.tools, settings.root, *confined)
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
@@ -827,7 +1021,7 @@ class Agent(Generic[OutputT, DepsT]):
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
             if named:
-                reader = read_result(settings.result_tokens)
+                reader = read_result(page_room)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]

@@ -33,7 +33,7 @@ from ullage.models.rate_limits import (
     take,
     updated,
 )
-from ullage.store.store import Revision, SharedKey, Store
+from ullage.store.store import Revision, SessionStore, SharedKey
 from ullage.tasks import to_completion
 from ullage.usage import Usage
 from ullage.wire.call import SlotWait
@@ -50,7 +50,7 @@ _state: Final = msgspec.json.Decoder(RateState)
 class CallSlots:
     """The slots of one process, by key and model. Belongs to one event loop."""
 
-    def __init__(self, store: Store, *, clock: Clock = time.monotonic) -> None:
+    def __init__(self, store: SessionStore, *, clock: Clock = time.monotonic) -> None:
         self._store = store
         self._clock = clock
         self._queues: dict[str, _Queue] = {}
@@ -151,7 +151,7 @@ class _Queue:
     Calls of this process get their promises in the order in which they came: ``_line`` are those that wait for one.
     """
 
-    def __init__(self, store: Store, name: str, clock: Clock) -> None:
+    def __init__(self, store: SessionStore, name: str, clock: Clock) -> None:
         self.limits: Amounts = {}
         self.clock = clock
         self._store = store

@@ -43,7 +43,7 @@ from ullage_agent.loop.steps import CallModel
 from ullage_agent.runtime.answer_tool import is_about_format
 from ullage_agent.runtime.compacting import note_refusal
 from ullage_agent.runtime.drafting import drafting
-from ullage_agent.runtime.hooks import HookFailed, Replaced, passed, passed_request
+from ullage_agent.runtime.hooks import AfterHooks, HookFailed, passed, passed_request
 from ullage_agent.runtime.policy import DROP_WAIT_S, LONGEST_DROP_WAIT_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
 
@@ -110,7 +110,7 @@ def _started(
     runtime: SessionRuntime,
     call: str,
     request: Request,
-    sent: Replaced[Request],
+    sent: AfterHooks[Request],
     options: Options,
 ) -> list[Event]:
     """The start of a call with its reading; of a request that hooks have replaced, with the size of what is sent."""

@@ -22,7 +22,9 @@ from ullage.context.known_limits import Served, served_by
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
-from ullage.context.strategy import Ask, SummaryAnswer
+from ullage.context.strategy import Ask, Strategy, SummaryAnswer
+from ullage.context.trim import CutUnread
+from ullage.context.unsendable import unsendable
 from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     BodyTooLarge,
@@ -45,6 +47,7 @@ from ullage.events import (
     Pinned,
 )
 from ullage.meter.limits import lookup
+from ullage.meter.reading import Reading
 from ullage.turns.loop import OVERFLOWS
 from ullage.wire.endpoints import destination_of
 from ullage_agent.loop.steps import Compact
@@ -155,9 +158,26 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         await runtime.record_reading()
     )  # so that displays show the reading that decides
     name = f"compaction-{runtime.ledger.loop.seq + 1}"
-    if not await _is_allowed(runtime, step, name):
-        return
-    strategies = Strategies(ordered(runtime.settings.strategy))
+    if await _is_allowed(runtime, step, name):
+        chosen = ordered(runtime.settings.strategy)
+        if await _is_done(runtime, step, name, chosen, before):
+            return
+    situation, error = situation_of(runtime, step, ""), runtime.stuck
+    if step.trigger == "overflow" or unsendable(situation, ()):
+        name = f"{name}-unread"
+        if not await _is_done(runtime, step, name, (CutUnread(),), before):
+            runtime.stuck = error
+
+
+async def _is_done(
+    runtime: SessionRuntime,
+    step: Compact,
+    name: str,
+    chosen: tuple[Strategy, ...],
+    before: Reading,
+) -> bool:
+    """Try these strategies; True if one has committed."""
+    strategies = Strategies(chosen)
 
     async def next_step(attempt: Attempt) -> AttemptStep:
         async with runtime.ledger.still():
@@ -175,9 +195,11 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
             await runtime.record_reading()
             for hook in runtime.shared.hooks:
                 await run_hook(hook, "after_compaction", before, runtime.reading)
+            return True
         case Stuck():
             runtime.stuck = found.error
             await runtime.ledger.write(found.events)
+            return False
 
 
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:

@@ -12,7 +12,7 @@ from ullage.events import Forked
 from ullage.store.export import Taken, import_file
 from ullage.store.forking import fork as copy_events
 from ullage.store.refusals import check_new_id
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.runtime.quotas import new_session, new_session_id
 from ullage_agent.runtime.settings import KEYS, meaning_of, read_value
 
@@ -28,7 +28,7 @@ class Fork(NamedTuple):
 
 
 async def fork(
-    store: Store, origin: str, session: str = "", *, through: int | None = None
+    store: SessionStore, origin: str, session: str = "", *, through: int | None = None
 ) -> Fork:
     """A new session with the events of ``origin``, up to ``through`` or all of them.
 
@@ -44,7 +44,7 @@ async def fork(
 
 
 async def imported(
-    store: Store, path: Path, session: str = "", *, place: str | None = None
+    store: SessionStore, path: Path, session: str = "", *, place: str | None = None
 ) -> Taken:
     """A new session from an exported file, at its own place or another. Raises as ``import_file`` does, and
     ``QuotaReached``."""

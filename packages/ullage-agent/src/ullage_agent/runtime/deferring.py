@@ -18,6 +18,7 @@ from ullage.context.deferral import (
     found_text,
     search_declaration,
 )
+from ullage.context.shorten import READER
 from ullage.context.tool_search import find
 from ullage.messages import Tool
 from ullage.meter.fold import Fold
@@ -26,7 +27,6 @@ from ullage.tokens.tools import tool_tokens
 from ullage_agent.runtime.session_runtime import CountedTool, SessionRuntime
 from ullage_agent.runtime.settings import Settings
 from ullage_agent.tools.builtin import OPTIONS
-from ullage_agent.tools.result_budget import READER
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
 BUILTIN: Final = frozenset({*OPTIONS, READER})

@@ -1,6 +1,7 @@
 """Stores a streaming answer in small batches, and restores it after an interruption.
 
-Displays follow the store (``Store.follow``), so that everything they have shown is stored, even if the process dies.
+Displays follow the store (``SessionStore.follow``), so that everything they have shown is stored, even if the
+process dies.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ullage.codec.stream import (
 from ullage.encoding import encode
 from ullage.events import DraftPiece
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 from ullage.tasks import background, to_completion
 
 _part = msgspec.json.Decoder(Part)
@@ -29,7 +30,7 @@ _part = msgspec.json.Decoder(Part)
 
 @asynccontextmanager
 async def drafting(
-    store: Store,
+    store: SessionStore,
     lease: Lease,
     call: str,
     *,
@@ -56,7 +57,9 @@ async def drafting(
 class AnswerDraft:
     """The pieces of one answer that are not stored yet. Made by ``drafting``."""
 
-    def __init__(self, store: Store, lease: Lease, call: str, flush_bytes: int) -> None:
+    def __init__(
+        self, store: SessionStore, lease: Lease, call: str, flush_bytes: int
+    ) -> None:
         self.is_broken = False
         """The store has failed."""
         self._store = store

@@ -270,7 +270,8 @@ class Driver:
     ) -> AsyncIterator[SessionRuntime]:
         """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
 
-        ``steal`` is for ``Store.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another place.
+        ``steal`` is for ``SessionStore.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another
+        place.
         """
         store = self._shared.store
         ttl_s = (self.runtime or await self.look()).settings.lease_ttl_s

@@ -35,12 +35,14 @@ else:
     OutputT = TypeVar("OutputT")
     DepsT = TypeVar("DepsT")
 
-Verdict: TypeAlias = OutputT | Refusal | Awaitable[OutputT | Refusal | None] | None
+GuardrailVerdict: TypeAlias = (
+    OutputT | Refusal | Awaitable[OutputT | Refusal | None] | None
+)
 """``None`` lets it pass, a ``Refusal`` stops it, and another value takes its place."""
 
 Guardrail: TypeAlias = (
-    Callable[[OutputT], Verdict[OutputT]]
-    | Callable[[OutputT, TurnContext[DepsT]], Verdict[OutputT]]
+    Callable[[OutputT], GuardrailVerdict[OutputT]]
+    | Callable[[OutputT, TurnContext[DepsT]], GuardrailVerdict[OutputT]]
 )
 """A function of a text or an output, and perhaps of the turn's context. It may be async."""
 

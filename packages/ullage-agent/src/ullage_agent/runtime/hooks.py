@@ -144,7 +144,7 @@ def hook_name(hook: Hook) -> str:
     return type(hook).__name__
 
 
-class Replaced(NamedTuple, Generic[T]):
+class AfterHooks(NamedTuple, Generic[T]):
     """A value after all hooks, and the names of those that put another one in its place."""
 
     value: T
@@ -153,7 +153,7 @@ class Replaced(NamedTuple, Generic[T]):
 
 async def passed(
     hooks: Sequence[Hook], method: str, value: T, *beside: object
-) -> Replaced[T]:
+) -> AfterHooks[T]:
     """The value after this method of each hook. Raises ``HookFailed``."""
     by: list[str] = []
     for hook in hooks:
@@ -161,12 +161,12 @@ async def passed(
         if given is not None and given != value:
             value = given
             by.append(hook_name(hook))
-    return Replaced(value, tuple(by))
+    return AfterHooks(value, tuple(by))
 
 
 async def passed_request(
     hooks: Sequence[Hook], method: str, request: Request, reading: Reading
-) -> Replaced[Request]:
+) -> AfterHooks[Request]:
     """The request after ``before_call`` or ``before_summary``. Raises ``HookFailed``, also for another destination."""
     sent = await passed(hooks, method, request, reading)
     for name in ("wire", "provider", "model", "stream", "chained"):

@@ -29,7 +29,7 @@ from ullage.errors import (
 )
 from ullage.events import FirstCall
 from ullage.store.refusals import check_new_id
-from ullage.store.store import DEFAULT_TENANT, Store
+from ullage.store.store import DEFAULT_TENANT, SessionStore
 from ullage.store.tenants import TenantStore, prefix_of
 from ullage.tasks import background, start, stop, to_completion
 from ullage_agent.loop.quotas import TenantQuota
@@ -224,7 +224,7 @@ class Host:
             self._taking_over = None
 
     @property
-    def store(self) -> Store:
+    def store(self) -> SessionStore:
         """The store of the sessions."""
         return self._open.store
 

@@ -46,7 +46,11 @@ class Layer:
     text: str = field(default="", repr=False)
 
     def where(self, *key: str) -> str:
-        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
+        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``.
+
+        Args:
+            key: The key, as its path through tables.
+        """
         if self.path is not None:
             line = _line_of(self.text, key) if key and self.text else 0
             return f"{self.path}, line {line}" if line else str(self.path)

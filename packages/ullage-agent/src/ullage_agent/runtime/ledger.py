@@ -16,19 +16,21 @@ from ullage.events import Event, Uncompacted
 from ullage.meter.meter import Meter
 from ullage.meter.view import Entry
 from ullage.store.refusals import history_lost
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 from ullage.tasks import to_completion
 from ullage.turns.loop import Loop, apply
 
 
-async def load_contents(store: Store, session: str, entries: Sequence[Entry]) -> None:
+async def load_contents(
+    store: SessionStore, session: str, entries: Sequence[Entry]
+) -> None:
     """Read the missing contents of these messages from the store."""
     missing = [entry for entry in entries if entry.content is None]
     if missing:
         put_contents(missing, await store.read_these(session, events_of(missing)))
 
 
-async def load_for(event: Event, store: Store, session: str, meter: Meter) -> None:
+async def load_for(event: Event, store: SessionStore, session: str, meter: Meter) -> None:
     """Read the contents that the fold of this event needs."""
     if meter._fold.needs_content(event):
         entries = list(meter._fold.view)
@@ -45,7 +47,9 @@ class Ledger:
     session has to be opened again then. Nothing of the call is stored then.
     """
 
-    def __init__(self, store: Store, session: str, meter: Meter, loop: Loop) -> None:
+    def __init__(
+        self, store: SessionStore, session: str, meter: Meter, loop: Loop
+    ) -> None:
         self.store = store
         self.session = session
         self.lease: Lease | None = None

@@ -13,7 +13,7 @@ from ullage.checkpoint.checkpoint import Checkpoints, made_by, should_checkpoint
 from ullage.errors import UnreadableInput
 from ullage.events import Event
 from ullage.meter.meter import Meter
-from ullage.store.store import Checkpoint, Store
+from ullage.store.store import Checkpoint, SessionStore
 from ullage.turns.loop import Loop, apply
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.hooks import Hook
@@ -125,7 +125,7 @@ def tell_driven(hooks: Sequence[Hook], runtime: SessionRuntime) -> None:
 
 
 async def folded(
-    store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto"
+    store: SessionStore, session: str, *, estimator: str | Callable[[str], float] = "auto"
 ) -> Folds:
     """All three folds of a session, from its checkpoint if this code can read it."""
     folds = await _from_checkpoint(store, session, estimator)
@@ -149,7 +149,7 @@ async def folded(
 
 
 async def _from_checkpoint(
-    store: Store, session: str, estimator: str | Callable[[str], float]
+    store: SessionStore, session: str, estimator: str | Callable[[str], float]
 ) -> Folds | None:
     stored = await store.checkpoint(session, written_by())
     if stored is None:

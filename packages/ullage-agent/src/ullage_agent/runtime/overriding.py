@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from ullage.errors import CommandRefused
 from ullage.messages import Request
 from ullage.provider import Provider
-from ullage.store.store import Store
+from ullage.store.places import UNSET, StorePlace, Unset
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.tools.mcp import McpServer
 from ullage_agent.tools.tool import AgentTool
@@ -31,11 +30,11 @@ _OF_THE_MODEL: Final[Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replaced:
-    """What an override puts in the place of the agent's own; ``None`` leaves it."""
+class Substitutes:
+    """What an override puts in the place of the agent's own; ``None`` and ``UNSET`` leave it."""
 
     model: str | Provider | None = None
-    store: Store | Path | str | None = None
+    store: StorePlace | Unset | None = UNSET
     tools: tuple[AgentTool | Callable[..., object] | McpServer | str, ...] | None = None
     hooks: tuple[Hook, ...] = ()
     on_call: Callable[[Request], None] | None = None
@@ -53,7 +52,7 @@ class Overridable(Protocol):
 
     def _current(self) -> Self: ...
 
-    def _with(self, replaced: Replaced) -> Self: ...
+    def _with(self, substitutes: Substitutes) -> Self: ...
 
 
 AgentT = TypeVar("AgentT", bound=Overridable)
@@ -77,9 +76,11 @@ class Override(Generic[AgentT]):
     May be nested; the inner one wins. Enter it once.
     """
 
-    def __init__(self, agent: AgentT, replaced: Replaced, *, all_agents: bool) -> None:
+    def __init__(
+        self, agent: AgentT, substitutes: Substitutes, *, all_agents: bool
+    ) -> None:
         self._agent = agent
-        self._replaced = replaced
+        self._substitutes = substitutes
         self._all_agents = all_agents
         self._token: Token[tuple[Override[Any], ...]] | None = None
         self._changed: dict[int, tuple[Any, Any]] = {}
@@ -101,7 +102,7 @@ class Override(Generic[AgentT]):
     ) -> None:
         assert self._token is not None
         _active.reset(self._token)
-        model = self._replaced.model
+        model = self._substitutes.model
         if kind is None and isinstance(model, _UsedUp):
             model.assert_used_up()
 
@@ -121,7 +122,7 @@ class Override(Generic[AgentT]):
         if original is not self._agent and not self._all_agents:
             return current
         if id(current) not in self._changed:
-            self._changed[id(current)] = current, current._with(self._replaced)
+            self._changed[id(current)] = current, current._with(self._substitutes)
         found: AgentT = self._changed[id(current)][1]
         return found
 
@@ -132,3 +133,13 @@ def in_force(agent: AgentT) -> AgentT:
     for override in _active.get():
         current = override.changed(agent, current)
     return current
+
+
+class EveryAgent:
+    """Stands for no agent in particular: ``Override(EveryAgent(), …, all_agents=True)``."""
+
+    def _current(self) -> Self:
+        return self
+
+    def _with(self, substitutes: Substitutes) -> Self:
+        return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from ullage.codec.wires import PYTHON
 from ullage.display.text import quoted
@@ -16,6 +16,13 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
 MODEL_SETTINGS: Final = ("model", "fallback", "summary_model")
 """The settings that take a ``Provider``."""
+
+
+@runtime_checkable
+class _Served(Protocol):
+    def served(self) -> tuple[ProviderRow, str] | None:
+        """The server that answers in its place, and the model's name there."""
+        ...
 
 
 def with_names(arguments: Mapping[str, object]) -> dict[str, object]:
@@ -46,6 +53,10 @@ def _named(value: object, rows: dict[str, ProviderRow]) -> object:
         raise WrongType(
             f"A model is a name ('openai:gpt-5') or an object of a subclass of ullage.Provider, and not {what}."
         )
+    if isinstance(value, _Served) and (served := value.served()) is not None:
+        row, model = served
+        rows[row.name] = row
+        return f"{row.name}:{model}"
     name = first = (value.name or type(value).__name__.strip("_")).lower()
     if not _NAME.fullmatch(name):
         raise SettingError(

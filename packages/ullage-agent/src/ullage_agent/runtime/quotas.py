@@ -24,8 +24,8 @@ from ullage.store.store import (
     QUOTA,
     SPENT_BY,
     Revision,
+    SessionStore,
     SharedKey,
-    Store,
 )
 from ullage.store.tenants import TenantStore
 from ullage_agent.loop.budgets import BudgetUse
@@ -51,7 +51,7 @@ _spent_by: Final = msgspec.json.Decoder(SpentBy)
 class Quotas:
     """The quota of one tenant: that of the ``store``, if it is a tenant's, and otherwise the operator's own."""
 
-    def __init__(self, store: Store, *, clock: Clock = time.monotonic) -> None:
+    def __init__(self, store: SessionStore, *, clock: Clock = time.monotonic) -> None:
         self.tenant = store.tenant if isinstance(store, TenantStore) else DEFAULT_TENANT
         self.clock = clock
         self._store = store
@@ -160,7 +160,7 @@ def new_session_id() -> str:
 
 
 @asynccontextmanager
-async def new_session(store: Store, session: str) -> AsyncIterator[None]:
+async def new_session(store: SessionStore, session: str) -> AsyncIterator[None]:
     """Begin a session of this id inside the block: it counts for the tenant of the store, unless the block raises.
 
     Raises ``QuotaReached`` before the block, unless there is such a session: then the block says so. The session of a
@@ -183,7 +183,7 @@ async def new_session(store: Store, session: str) -> AsyncIterator[None]:
         raise
 
 
-async def _has(store: Store, session: str) -> bool:
+async def _has(store: SessionStore, session: str) -> bool:
     try:
         await store.about(session)
     except SessionNotFound:
@@ -191,7 +191,7 @@ async def _has(store: Store, session: str) -> bool:
     return True
 
 
-async def all_quotas(store: Store) -> Mapping[str, TenantQuota]:
+async def all_quotas(store: SessionStore) -> Mapping[str, TenantQuota]:
     """The quotas of all tenants, by their names. Raises ``StoreUnavailable``."""
     found: dict[str, TenantQuota] = {}
     for tenant, text in sorted((await store.shared(QUOTA)).items()):
@@ -202,7 +202,7 @@ async def all_quotas(store: Store) -> Mapping[str, TenantQuota]:
 
 
 async def change_quota(
-    store: Store, tenant: str, change: Callable[[Quota], Quota | None]
+    store: SessionStore, tenant: str, change: Callable[[Quota], Quota | None]
 ) -> TenantQuota | None:
     """Give a tenant another quota, or none; sessions that wait for it are looked at again at once.
 

@@ -147,11 +147,11 @@ log = logging.getLogger("ullage_agent.loop")
 class Opener(Protocol):
     """The methods of an agent that its sessions use."""
 
-    async def _enter(self) -> AgentRuntime:
+    async def _enter(self, session: str = "") -> AgentRuntime:
         """The resources that all sessions share; each ``_enter`` requires a ``_leave``."""
         ...
 
-    async def _leave(self) -> None:
+    async def _leave(self, session: str = "") -> None:
         """Release the shared resources."""
         ...
 
@@ -221,7 +221,7 @@ class Session(Generic[OutputT]):
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
-        shared = await self._agent._enter()
+        shared = await self._agent._enter(self.id)
         try:
             if self._drives:
                 self._check_deps(shared)
@@ -238,7 +238,7 @@ class Session(Generic[OutputT]):
             self._driver.want(self._wanted)
             await self._driver.look()
         except BaseException:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
             raise
         self._is_closing = False
         self._serving = start(self._serve(), name=f"session {self.id}")
@@ -282,7 +282,7 @@ class Session(Generic[OutputT]):
             if runtime is not None and runtime.learns:
                 await self._agent._remember(runtime.ledger.meter)
         finally:
-            await self._agent._leave()
+            await self._agent._leave(self.id)
 
     @property
     def _is_idle(self) -> bool:

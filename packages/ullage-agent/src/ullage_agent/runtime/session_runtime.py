@@ -41,7 +41,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
 from ullage.store.grants import ProjectGrants
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.tokens.text import counter_for
 from ullage.turns.loop import Loop
 from ullage.usage import Usage
@@ -79,7 +79,7 @@ BLOB_SOURCE: Final = "kept:"
 class AgentRuntime:
     """The resources that all sessions of an agent share. Belongs to one event loop."""
 
-    store: Store
+    store: SessionStore
     client: Client
     owner: str
     arguments: Mapping[str, object]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from ullage.codec.blocks import Options
+from ullage.codec.blocks import PLAIN, Options
 from ullage.turns.loop import OpenCall
 from ullage_agent.tools.tool import AgentTool
 
@@ -17,16 +18,16 @@ class SessionView(NamedTuple):
     and ``response_id`` are of the current call; 0 and empty before the answer has them.
     """
 
-    agent: str
-    description: str
-    address: str
-    options: Options
-    has_output_type: bool
-    is_compacted: bool
-    tools: Mapping[str, AgentTool]
-    open_calls: tuple[OpenCall, ...]
-    first_chunk_at: float
-    response_id: str
+    agent: str = ""
+    description: str = ""
+    address: str = ""
+    options: Options = PLAIN
+    has_output_type: bool = False
+    is_compacted: bool = False
+    tools: Mapping[str, AgentTool] = MappingProxyType({})
+    open_calls: tuple[OpenCall, ...] = ()
+    first_chunk_at: float = 0.0
+    response_id: str = ""
 
 
 class Viewed(Protocol):

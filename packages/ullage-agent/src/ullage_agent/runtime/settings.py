@@ -449,7 +449,9 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
     try:
         read = (meaning or meaning_of(key)).read(given)
     except ValueError as problem:
-        raise SettingError(f"{key}={_shown(given)} can't be: {problem}.") from problem
+        raise SettingError(
+            f"{key}={_shown(given)} is not possible: {problem}."
+        ) from problem
     return _read_models(read) if key == "models" else read
 
 

@@ -1,74 +1,136 @@
 """An agent as a tool of another: its own session and limits, its spend counted in the parent's.
 
-researcher = ullage.Agent("anthropic:claude-haiku-4-5", tools=[search])
-agent = ullage.Agent("anthropic:claude-opus-4-6", tools=[subagent(researcher, name="research", description="…")])
+researcher = ullage.Agent("anthropic:claude-haiku-4-5", tools=[search], output_type=Finding)
+
+@subagent(researcher)
+def research(topic: str, years: int = 5) -> str:
+    \"\"\"Finds out what was written about a topic.\"\"\"
+    return f"What was written about {topic} in the last {years} years?"
+
+agent = ullage.Agent("anthropic:claude-opus-4-6", tools=[research])
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
-import msgspec
 from msgspec.structs import replace
 
 from ullage.errors import CommandRefused
 from ullage.events import CallEnded, ChildStarted
-from ullage.messages import Tool
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.output_type import OutputType
 from ullage_agent.runtime.policy import CHILD_CANCEL_S
 from ullage_agent.runtime.text_stream import end_turn
 from ullage_agent.runtime.tooling import CallContext
+from ullage_agent.tools.functions import tool
+from ullage_agent.tools.outputs import as_output
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
 if TYPE_CHECKING:
     from ullage_agent.runtime.agent import Agent
     from ullage_agent.runtime.session import Session
 
-_SCHEMA: Final = msgspec.Raw(
-    b'{"type":"object","properties":{"task":{"type":"string","description":'
-    b'"What to do, with everything that has to be known: the conversation is not seen."}},"required":["task"]}'
-)
+Task = Callable[..., str | Awaitable[str]]
+"""Writes the task of a subagent from the arguments that the model gives."""
+
+
+async def _task(
+    task: Annotated[
+        str,
+        "What to do, with everything that has to be known: the conversation is not seen.",
+    ],
+) -> str:
+    return task
+
+
+@overload
+def subagent(
+    agent: Agent[Any, Any], *, name: str, description: str, timeout_s: float = ...
+) -> AgentTool: ...
+
+
+@overload
+def subagent(
+    agent: Agent[Any, Any], *, timeout_s: float = ...
+) -> Callable[[Task], AgentTool]: ...
 
 
 def subagent(
-    agent: Agent[Any], *, name: str, description: str, timeout_s: float = 3_600.0
-) -> AgentTool:
-    """A tool that gives ``agent`` a task and returns its last answer.
+    agent: Agent[Any, Any],
+    *,
+    name: str = "",
+    description: str = "",
+    timeout_s: float = 3_600.0,
+) -> AgentTool | Callable[[Task], AgentTool]:
+    """A tool that gives ``agent`` a task and returns its last answer: of an ``output_type``, as JSON.
+
+    With a ``name`` and a ``description`` it takes the task as one text. Without, it decorates a function that writes
+    the task: its parameters are those of the tool, as with ``ullage.tool``.
 
     Its session is ``parent/call id`` in the parent's store, at the parent's place, so that it resumes after a crash.
     Each of its calls is a row of purpose ``child`` in the parent's ledger: spend of the parent, and no part of its
     reading. A cancelled parent cancels it.
+
+    Args:
+        agent: The agent that is asked. It gets the ``deps`` of the parent's session.
+        name: The tool's name.
+        description: What the tool does, for the model.
+        timeout_s: Seconds that a task may take.
     """
 
-    async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
-        task = arguments.get("task")
-        if not isinstance(task, str) or not task.strip():
-            raise BadArguments("Nothing was done: `task` must say what to do.")
-        if not isinstance(context, CallContext):
-            raise BadArguments("A subagent runs inside a session only.")
-        return await _perform(agent, task, context)
+    def make(write: Task) -> AgentTool:
+        written = tool(name=name, description=description)(write)
 
-    declaration = Tool(name=name, description=description, schema=_SCHEMA)
-    return AgentTool(
-        declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s
-    )
+        async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
+            task = (await written.run(arguments, context)).text
+            if not task.strip():
+                raise BadArguments("Nothing was done: the task must say what to do.")
+            return told(await answer_within(agent, (task,), context))
+
+        return dataclasses.replace(
+            written, run=run, idempotent=True, outlives_cancel=False, timeout_s=timeout_s
+        )
+
+    return make(_task) if name else make
 
 
-async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output:
+async def answer_within(
+    agent: Agent[Any, Any],
+    pieces: Sequence[MessageInput],
+    context: ToolContext,
+    *,
+    deps: object = None,
+    output_type: Any = None,
+) -> Result[Any]:
+    """What ``agent`` answers as a subagent of the call with this context; an unsuccessful turn is a result too.
+
+    Raises ``CommandRefused`` for a context that is not of a running call, and ``AnswerInvalid``.
+    """
+    if not isinstance(context, CallContext):
+        raise CommandRefused(
+            "`within` takes the ToolContext that a running tool was given. Leave it out to ask outside of a session."
+        )
     runtime = context.runtime
     agent = agent._within(
         runtime.shared.store, runtime.shared.client, runtime.first.place
     )
     _inherit(agent, runtime.shared.hooks)
-    child = child_of(context.session, context.call_id)
-    async with agent.session(child, resume=False, deps=context.deps) as session:
+    child = child_of(context.session, context.next_child())
+    deps = context.deps if deps is None else deps
+    session = agent.session(child, resume=False, deps=deps)
+    if output_type is not None:
+        session._output = session._wanted = OutputType(output_type)
+    async with session:
         fold = (await session._look()).fold
         known = await _noted(context) if fold.spend.all.calls else set()
         await runtime.ledger.write(
@@ -76,11 +138,16 @@ async def _perform(agent: Agent[Any], task: str, context: CallContext) -> Output
         )
         try:
             async with background(_mirror(session, context, known)):
-                result = await _answered(session, task)
+                return await _answered(session, pieces)
         finally:
             await _mirror_rest(session, context, known)
+
+
+def told(result: Result[Any]) -> Output:
+    """What another model gets of a result."""
     if result.reason == "finished":
-        return Output(result.text or "(The agent said nothing.)")
+        said = result.output
+        return as_output("(The agent said nothing.)" if said == "" else said)
     stopped = f"The agent stopped ({result.reason}). {result.note}".rstrip()
     return Output(f"{stopped}\n{result.text}".rstrip(), is_error=True)
 
@@ -104,10 +171,10 @@ def child_of(session: str, call_id: str) -> str:
     return child
 
 
-async def _answered(session: Session, task: str) -> Result:
+async def _answered(session: Session[Any], pieces: Sequence[MessageInput]) -> Result[Any]:
     """The child's result for its task. Cancelling cancels the child's turn."""
     try:
-        await session.send(task, id=f"{session.id}/task")
+        await session.send(*pieces, id=f"{session.id}/task")
         return await session.wait(check=False)
     except asyncio.CancelledError:
         await end_turn(session, CHILD_CANCEL_S)

@@ -24,7 +24,7 @@ over spans count nothing twice. Names without an equal in the conventions begin 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -62,24 +62,23 @@ from ullage_agent.runtime.session_view import SessionView, Viewed
 from ullage_agent.runtime.trace_context import context_of, traceparent_of
 from ullage_agent.runtime.traced_content import TracedContent
 from ullage_agent.runtime.traced_names import (
-    CALL_DURATION,
+    DURATIONS,
     FIRST_CHUNK,
     INSTRUMENTS,
+    OPERATION,
     STOPS,
-    USAGE,
     Attributes,
     address_of,
     asked,
-    named,
+    known,
     params_of,
     served,
     usage_of,
 )
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, MeterProvider
-    from opentelemetry.trace import Span, SpanKind, Tracer, TracerProvider
+    from opentelemetry.trace import Span, Tracer, TracerProvider
 
 NAME: Final = "ullage"
 
@@ -94,6 +93,9 @@ IN_SPANS: Final = frozenset({"span_only", "span_and_event", "true"})
 FAILED: Final = frozenset({"failed", "dropped", "too_large"})
 """Reasons of a turn's end that are errors."""
 
+INNERMOST: Final = ("compaction", "agent", "turn")
+"""What a new span is below, the first one that is open."""
+
 
 class _Open(NamedTuple):
     """A span that has not ended, since when it runs, and the attributes of its metrics."""
@@ -103,47 +105,24 @@ class _Open(NamedTuple):
     metered: Attributes
 
 
-class _Ending(NamedTuple):
-    """A span that ends at ``at`` and waits for the message beside the event that ended it."""
-
-    span: Span
-    at: float
-    id: str
-    """Of the model call or the tool call."""
-    finish: str = ""
-
-
 @dataclass(slots=True)
 class _Session:
-    """The open spans of one session. ``agent`` is that of an agent that the turn was handed over to, ``trace`` what the
-    turn belongs below."""
+    """The open spans of one session, by what they are of: ``turn``, ``agent`` for one that the turn was handed over to,
+    ``compaction``, and the ids of calls, of tool calls and of approvals behind their kind.
+
+    ``trace`` is what the turn belongs below. ``ended`` is a span whose end waits for the message beside the event that
+    ended it: the id of its call, and when it ended.
+    """
 
     trace: str = ""
-    turn: _Open | None = None
-    agent: Span | None = None
-    compaction: Span | None = None
-    calls: dict[str, _Open] = field(default_factory=dict)
-    tools: dict[str, _Open] = field(default_factory=dict)
-    approvals: dict[str, Span] = field(default_factory=dict)
-    ending: _Ending | None = None
+    open: dict[str, _Open] = field(default_factory=dict)
+    ended: tuple[Span, str, float] | None = None
     request: Request | None = None
     usage: dict[str, int] = field(default_factory=dict)
     """The sums of the turn, by the conventions' names."""
-    finish: str = ""
+    finish: str = "stop"
     said: list[Message] = field(default_factory=list)
-    answer: Message | None = None
-
-    @property
-    def innermost(self) -> Span | None:
-        """What a new span is below."""
-        turn = None if self.turn is None else self.turn.span
-        return self.compaction or self.agent or turn
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether nothing is open."""
-        open_spans = self.turn or self.calls or self.tools or self.approvals
-        return not (open_spans or self.trace or self.compaction or self.ending)
+    answer: list[Message] = field(default_factory=list)
 
 
 class Telemetry(Hook):
@@ -208,7 +187,7 @@ class Telemetry(Hook):
 
     def around_tool(self, session: str, call_id: str) -> AbstractContextManager[object]:
         """See ``Hook.around_tool``: spans of the tool itself are below its span."""
-        tool = self._session(session).tools.get(call_id)
+        tool = self._session(session).open.get(f"tool {call_id}")
         if tool is None:
             return nullcontext()
         return self._api.use_span(
@@ -219,6 +198,12 @@ class Telemetry(Hook):
         """See ``Hook.before_call``: the request is kept for the span of the call."""
         self._session(reading.session).request = request
 
+    async def before_summary(self, request: Request, reading: Reading) -> None:
+        """See ``Hook.before_summary``: its call has begun already."""
+        for key, call in self._session(reading.session).open.items():
+            if key.startswith("call summary") and self._content is not None:
+                call.span.set_attributes(self._content.request(request))
+
     def on_event(self, event: Event) -> None:
         """See ``Hook.on_event``."""
         session = self._session(event.session)
@@ -227,41 +212,29 @@ class Telemetry(Hook):
             case TurnStarted():
                 session.trace = event.trace
                 self._turn(session, event)
-            case MessageAdded(message=message) if self._content and session.turn:
-                if message.role == "user":
-                    session.said.append(message)
-                elif message.role == "assistant":
-                    session.answer = message
+            case MessageAdded(message=message) if message.role == "user":
+                session.said.append(message)
+            case MessageAdded(message=message) if message.role == "assistant":
+                session.answer = [message]
             case HandedOver():
-                self._handed_over(session, event)
-            case CallStarted():
+                self._end(session, "agent", event)
+                above = session.open.get(f"tool {event.call_id}")
+                self._agent(session, "agent", event, event.agent, {}, above)
+            case CallStarted() if event.purpose != "child":  # a child has its own spans
                 self._call_started(session, event)
-            case CallRetried() if event.call in session.calls:
-                span = session.calls[event.call].span
-                waited = {"attempt": event.attempt, "wait_s": event.wait_s}
-                _add_event(span, event, "retry", {**waited, "error": event.error})
+            case CallRetried(call=call):
+                self._note(session, f"call {call}", event, "attempt", "wait_s", "error")
             case CallEnded():
                 self._call_ended(session, event)
-            case ApprovalAsked():
-                self._approval_asked(session, event)
-            case ApprovalGiven():
-                self._approved(session, event, is_given=event.approved)
-            case ToolStarted():
-                self._tool_started(session, event)
-            case ToolEnded():
-                self._tool_ended(session, event)
-            case CompactionStarted():
-                self._compaction_started(session, event)
-            case CompactionCommitted() | Pruned() | CompactionRolledBack():
-                self._compaction_ended(session, event)
-            case FellBack() if session.turn is not None:
-                failed = {"model": event.model, "error_kind": event.error_kind}
-                _add_event(session.turn.span, event, "fell_back", failed)
+            case ApprovalAsked() | ApprovalGiven() | ToolStarted() | ToolEnded():
+                self._tool(session, event)
+            case FellBack():
+                self._note(session, "turn", event, "model", "error_kind")
             case TurnEnded() | TurnPaused():
-                self._turn_over(session, event)
+                session = self._turn_over(session, event)
             case _:
-                pass
-        if self._sessions[event.session].is_at_rest:
+                self._compaction(session, event)
+        if not (session.open or session.trace or session.ended):
             del self._sessions[event.session]
 
     def _session(self, session: str) -> _Session:
@@ -270,354 +243,289 @@ class Telemetry(Hook):
             del self._sessions[next(iter(self._sessions))]
         return found
 
-    def _view(self, event: Event) -> SessionView | None:
+    def _view(self, event: Event) -> SessionView:
         driven = self._driven.get(event.session)
-        return None if driven is None else driven.view()
+        return SessionView() if driven is None else driven.view()
 
     # -- turns --
 
     def _turn(self, session: _Session, event: Event) -> None:
         """Begin the span of the turn, where none is open: the rest of a turn that another process began has one too."""
-        if session.turn is None:
+        if "turn" not in session.open:
             view = self._view(event)
-            agent = "" if view is None else view.agent
-            attributes = {} if view is None else asked(view)
-            if view is not None and view.description:
-                attributes["gen_ai.agent.description"] = view.description
-            span = self._agent_span(
-                agent, event, context_of(session.trace) or self._root, attributes
-            )
-            session.turn = _Open(span, event.at, named(agent))
+            described = known({"gen_ai.agent.description": view.description})
+            self._agent(session, "turn", event, view.agent, described | asked(view))
 
-    def _agent_span(
-        self, agent: str, event: Event, context: Context, attributes: Attributes
-    ) -> Span:
-        return self._tracer.start_span(
-            f"invoke_agent {agent}".strip(),
-            context=context,
-            attributes={
-                "gen_ai.operation.name": "invoke_agent",
-                "gen_ai.conversation.id": event.session,
-                **named(agent),
-                **attributes,
-            },
-            start_time=_time(event.at),
-        )
+    def _agent(
+        self,
+        session: _Session,
+        key: str,
+        event: Event,
+        agent: str,
+        attributes: Attributes,
+        above: _Open | None = None,
+    ) -> None:
+        attributes["gen_ai.operation.name"] = "invoke_agent"
+        metered = known({"gen_ai.agent.name": agent})
+        name = f"invoke_agent {agent}"
+        self._start(session, key, name, event, attributes, metered, above)
 
-    def _handed_over(self, session: _Session, event: HandedOver) -> None:
-        if session.turn is None:
-            return
-        tool = session.tools.get(event.call_id)
-        above = session.turn.span if tool is None else tool.span
-        if session.agent is not None:
-            session.agent.end(_time(event.at))
-        context = self._api.set_span_in_context(above)
-        session.agent = self._agent_span(event.agent, event, context, {})
-
-    def _turn_over(self, session: _Session, event: TurnEnded | TurnPaused) -> None:
-        turn = session.turn
-        if turn is None:
-            session.trace = ""
-            return
-        for inner in (session.compaction, session.agent):
-            if inner is not None:
-                inner.end(_time(event.at))
+    def _turn_over(self, session: _Session, event: TurnEnded | TurnPaused) -> _Session:
         is_ended = isinstance(event, TurnEnded)
         attributes: Attributes = {
             f"gen_ai.aggregated_usage.{kind}": tokens
             for kind, tokens in session.usage.items()
         }
         attributes[f"ullage.turn.{'ended' if is_ended else 'paused'}"] = event.reason
-        if session.finish:
-            attributes["gen_ai.response.finish_reasons"] = [session.finish]
         if self._content is not None:
-            if session.said:
-                said = self._content.messages(session.said)
-                attributes["gen_ai.input.messages"] = said
-            if session.answer is not None:
-                attributes["gen_ai.output.messages"] = self._content.messages(
-                    [session.answer], session.finish or "stop"
-                )
-        turn.span.set_attributes(attributes)
+            said = ("gen_ai.input.messages", session.said, "")
+            answer = ("gen_ai.output.messages", session.answer, session.finish)
+            for name, messages, finish in (said, answer):
+                if messages:
+                    attributes[name] = self._content.messages(messages, finish)
+        later = _Session()
+        if not is_ended:  # what the turn does later is in the same trace
+            waiting = [key for key in session.open if key.startswith("approval")]
+            later.open = {key: session.open.pop(key) for key in waiting}
+            turn = session.open.get("turn")
+            later.trace = session.trace or (
+                "" if turn is None else traceparent_of(turn.span)
+            )
         wrong = event.reason if event.reason in FAILED else ""
-        self._fail(turn.span, wrong)
-        turn.span.end(_time(event.at))
-        self._measure(turn, event, wrong, "gen_ai.invoke_agent.duration")
-        # What a paused turn does later is in the same trace.
-        trace = "" if is_ended else session.trace or traceparent_of(turn.span)
-        self._sessions[event.session] = _Session(trace, approvals=session.approvals)
-
-    # -- compactions --
-
-    def _compaction_started(self, session: _Session, event: CompactionStarted) -> None:
-        attributes: Attributes = {
-            "ullage.compaction.id": event.compaction,
-            "ullage.compaction.trigger": event.trigger,
-        }
-        session.compaction = self._span("compaction", session, event, attributes)
-
-    def _compaction_ended(
-        self,
-        session: _Session,
-        event: CompactionCommitted | Pruned | CompactionRolledBack,
-    ) -> None:
-        span = session.compaction
-        if span is None:
-            return
-        if isinstance(event, CompactionRolledBack) and event.rung:
-            failed = {"strategy": event.rung, "reason": event.reason}
-            _add_event(span, event, "attempt_failed", failed)
-            return
-        if isinstance(event, CompactionRolledBack):
-            self._fail(span, event.reason, event.note)
-        else:
-            span.set_attribute("ullage.compaction.tokens.before", event.before or 0)
-            span.set_attribute("ullage.compaction.tokens.after", event.after or 0)
-        if isinstance(event, CompactionCommitted):
-            span.set_attribute("ullage.compaction.strategy", event.rung)
-        span.end(_time(event.at))
-        session.compaction = None
+        for key in [key for key in session.open if key != "turn"]:
+            self._end(session, key, event)
+        self._end(session, "turn", event, attributes, wrong)
+        self._sessions[event.session] = later
+        return later
 
     # -- calls of the model --
 
     def _call_started(self, session: _Session, event: CallStarted) -> None:
-        if event.purpose == "child":
-            return  # the child's own session has its span
         made = event.fingerprint or Fingerprint()
-        model, view = made.model, self._view(event)
+        view = self._view(event)
         metered: Attributes = {"gen_ai.operation.name": "chat"}
-        metered |= served(made.endpoint, model)
-        attributes: Attributes = {
-            "ullage.purpose": event.purpose,
-            "ullage.snapshot": event.snapshot,
-        }
-        if event.stream:
-            attributes["gen_ai.request.stream"] = True
+        metered |= served(made.endpoint, made.model)
+        attributes = known(
+            {
+                "ullage.purpose": event.purpose,
+                "ullage.snapshot": event.snapshot,
+                "gen_ai.request.stream": event.stream,
+            }
+        )
         if event.estimate is not None:
             attributes["ullage.estimate.tokens"] = event.estimate.tokens
             attributes["ullage.estimate.low"] = event.estimate.low
             attributes["ullage.estimate.high"] = event.estimate.high
         if event.purpose == "main":
             self._turn(session, event)
-            if view is not None:
-                metered |= address_of(view.address)
-                attributes |= asked(view)
-            if session.request is not None:
-                attributes |= self._request(session.request)
-        span = self._span(
-            f"chat {model}".strip(),
-            session,
-            event,
-            {**metered, **attributes},
-            self._api.SpanKind.CLIENT,
-        )
-        session.calls[event.call] = _Open(span, event.at, metered)
-        session.request = None
-
-    def _request(self, request: Request) -> Attributes:
-        """What the request holds: parameters, and its content where that is on."""
-        found = params_of(request.params)
-        if self._content is not None:
-            found["gen_ai.input.messages"] = self._content.messages(request.messages)
-            if request.system:
-                found["gen_ai.system_instructions"] = self._content.system(request.system)
-            if request.tools:
-                found["gen_ai.tool.definitions"] = self._content.tools(request.tools)
-        return found
+            metered |= address_of(view.address)
+            attributes |= asked(view)
+        request, session.request = session.request, None
+        if request is not None:
+            attributes |= params_of(request.params)
+        if request is not None and self._content is not None:
+            attributes |= self._content.request(request)
+        name = f"chat {made.model}"
+        self._start(session, f"call {event.call}", name, event, attributes, metered)
 
     def _call_ended(self, session: _Session, event: CallEnded) -> None:
-        call = session.calls.pop(event.call, None)
-        if call is None:
+        key = f"call {event.call}"
+        if key not in session.open:
             return
-        view = self._view(event) if event.purpose == "main" else None
-        attributes = usage_of(event)
-        if event.provider and event.purpose != "main":  # known only now
-            call.metered.update(served(event.provider, event.model))
-            call.span.update_name(f"chat {event.model}".strip())
-        if event.model:
-            call.metered["gen_ai.response.model"] = event.model
-        finish = STOPS.get(event.stop, event.stop)
-        if finish:
-            attributes["gen_ai.response.finish_reasons"] = [finish]
-        if view is not None and view.response_id:
-            attributes["gen_ai.response.id"] = view.response_id
-        if view is not None and view.first_chunk_at:
-            first = max(0.0, view.first_chunk_at - call.at)
-            attributes["gen_ai.response.time_to_first_chunk"] = first
-            self._record(first, call.metered, *FIRST_CHUNK)
-        call.span.set_attributes({**call.metered, **attributes})
-        wrong = "" if event.outcome == "finished" else event.error_kind or event.outcome
-        self._fail(call.span, wrong, event.error)
-        self._measure(call, event, wrong, *CALL_DURATION)
-        self._count(session, event, call.metered)
-        ending = _Ending(call.span, event.at, event.call, finish or "stop")
-        if event.purpose == "main":
-            session.finish = finish
-        self._end_later(session, ending)
-
-    def _count(self, session: _Session, event: CallEnded, metered: Attributes) -> None:
-        """The reported tokens of a call, in the sums of its turn and as metrics."""
-        usage = event.usage
-        if usage is None:
-            return
-        for name, kinds in USAGE.items():
-            tokens = getattr(usage, name)
-            for kind in kinds if tokens is not None else ():
-                session.usage[kind] = session.usage.get(kind, 0) + tokens
-        if usage.placeholder:
-            return
-        for kind, tokens in (("input", usage.input), ("output", usage.output)):
-            if tokens is not None:
-                self._record(
-                    tokens, metered, f"gen_ai.client.inference.operation.{kind}_tokens"
-                )
-                self._record(
-                    tokens,
-                    {**metered, "gen_ai.token.type": kind},
-                    "gen_ai.client.token.usage",
-                )
-
-    # -- tools and approvals --
-
-    def _approval_asked(self, session: _Session, event: ApprovalAsked) -> None:
-        view = self._view(event)
-        open_calls = () if view is None else view.open_calls
-        names = [call.name for call in open_calls if call.call_id == event.call_id]
-        attributes: Attributes = {"gen_ai.tool.call.id": event.call_id}
-        if names:
-            attributes["gen_ai.tool.name"] = names[0]
-        session.approvals[event.call_id] = self._span(
-            f"approval {''.join(names[:1])}".strip(), session, event, attributes
-        )
-
-    def _approved(
-        self,
-        session: _Session,
-        event: ApprovalGiven | ToolStarted | ToolEnded,
-        *,
-        is_given: bool,
-    ) -> None:
-        """End the wait for a person: at the answer, or where this process learns of it by what follows."""
-        span = session.approvals.pop(event.call_id, None)
-        if span is not None:
-            span.set_attribute("ullage.approved", is_given)
-            span.end(_time(event.at))
-
-    def _tool_started(self, session: _Session, event: ToolStarted) -> None:
-        self._turn(session, event)
-        self._approved(session, event, is_given=True)
-        view = self._view(event)
-        metered: Attributes = {
-            "gen_ai.tool.name": event.name,
-            "gen_ai.tool.type": "function",
-            **named("" if view is None else view.agent),
-        }
+        call = session.open[key]
+        used = usage_of(event)
         attributes: Attributes = {
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.call.id": event.call_id,
+            f"gen_ai.usage.{kind}": tokens for kind, tokens in used.items()
         }
-        if view is not None:
-            if event.name in view.tools:
-                declared = view.tools[event.name].declaration
-                attributes["gen_ai.tool.description"] = declared.description
-            arguments = [
-                call.arguments
-                for call in view.open_calls
-                if call.call_id == event.call_id
-            ]
-            if self._content is not None and arguments:
-                attributes["gen_ai.tool.call.arguments"] = self._content.value(
-                    arguments[0]
-                )
-        span = self._span(
-            f"execute_tool {event.name}", session, event, {**metered, **attributes}
-        )
-        session.tools[event.call_id] = _Open(span, event.at, metered)
+        metered = call.metered | known({"gen_ai.response.model": event.model})
+        if event.purpose == "main":
+            session.finish = STOPS.get(event.stop, event.stop) or "stop"
+            view = self._view(event)
+            attributes |= known({"gen_ai.response.id": view.response_id})
+            if view.first_chunk_at:
+                first = max(0.0, view.first_chunk_at - call.at)
+                attributes["gen_ai.response.time_to_first_chunk"] = first
+                self._record(FIRST_CHUNK, first, metered)
+        elif event.provider:  # a summary's is known only now
+            metered |= served(event.provider, event.model)
+            call.span.update_name(f"chat {event.model}")
+        if event.stop:
+            finish = STOPS.get(event.stop, event.stop)
+            attributes["gen_ai.response.finish_reasons"] = [finish]
+        for kind, tokens in used.items():
+            session.usage[kind] = session.usage.get(kind, 0) + tokens
+        usage = event.usage
+        if usage is not None and (usage.placeholder or not usage.final):
+            attributes["ullage.usage.estimated"] = True
+        else:
+            for kind in ("input", "output"):
+                if f"{kind}_tokens" in used:
+                    tokens = used[f"{kind}_tokens"]
+                    self._record((f"{OPERATION}.{kind}_tokens",), tokens, metered)
+                    typed: Attributes = {**metered, "gen_ai.token.type": kind}
+                    self._record(("gen_ai.client.token.usage",), tokens, typed)
+        wrong = "" if event.outcome == "finished" else event.error_kind or event.outcome
+        session.open[key] = call._replace(metered=metered)
+        self._end(session, key, event, metered | attributes, wrong, event.error)
 
-    def _tool_ended(self, session: _Session, event: ToolEnded) -> None:
-        self._approved(session, event, is_given=False)
-        tool = session.tools.pop(event.call_id, None)
-        if tool is None:
-            return
-        wrong = "" if event.outcome == "finished" else event.outcome
-        self._fail(tool.span, wrong)
-        self._measure(tool, event, wrong, "gen_ai.execute_tool.duration")
-        self._end_later(session, _Ending(tool.span, event.at, event.call_id))
+    # -- tools, approvals, compactions --
 
-    # -- spans --
-
-    def _span(
+    def _tool(
         self,
-        name: str,
         session: _Session,
+        event: ApprovalAsked | ApprovalGiven | ToolStarted | ToolEnded,
+    ) -> None:
+        """The wait for a person ends at the answer, or where this process learns of it by what follows."""
+        call = event.call_id
+        if isinstance(event, ApprovalAsked):
+            self._tool_started(session, "approval", event)
+            return
+        is_denied = isinstance(event, ApprovalGiven) and not event.approved
+        approved = not (is_denied or isinstance(event, ToolEnded))
+        self._end(session, f"approval {call}", event, {"ullage.approved": approved})
+        if isinstance(event, ToolStarted):
+            self._turn(session, event)
+            self._tool_started(session, "tool", event)
+        elif isinstance(event, ToolEnded):
+            wrong = "" if event.outcome == "finished" else event.outcome
+            self._end(session, f"tool {call}", event, wrong=wrong)
+
+    def _tool_started(
+        self, session: _Session, kind: str, event: ApprovalAsked | ToolStarted
+    ) -> None:
+        view = self._view(event)
+        name = event.name if isinstance(event, ToolStarted) else ""
+        attributes: Attributes = {"gen_ai.tool.call.id": event.call_id}
+        for call in view.open_calls:
+            if call.call_id == event.call_id:
+                name = name or call.name
+                if self._content is not None:
+                    arguments = self._content.value(call.arguments)
+                    attributes["gen_ai.tool.call.arguments"] = arguments
+        if name in view.tools:
+            declared = view.tools[name].declaration
+            attributes |= known({"gen_ai.tool.description": declared.description})
+        metered = known({"gen_ai.tool.name": name, "gen_ai.agent.name": view.agent})
+        operation = kind
+        if kind == "tool":
+            operation = "execute_tool"
+            attributes["gen_ai.operation.name"] = operation
+            metered["gen_ai.tool.type"] = "function"
+        key = f"{kind} {event.call_id}"
+        self._start(session, key, f"{operation} {name}", event, attributes, metered)
+
+    def _compaction(self, session: _Session, event: Event) -> None:
+        key = "compaction"
+        attributes: Attributes
+        match event:
+            case CompactionStarted():
+                attributes = {"ullage.trigger": event.trigger}
+                self._start(session, key, key, event, attributes)
+            case CompactionRolledBack() if event.rung:
+                self._note(session, key, event, "rung", "reason")
+            case CompactionRolledBack():
+                self._end(session, key, event, wrong=event.reason, text=event.note)
+            case CompactionCommitted() | Pruned():
+                sizes = {"before": event.before or 0, "after": event.after or 0}
+                rung = event.rung if isinstance(event, CompactionCommitted) else "clear"
+                told = {f"ullage.tokens.{name}": tokens for name, tokens in sizes.items()}
+                attributes = {"ullage.strategy": rung, **told}
+                summary = getattr(event, "summary", None)
+                if summary is not None and self._content is not None:
+                    said = self._content.messages([summary], "stop")
+                    attributes["gen_ai.output.messages"] = said
+                self._end(session, key, event, attributes)
+            case _:
+                pass
+
+    # -- spans and metrics --
+
+    def _start(
+        self,
+        session: _Session,
+        key: str,
+        name: str,
         event: Event,
         attributes: Attributes,
-        kind: SpanKind | None = None,
-    ) -> Span:
-        """Below the turn, where there is one: a summary may be made at rest."""
-        above = session.innermost
-        context = self._root
+        metered: Attributes | None = None,
+        above: _Open | None = None,
+    ) -> None:
+        """Begin a span: by default below the innermost open one, where there is one. A summary may be made at rest."""
+        inner = [session.open[each] for each in INNERMOST if each in session.open]
+        above = above or next(iter(inner), None)
+        context = context_of(session.trace) or self._root
         if above is not None:
-            context = self._api.set_span_in_context(above)
-        view = self._view(event)
-        return self._tracer.start_span(
-            name,
+            context = self._api.set_span_in_context(above.span)
+        kinds = self._api.SpanKind
+        metered = metered or {}
+        span = self._tracer.start_span(
+            name.strip(),
             context=context,
-            kind=kind or self._api.SpanKind.INTERNAL,
+            kind=kinds.CLIENT if key.startswith("call") else kinds.INTERNAL,
             attributes={
                 "gen_ai.conversation.id": event.session,
-                **named("" if view is None else view.agent),
+                **known({"gen_ai.agent.name": self._view(event).agent}),
+                **metered,
                 **attributes,
             },
             start_time=_time(event.at),
         )
+        session.open[key] = _Open(span, event.at, metered)
 
-    def _end_later(self, session: _Session, ending: _Ending) -> None:
-        """End the span, after the message that follows at once where its content is recorded."""
-        if self._content is None:
-            ending.span.end(_time(ending.at))
-        else:
-            session.ending = ending
-
-    def _end_waiting(self, session: _Session, event: Event) -> None:
-        ending, session.ending = session.ending, None
-        if ending is None:
+    def _end(
+        self,
+        session: _Session,
+        key: str,
+        event: Event,
+        attributes: Attributes | None = None,
+        wrong: str = "",
+        text: str = "",
+    ) -> None:
+        """End a span, if it is open; after the message that follows at once, where its content is recorded."""
+        begun = session.open.pop(key, None)
+        if begun is None:
             return
-        if isinstance(event, MessageAdded) and self._content is not None:
-            message = event.message
-            if message.call == ending.id:
-                said = self._content.messages([message], ending.finish)
-                ending.span.set_attribute("gen_ai.output.messages", said)
-            for part in message.of_type(ToolResultPart):
-                if part.call_id == ending.id:
-                    result = self._content.value(part.text)
-                    ending.span.set_attribute("gen_ai.tool.call.result", result)
-        ending.span.end(_time(ending.at))
-
-    def _fail(self, span: Span, wrong: str, text: str = "") -> None:
-        """Mark the span as failed, if something is wrong."""
+        span, at, metered = begun
+        span.set_attributes(attributes or {})
         if wrong:
             span.set_attribute("error.type", wrong)
             span.set_status(self._api.Status(self._api.StatusCode.ERROR, text or wrong))
+        kind, _, call = key.partition(" ")
+        if at and event.at:
+            took = max(0.0, event.at - at)
+            self._record(
+                DURATIONS.get(kind, ()), took, metered | known({"error.type": wrong})
+            )
+        if call and self._content is not None:
+            session.ended = (span, call, event.at)
+        else:
+            span.end(_time(event.at))
 
-    # -- metrics --
+    def _end_waiting(self, session: _Session, event: Event) -> None:
+        if session.ended is None:
+            return
+        span, call, at = session.ended
+        session.ended = None
+        if isinstance(event, MessageAdded) and self._content is not None:
+            if event.message.call == call:
+                said = self._content.messages([event.message], session.finish)
+                span.set_attribute("gen_ai.output.messages", said)
+            for part in event.message.of_type(ToolResultPart):
+                if part.call_id == call:
+                    result = self._content.value(part.text)
+                    span.set_attribute("gen_ai.tool.call.result", result)
+        span.end(_time(at))
 
-    def _measure(self, begun: _Open, event: Event, wrong: str, *names: str) -> None:
-        """Record how long it took, where both times are known."""
-        if begun.at and event.at:
-            metered = {**begun.metered, "error.type": wrong} if wrong else begun.metered
-            self._record(max(0.0, event.at - begun.at), metered, *names)
+    def _note(self, session: _Session, key: str, event: Event, *fields: str) -> None:
+        """These fields of the event as an event of an open span."""
+        if key in session.open:
+            found = {f"ullage.{name}": getattr(event, name) for name in fields}
+            name = f"ullage.{type(event).__struct_config__.tag}"
+            session.open[key].span.add_event(name, found, timestamp=_time(event.at))
 
-    def _record(self, value: float, attributes: Attributes, *names: str) -> None:
+    def _record(self, names: Iterable[str], value: float, attributes: Attributes) -> None:
         for name in names:
             self._meters[name].record(value, attributes)
-
-
-def _add_event(
-    span: Span, event: Event, name: str, details: Mapping[str, str | float]
-) -> None:
-    attributes = {f"ullage.{each}": value for each, value in details.items()}
-    span.add_event(f"ullage.{name}", attributes, timestamp=_time(event.at))
 
 
 def _time(at: float) -> int | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ullage.codec.tool_references import reference_to
+from ullage.context.plan import unread_room
 from ullage.errors import SessionNotFound
 from ullage.events import (
     ApprovalAsked,
@@ -31,11 +32,13 @@ from ullage.messages import (
     clean_text,
 )
 from ullage.similar import did_you_mean
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.turns.approving import REFUSED_BY_A_RULE
 from ullage.turns.closing import closed
 from ullage.turns.loop import OpenCall
+from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
+from ullage_agent.runtime.compacting import situation_of
 from ullage_agent.runtime.hooks import Refusal, arguments_text, hook_name, run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage_agent.tools.result_budget import FittedResult, budget_tokens, fit
@@ -46,6 +49,7 @@ from ullage_agent.tools.tool import (
     AgentTool,
     BadArguments,
     Output,
+    ToolContext,
 )
 
 
@@ -56,8 +60,17 @@ class CallContext:
     session: str
     call_id: str
     root: Path
-    store: Store
+    store: SessionStore
     runtime: SessionRuntime
+    children: list[str] = dataclasses.field(default_factory=list)
+    """What the subagents of the call are called, in the order in which they were asked."""
+
+    def next_child(self) -> str:
+        """The name of one more subagent: the same when the call runs again after a crash."""
+        number = len(self.children) + 1
+        name = self.call_id if number == 1 else f"{self.call_id}.{number}"
+        self.children.append(name)
+        return name
 
     @property
     def deps(self) -> object:
@@ -253,14 +266,7 @@ async def _ended(
     given_by: str = "",
 ) -> list[Event]:
     """The events for the result of a call, with as much of it as the window has room for."""
-    reading = runtime.reading
-    room = (
-        None if reading.input_limit is None else reading.input_limit - reading.proven_high
-    )
-    running = sum(one.state == "started" for one in runtime.ledger.loop.open)
-    most = budget_tokens(
-        room, tool.result_tokens or runtime.settings.result_tokens, calls=running
-    )
+    most = _room(runtime, tool.result_tokens or runtime.settings.result_tokens)
     context = _context(runtime, call)
     output = output._replace(text=clean_text(output.text).text)
     fitted = await fit(output, context, most)
@@ -269,6 +275,29 @@ async def _ended(
         replace(row, given_by=given_by) if isinstance(row, ToolEnded) else row
         for row in rows
     ]
+
+
+def page_room(context: ToolContext) -> int:
+    """The most tokens of a page that ``read_result`` reads in this session now, so that no page is cut again."""
+    assert isinstance(context, CallContext), "an agent runs its tools with one"
+    return _room(context.runtime, context.runtime.settings.result_tokens)
+
+
+def _room(runtime: SessionRuntime, most: int) -> int:
+    """How many tokens of one result the model gets, ``most`` at most: what fits now, or behind a compaction.
+
+    A result is recorded before the compaction that makes room for it: a crash between the two loses nothing.
+    """
+    reading = runtime.reading
+    free = (
+        None if reading.input_limit is None else reading.input_limit - reading.proven_high
+    )
+    running = sum(one.state == "started" for one in runtime.ledger.loop.open)
+    now = budget_tokens(free, most, calls=running)
+    if now >= most or not runtime.settings.compacts:
+        return now
+    later = unread_room(situation_of(runtime, Compact("point"), "")) / max(1, running)
+    return max(now, min(most, int(later)))
 
 
 async def _result(

@@ -7,7 +7,7 @@ https://github.com/open-telemetry/semantic-conventions-genai/tree/v0.1.0/model/g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,14 +21,14 @@ from ullage.messages import (
     Part,
     ProviderItem,
     ReasoningPart,
-    SystemBlock,
+    Request,
     TextPart,
-    Tool,
     ToolCallPart,
     ToolResultPart,
     UnknownPart,
 )
 from ullage_agent.runtime.policy import TRACED_MESSAGES, TRACED_TEXT
+from ullage_agent.runtime.traced_names import Attributes
 
 _MODALITIES: Final = ("image", "video", "audio")
 
@@ -59,19 +59,28 @@ class TracedContent:
             found.append(text)
         return f"[{','.join(reversed(found))}]"
 
-    def system(self, blocks: Iterable[SystemBlock]) -> str:
-        """A system prompt."""
-        return _encoded([_text_part(self.text(block.text)) for block in blocks])
-
-    def tools(self, tools: Iterable[Tool]) -> str:
-        """Declarations of tools; only their names where they would be too long."""
-        named: list[_Json] = [{"type": tool.kind, "name": tool.name} for tool in tools]
-        described = [
-            {**name, "description": tool.description, "parameters": tool.schema}
-            for name, tool in zip(named, tools, strict=True)
+    def request(self, request: Request) -> Attributes:
+        """The attributes of a request; of declarations that are too long together only the names."""
+        texts = [_text_part(self.text(block.text)) for block in request.system]
+        is_short = (
+            sum(len(tool.schema) + len(tool.description) for tool in request.tools)
+            < TRACED_MESSAGES
+        )
+        tools = [
+            {"type": tool.kind, "name": tool.name}
+            | (
+                {"description": self.text(tool.description), "parameters": tool.schema}
+                if is_short
+                else {}
+            )
+            for tool in request.tools
         ]
-        text = _encoded(described)
-        return text if len(text) <= TRACED_MESSAGES else _encoded(named)[:TRACED_MESSAGES]
+        found: Attributes = {"gen_ai.input.messages": self.messages(request.messages)}
+        if texts:
+            found["gen_ai.system_instructions"] = _encoded(texts)
+        if tools:
+            found["gen_ai.tool.definitions"] = _encoded(tools)
+        return found
 
     def value(self, text: str) -> str:
         """Arguments or the result of a tool call: JSON where it is."""

@@ -25,114 +25,112 @@ TOKENS: Final = tuple(float(4**power) for power in range(14))
 TURN_SECONDS: Final = tuple(0.1 * 2**power for power in range(13))
 """Boundaries of ``gen_ai.invoke_agent.duration``."""
 
-INSTRUMENTS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = {
-    "gen_ai.client.inference.duration": ("s", SECONDS),
-    "gen_ai.client.operation.duration": ("s", SECONDS),
-    "gen_ai.client.inference.time_to_first_chunk": ("s", SECONDS),
-    "gen_ai.client.operation.time_to_first_chunk": ("s", SECONDS),
-    "gen_ai.client.inference.operation.input_tokens": ("{token}", TOKENS),
-    "gen_ai.client.inference.operation.output_tokens": ("{token}", TOKENS),
-    "gen_ai.client.token.usage": ("{token}", TOKENS),
-    "gen_ai.execute_tool.duration": ("s", SECONDS),
-    "gen_ai.invoke_agent.duration": ("s", TURN_SECONDS),
-}
-"""The histograms: unit and boundaries."""
-
-CALL_DURATION: Final = (
-    "gen_ai.client.inference.duration",
-    "gen_ai.client.operation.duration",
-)
+OPERATION: Final = "gen_ai.client.inference.operation"
 
 FIRST_CHUNK: Final = (
     "gen_ai.client.inference.time_to_first_chunk",
     "gen_ai.client.operation.time_to_first_chunk",
 )
 
-USAGE: Final[Mapping[str, tuple[str, ...]]] = {
-    "input": ("input_tokens",),
-    "output": ("output_tokens",),
-    "cache_read": ("cache_read.input_tokens",),
-    "cache_write": ("cache_write.input_tokens", "cache_creation.input_tokens"),
-    "reasoning": ("reasoning.output_tokens",),
+DURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "call": ("gen_ai.client.inference.duration", "gen_ai.client.operation.duration"),
+    "tool": ("gen_ai.execute_tool.duration",),
+    "turn": ("gen_ai.invoke_agent.duration",),
 }
-"""The names of each kind of tokens in the conventions."""
+"""The durations that are metrics, by what they are of."""
 
-PARAMS: Final = ("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
-"""Parameters of a request whose names are those of the wires."""
+INSTRUMENTS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = {
+    **dict.fromkeys(
+        (*DURATIONS["call"], *DURATIONS["tool"], *FIRST_CHUNK), ("s", SECONDS)
+    ),
+    **dict.fromkeys(DURATIONS["turn"], ("s", TURN_SECONDS)),
+    **dict.fromkeys(
+        (
+            f"{OPERATION}.input_tokens",
+            f"{OPERATION}.output_tokens",
+            "gen_ai.client.token.usage",
+        ),
+        ("{token}", TOKENS),
+    ),
+}
+"""The histograms: unit and boundaries."""
 
-STOP_PARAMS: Final = ("stop", "stop_sequences")
+USAGE: Final[Mapping[str, str]] = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_read.input_tokens": "cache_read",
+    "cache_write.input_tokens": "cache_write",
+    "cache_creation.input_tokens": "cache_write",
+    "reasoning.output_tokens": "reasoning",
+}
+"""The conventions' kinds of tokens, and ours."""
+
+PARAMS: Final[Mapping[str, str]] = {
+    **{
+        name: name
+        for name in ("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
+    },
+    "stop": "stop_sequences",
+    "stop_sequences": "stop_sequences",
+}
+"""Parameters of a request in their wires' words, and in the conventions'."""
 
 Attributes = dict[str, str | int | float | bool | list[str]]
 
 
-def named(agent: str) -> Attributes:
-    return {"gen_ai.agent.name": agent} if agent else {}
+def known(values: Mapping[str, str | float | None]) -> Attributes:
+    """Those that are known: neither empty, ``None`` nor ``False``."""
+    return {
+        name: value
+        for name, value in values.items()
+        if not (value is None or value is False or value == "")
+    }
 
 
 def served(endpoint: str, model: str) -> Attributes:
-    """Who serves a call, and which model is asked for; what is not known is left out."""
+    """Who serves a call, and which model is asked for."""
     provider = provider_named(endpoint).telemetry or canonical(endpoint)
-    found: Attributes = {
-        "gen_ai.provider.name": provider,
-        "gen_ai.request.model": model,
-    }
-    return {name: value for name, value in found.items() if value}
+    return known({"gen_ai.provider.name": provider, "gen_ai.request.model": model})
 
 
 def address_of(url: str) -> Attributes:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
-        return {}
+    """Where a model is reached."""
+    parts = urlsplit(url)
     if not parts.hostname:
         return {}
+    port = parts.port or (443 if parts.scheme == "https" else 80)
     return {"server.address": parts.hostname, "server.port": port}
 
 
 def asked(view: SessionView) -> Attributes:
     """The parameters of a call that are settings."""
     options = view.options
-    found: dict[str, str | int | float | None] = {
-        "gen_ai.request.max_tokens": options.max_output,
-        "gen_ai.request.temperature": options.temperature,
-        "gen_ai.request.reasoning.level": options.effort,
-    }
-    known: Attributes = {
-        name: value for name, value in found.items() if value is not None
-    }
-    if view.has_output_type:
-        known["gen_ai.output.type"] = "json"
-    if view.is_compacted:
-        known["gen_ai.conversation.compacted"] = True
-    return known
+    return known(
+        {
+            "gen_ai.request.max_tokens": options.max_output,
+            "gen_ai.request.temperature": options.temperature,
+            "gen_ai.request.reasoning.level": options.effort,
+            "gen_ai.output.type": "json" if view.has_output_type else "",
+            "gen_ai.conversation.compacted": view.is_compacted,
+        }
+    )
 
 
 def params_of(params: Mapping[str, object]) -> Attributes:
     """The parameters of a request that are in its wire's own words."""
     found: Attributes = {}
-    for name in PARAMS:
-        value = params.get(name)
-        if isinstance(value, int | float):
+    for ours, name in PARAMS.items():
+        value = params.get(ours)
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list):
+            found[f"gen_ai.request.{name}"] = [str(one) for one in value]
+        elif isinstance(value, int | float):
             found[f"gen_ai.request.{name}"] = value
-    for name in STOP_PARAMS:
-        value = params.get(name)
-        stops = [value] if isinstance(value, str) else value
-        if isinstance(stops, list) and stops:
-            found["gen_ai.request.stop_sequences"] = [str(one) for one in stops]
     return found
 
 
-def usage_of(event: CallEnded) -> Attributes:
-    """The reported usage as attributes."""
-    usage = event.usage
-    if usage is None:
-        return {}
-    reported: Attributes = {}
-    for name, kinds in USAGE.items():
-        tokens = getattr(usage, name)
-        if tokens is not None:
-            reported.update({f"gen_ai.usage.{kind}": tokens for kind in kinds})
-    if usage.placeholder or not usage.final:
-        reported["ullage.usage.estimated"] = True
-    return reported
+def usage_of(event: CallEnded) -> dict[str, int]:
+    """The reported tokens by kind."""
+    found = {name: getattr(event.usage, ours, None) for name, ours in USAGE.items()}
+    return {name: tokens for name, tokens in found.items() if tokens is not None}

@@ -9,6 +9,7 @@ from ullage_agent.testing.answers import (
 )
 from ullage_agent.testing.capturing import Sent, capture
 from ullage_agent.testing.models import FunctionModel, ScriptedModel
+from ullage_agent.testing.stores import check_store
 
 __all__ = [
     "Delay",
@@ -17,6 +18,7 @@ __all__ = [
     "Sent",
     "Structured",
     "capture",
+    "check_store",
     "reasoning",
     "structured",
     "tool_call",

@@ -7,12 +7,20 @@ import inspect
 import itertools
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from ullage.display.text import counted
 from ullage.messages import ReasoningPart, Request, Stopped, TextPart, Tool, ToolCallPart
 from ullage.provider import AnswerPiece
 from ullage.usage import Usage
@@ -38,6 +46,37 @@ class Structured(NamedTuple):
     value: object
 
 
+class Script:
+    """Answers that are given one after the other."""
+
+    def __init__(self, answers: Iterable[object]) -> None:
+        self.left = list(answers)
+        self._count = len(self.left)
+
+    def add(self, answers: Iterable[object]) -> None:
+        """More answers, behind those that are left."""
+        before = len(self.left)
+        self.left.extend(answers)
+        self._count += len(self.left) - before
+
+    def next(self, asked: str) -> object:
+        """The next answer. Raises ``AssertionError`` where none is left for what was ``asked``."""
+        if self.left:
+            return self.left.pop(0)
+        raise AssertionError(
+            f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for: {asked:.300}. Add an "
+            "answer, or look at `requests` for what the agent did."
+        )
+
+    def assert_used_up(self) -> None:
+        """Raise ``AssertionError`` if answers are left."""
+        if self.left:
+            raise AssertionError(
+                f"{len(self.left)} of {counted(self._count, 'answer')} of ScriptedModel were not asked for. The next "
+                f"one is {self.left[0]!r:.200}. The agent made fewer calls than the test expects."
+            )
+
+
 def tool_call(name: str, /, **arguments: object) -> ToolCallPart:
     """The model calls a tool: ``tool_call("look_up", word="cask")``.
 
@@ -49,7 +88,11 @@ def tool_call(name: str, /, **arguments: object) -> ToolCallPart:
 
 
 def reasoning(text: str) -> ReasoningPart:
-    """The model thinks this."""
+    """The model thinks this.
+
+    Args:
+        text: Its thoughts.
+    """
     return ReasoningPart(id="", text=text)
 
 
@@ -57,6 +100,9 @@ def structured(value: object) -> Structured:
     """An answer of the agent's ``output_type``, where it could be taken for something else: a list, a text, a tuple.
 
     Objects of classes (dataclasses, pydantic models, Structs), dictionaries and numbers need no ``structured``.
+
+    Args:
+        value: The answer.
     """
     return Structured(value)
 
@@ -94,28 +140,46 @@ async def pieces_of(
             async for piece in pieces_of(made, request, ids, pause_s):
                 yield piece
         case _:
-            yield _as_answer(value, request, ids)
+            made = as_answer(value, request.tools)
+            async for piece in pieces_of(made, request, ids, pause_s):
+                yield piece
 
 
-def _as_answer(value: object, request: Request, ids: Iterator[int]) -> AnswerPiece:
-    """The value as the model would write it: the arguments of the tool for answers, or JSON as text."""
-    plain: Any = value.value if isinstance(value, Structured) else value
-    asked = _answer_tool(request)
-    if asked is None:
-        return plain if isinstance(plain, str) else _json(plain)
-    fields = json.loads(bytes(asked.schema)).get("properties", {})
-    written = json.loads(_json(plain))
-    if list(fields) == [VALUE] and not (isinstance(written, dict) and VALUE in written):
-        written = {VALUE: written}
-    return ToolCallPart(
-        id=f"part-{next(ids)}", call_id="", name=asked.name, arguments=json.dumps(written)
+def is_value(value: object) -> bool:
+    """Whether an item of a script is an answer of a type, and nothing that a model says otherwise."""
+    is_said = isinstance(
+        value,
+        str
+        | TextPart
+        | ReasoningPart
+        | ToolCallPart
+        | Usage
+        | Stopped
+        | Delay
+        | BaseException,
     )
+    is_said = is_said or type(value) in (list, tuple)
+    return not (is_said or callable(value) or isinstance(value, AsyncIterator))
 
 
-def _answer_tool(request: Request) -> Tool | None:
-    """The tool by which the request asks for a typed answer (``runtime/answer_tool.py``)."""
-    named = [tool for tool in request.tools if tool.name.rstrip("_") == ANSWER]
-    return named[-1] if named else None
+def as_answer(
+    value: object, tools: Sequence[Tool], schema: Mapping[str, object] | None = None
+) -> str | ToolCallPart:
+    """A typed answer as the model would give it: a call of the tool for answers, or JSON by the ``schema`` as text."""
+    plain: Any = value.value if isinstance(value, Structured) else value
+    named = [tool for tool in tools if tool.name.rstrip("_") == ANSWER]
+    if named:
+        schema = json.loads(bytes(named[-1].schema))
+    if schema is None:
+        return plain if isinstance(plain, str) else _json(plain)
+    fields, written = schema.get("properties"), json.loads(_json(plain))
+    is_wrapped = isinstance(fields, Mapping) and list(fields) == [VALUE]
+    if is_wrapped and not (isinstance(written, dict) and VALUE in written):
+        written = {VALUE: written}
+    text = json.dumps(written)
+    if not named:
+        return text
+    return ToolCallPart(id="", call_id="", name=named[-1].name, arguments=text)
 
 
 def _json(value: object) -> str:

@@ -11,7 +11,7 @@ from ullage.events import Event
 from ullage.messages import Request
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.overriding import Override, Replaced
+from ullage_agent.runtime.overriding import Override, Substitutes
 
 
 @dataclass(slots=True)
@@ -42,6 +42,6 @@ def capture(agent: Agent[Any, Any]) -> Iterator[Sent]:
     agents it hands over to are recorded too.
     """
     sent = Sent()
-    replaced = Replaced(hooks=(_Recorder(sent),), on_call=sent.requests.append)
-    with Override(agent, replaced, all_agents=False):
+    substitutes = Substitutes(hooks=(_Recorder(sent),), on_call=sent.requests.append)
+    with Override(agent, substitutes, all_agents=False):
         yield sent

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 
-from ullage.display.text import counted
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
-from ullage_agent.testing.answers import new_ids, pieces_of, usual_usage
+from ullage_agent.testing.answers import Script, new_ids, pieces_of, usual_usage
+from ullage_agent.testing.simulated import MODEL, SimulatedScript
 
 WINDOW = 128_000
 """The window of a model that is made up, in tokens, unless the test names another one."""
@@ -71,6 +72,10 @@ class ScriptedModel(_MadeUp):
         window: The context window in tokens; ``None``: unknown.
         max_output: The largest answer in tokens.
         pause_s: Seconds before each word.
+        simulated: Whether a strict simulator of Anthropic says the script, on this machine and over HTTP, so that
+            requests go over the real wire and what a provider would refuse is refused. It takes texts, calls,
+            reasoning (said where the agent sets ``effort``), typed answers, and errors that have a status; ``requests``
+            stays empty (``capture`` has them). Needs ``ullage[simulators]``.
     """
 
     def __init__(
@@ -81,27 +86,31 @@ class ScriptedModel(_MadeUp):
         window: int | None = WINDOW,
         max_output: int | None = None,
         pause_s: float = 0.0,
+        simulated: bool = False,
     ) -> None:
         super().__init__(name, window, max_output, pause_s)
-        self._answers = list(answers)
-        self._count = len(self._answers)
+        self._script = Script(answers)
+        self._simulated: SimulatedScript | None = None
+        if simulated:
+            self._simulated = SimulatedScript(
+                self, self._script, window=window, pause_s=pause_s
+            )
+
+    def served(self) -> tuple[ProviderRow, str] | None:
+        """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
+        return None if self._simulated is None else (self._simulated.row(), MODEL)
 
     def _answer(self, request: Request) -> object:
-        if not self._answers:
-            asked = request.messages[-1].parts[-1:] if request.messages else ()
-            raise AssertionError(
-                f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for: {asked!r:.300}. "
-                "Add an answer, or look at `requests` for what the agent did."
-            )
-        return self._answers.pop(0)
+        asked = request.messages[-1].parts[-1:] if request.messages else ()
+        return self._script.next(repr(asked))
+
+    def add(self, *answers: object) -> None:
+        """More answers, behind those that are left."""
+        self._script.add(answers)
 
     def assert_used_up(self) -> None:
         """Raise ``AssertionError`` if answers are left."""
-        if self._answers:
-            raise AssertionError(
-                f"{len(self._answers)} of {counted(self._count, 'answer')} of ScriptedModel were not asked for. The "
-                f"next one is {self._answers[0]!r:.200}. The agent made fewer calls than the test expects."
-            )
+        self._script.assert_used_up()
 
 
 class FunctionModel(_MadeUp):

@@ -45,11 +45,17 @@ def builtin_tools(
 ) -> tuple[AgentTool, ...]:
     """The built-in tools of these names, in this order.
 
-    ``root`` confines the file tools; ``None`` is the session's root. ``approve`` says which tools need approval: all,
-    the named ones, or each by a rule. ``env`` is the environment of commands; ``None`` is the harmless part of this
-    process's environment. ``kept_bytes`` is how much of a command's output is kept. ``sandbox`` confines commands, by
-    default to the root and without a network; if it can't, ``shell`` always needs approval. Raises ``SettingError`` for
-    an unknown name.
+    Args:
+        names: Some of ``read``, ``write``, ``edit``, ``list``, ``search`` and ``shell``; by default all.
+        root: The directory that file tools are confined to; ``None``: the session's root.
+        approve: Which tools need approval: all, the named ones, or each by a rule for its arguments.
+        env: The environment of commands; ``None``: the harmless part of this process's environment.
+        kept_bytes: How much of a command's output is kept, in bytes.
+        sandbox: Confines commands, by default to the root and without a network; if it can't, ``shell`` always needs
+            approval.
+
+    Raises:
+        SettingError: A name is no built-in tool's.
     """
     named = set(names)
     if not isinstance(approve, bool):

@@ -86,16 +86,34 @@ def tool(
 
     Name, description and parameters come from the function, its docstring and its type hints. A parameter annotated
     ``ToolContext`` gets the session and is not shown to the model; ``ToolContext[Database]`` says that the tool needs
-    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which a
-    cancel or the time limit can't stop: its result is dropped then. The other arguments are those of ``AgentTool``.
-    Raises ``SettingError`` for a function that a model can't call.
+    the session's ``deps``, and that they are a ``Database``. A function that is not ``async`` runs in a thread, which
+    a cancel or the time limit can't stop: its result is dropped then.
+
+    Args:
+        fn: The function.
+        name: The tool's name, by default the function's.
+        description: What the model reads, by default the docstring without its ``Args``.
+        options: ``sequential``, ``idempotent``, ``needs_approval``, ``timeout_s``, ``result_tokens`` and ``retries``,
+            as ``ullage.tools.AgentTool`` has them.
+
+    Raises:
+        SettingError: A model can't call the function: a parameter has no name or no JSON form, or it is a generator.
+        WrongType: An option is none of these.
     """
     for given in options:
         if given not in ToolOptions.__annotations__:
             known = ("name", "description", *ToolOptions.__annotations__)
-            raise WrongType(f"tool: {explained(given, known, TOOL_OPTIONS)}")
+            listed = f"It takes {', '.join(known)}."
+            raise WrongType(
+                f"tool: {explained(given, known, TOOL_OPTIONS, listed=listed)}"
+            )
 
     def make(function: Function) -> AgentTool:
+        if not callable(function):
+            raise WrongType(
+                f"A {type(function).__name__} is no tool. Give a function, an AgentTool, an McpServer, the name of a "
+                "built-in tool, or `ullage.subagent(agent, …)` for another agent."
+            )
         tool_name = name or getattr(function, "__name__", "") or _inner_name(function)
         if not name and not tool_name.isidentifier():
             raise SettingError(
@@ -127,8 +145,12 @@ def tool(
 
 
 def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
-    """The same as tools; functions become tools. Raises ``SettingError`` if two have the same name."""
-    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in tools)
+    """The same as tools; functions become tools, and one of ``Agent.as_tool`` a subagent.
+
+    Raises ``SettingError`` if two have the same name.
+    """
+    given = (getattr(each, "__ullage_tool__", each) for each in tools)
+    made = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     names = [each.name for each in made]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

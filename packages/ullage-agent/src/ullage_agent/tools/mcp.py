@@ -52,12 +52,27 @@ LONGEST_RETRY_S: Final = 60.0
 class McpServer:
     """One MCP server, started by a command (stdio) or reached at a URL (streamable HTTP); a context manager.
 
-    Inside it ``tools`` are the server's tools, as ``server__tool``; ``on_state`` tells of changes. The next
-    call starts or reaches a server again that died, once; a call during which it died is repeated if it is idempotent,
-    otherwise its outcome is unknown. ``env`` is added to a few harmless variables, not to this process's whole
-    environment. ``sandbox`` confines a started server to its ``cwd``. Raises ``SettingError`` for a wrong
-    address, on entering ``MissingExtra`` without the SDK and ``ServerUnavailable``. Leaving ends the server and its
-    processes, also when cancelled.
+    Inside it ``tools`` are the server's tools, as ``server__tool``. The next call starts or reaches a server again
+    that died, once; a call during which it died is repeated if it is idempotent, otherwise its outcome is unknown.
+    Leaving ends the server and its processes, also when cancelled. On entering: ``MissingExtra`` without the SDK,
+    ``ServerUnavailable``.
+
+    Args:
+        name: Begins the names of its tools.
+        command: The program that is started; give this or ``url``.
+        args: The program's arguments.
+        env: Variables for it, beside a few harmless ones: it does not get this process's whole environment.
+        cwd: Where it is started.
+        url: The address of a server that runs; give this or ``command``.
+        headers: Headers of each request to ``url``, such as a token.
+        timeout_s: How long one call may take, in seconds.
+        connect_s: How long it may take to start and list its tools, in seconds.
+        needs_approval: Whether each call needs a person's approval, or a function that decides by the arguments.
+        result_tokens: The most of a result that the model gets at once; ``None``: as the session's setting.
+        sandbox: Confines a started server to its ``cwd``.
+
+    Raises:
+        SettingError: The address is wrong, or there is none or two.
     """
 
     def __init__(
@@ -108,7 +123,11 @@ class McpServer:
         """Which of the server's declarations are left out, and why."""
 
     def on_state(self, tell: Callable[[], None]) -> None:
-        """Call this whenever ``tools``, ``problem`` or ``notes`` have changed. Stays for later blocks too."""
+        """Call this whenever ``tools``, ``problem`` or ``notes`` have changed. Stays for later blocks too.
+
+        Args:
+            tell: Is called without arguments, and must not wait.
+        """
         if tell not in self._state_listeners:
             self._state_listeners.append(tell)
 
@@ -120,8 +139,13 @@ class McpServer:
     async def open(self, *, patience_s: float = PATIENCE_S) -> None:
         """Enter the block even if the server can't be used: ``problem`` says why, and it is tried again.
 
-        Waits at most ``patience_s`` for a slow server, which continues to start. Raises ``MissingExtra``. Requires
-        ``close`` afterwards.
+        Requires ``close`` afterwards.
+
+        Args:
+            patience_s: The longest wait for a slow server, in seconds; it continues to start.
+
+        Raises:
+            MissingExtra: The SDK is not installed.
         """
         self._sdk = load_sdk()
         self._enter_loop()
@@ -143,7 +167,11 @@ class McpServer:
             raise
 
     async def close(self, *, at_once: bool = False) -> None:
-        """End the server and all its processes; returns after they have ended."""
+        """End the server and all its processes; returns after they have ended.
+
+        Args:
+            at_once: Whether they are killed without being asked to end.
+        """
         self._is_open = False
         trying, self._trying = self._trying, None
         if trying is not None:

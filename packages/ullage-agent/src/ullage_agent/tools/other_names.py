@@ -7,7 +7,7 @@ ours, and never with the name that happens to be spelled like them. The tests ho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ullage.display.text import quoted
@@ -178,7 +178,7 @@ _METHODS: Final[Mapping[str, str]] = {
     "give them to `Agent(tools=[…])`": "tools",
     "each session has its own: `await session.history()`": "messages history memory",
     "use `async with agent.session(…) as session`": "new_session create_session start_session open",
-    "write `ullage.subagent(agent, …)`": "as_tool to_tool",
+    "write `ullage.subagent(agent, …)`": "to_tool",
 }
 
 
@@ -195,7 +195,11 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def explained(
-    name: str, known: Iterable[str], others: Mapping[str, str] = SETTINGS
+    name: str,
+    known: Iterable[str],
+    others: Mapping[str, str] = SETTINGS,
+    *,
+    listed: str = "docs/settings.md lists all.",
 ) -> str:
     """One sentence about an argument that there is not: its name here, or the known one that was mistyped.
 
@@ -203,24 +207,31 @@ def explained(
         name: As it was typed, in any case and with ``-`` or ``_``.
         known: The names that there are.
         others: What is said of names of other libraries.
+        listed: Says which names there are.
     """
     typed = _HUMP.sub("_", name).lower().replace("-", "_").removeprefix("experimental_")
     if said := others.get(typed):
         return f"{quoted(name)} {said}."
     meant = did_you_mean(typed, known, cutoff=TYPO)
-    return f"{quoted(name)} is no argument or setting here.{meant or ' docs/settings.md lists all.'}"
+    return f"{quoted(name)} is no argument or setting here.{meant or f' {listed}'}"
 
 
-def refuse_arguments(call: str, names: Iterable[str], has: Iterable[str]) -> None:
+def refuse_arguments(
+    call: str, names: Iterable[str], has: Sequence[str], settings: Container[str]
+) -> None:
     """Raise ``WrongType`` for the first of these arguments, which a call that gives a message does not have.
 
     Args:
         call: How the call is written, as ``agent.ask``.
         names: The names of what it got too much.
         has: Those that it has.
+        settings: The names of settings, which are given elsewhere.
     """
+    listed = f"It takes {', '.join(has)}."
     for name in names:
+        why = explained(name, has, CALLS, listed=listed)
+        if name in settings and name not in CALLS:
+            why = f"{quoted(name)} is a setting. {listed}"
         raise WrongType(
-            f"{call}: {explained(name, has, CALLS)} It takes {', '.join(has)}. Give settings to Agent(…), or to a new "
-            "session, agent.session(…). Nothing was sent."
+            f"{call}: {why} Give settings to Agent(…), or to a new session, agent.session(…). Nothing was sent."
         )

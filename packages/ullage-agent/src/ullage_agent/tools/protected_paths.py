@@ -11,6 +11,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,9 +49,15 @@ def ullage_code() -> UllageCode:
         sys.exec_prefix,
         sys.base_exec_prefix,
     )
-    package = Path(__file__).parents[1]
     searched = sys.path if sys.flags.safe_path else sys.path[1:]
-    files = [_absolute(Path(name)) for name in (*prefixes, *searched, str(package))]
+    return _code_at((*prefixes, *searched), os.getcwd())
+
+
+@lru_cache(maxsize=1)
+def _code_at(names: tuple[str, ...], directory: str) -> UllageCode:
+    """The code at these paths, as seen from the directory in which the process is."""
+    package = Path(__file__).parents[1]
+    files = [_absolute(Path(directory, name)) for name in (*names, str(package))]
     paths = sysconfig.get_paths()
     modules = [
         Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")

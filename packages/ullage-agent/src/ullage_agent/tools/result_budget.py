@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ullage.context.shorten import READER
 from ullage.messages import Tool
 from ullage.threads import in_thread
 from ullage.tokens.text import counter_for
@@ -42,9 +43,6 @@ a shorter piece would have to be read again."""
 
 LEAST: Final = 400
 """The fewest tokens of a result: the notice and its handle must fit, or the model could not continue."""
-
-READER: Final = "read_result"
-"""The name of the tool that reads a stored result."""
 
 _NOTICE_TOKENS: Final = 200  # kept for the notice between the ends; counted as 110 to 150
 _BYTES_A_TOKEN: Final = 16  # read for a page; only runs of spaces have more
@@ -104,13 +102,13 @@ async def fit(
 
 
 def read_result(
-    tokens: int | Callable[[], int] = RESULT_TOKENS,
+    tokens: int | Callable[[ToolContext], int] = RESULT_TOKENS,
     *,
     count: CountTokens = estimated_tokens,
 ) -> AgentTool:
     """The tool that pages through stored results; a page has at most ``tokens``.
 
-    A function is called for each page and returns the room there is.
+    A function is called for each page and returns the room there is in its session.
     """
 
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
@@ -120,7 +118,7 @@ def read_result(
             raise BadArguments(
                 f"Nothing was read: {error}. Give handle and start."
             ) from error
-        room = max(LEAST, tokens() if callable(tokens) else tokens)
+        room = max(LEAST, tokens(context) if callable(tokens) else tokens)
         return Output(await _page(asked, context, room, count))
 
     return AgentTool(declaration=_declaration(), run=run, idempotent=True)

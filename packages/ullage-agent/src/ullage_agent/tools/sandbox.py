@@ -70,11 +70,19 @@ class Sandbox:
     is_narrow: bool = False
 
     def confines(self, root: Path) -> bool:
-        """Whether commands in this workspace are confined. Runs bubblewrap the first time."""
+        """Whether commands in this workspace are confined. Runs bubblewrap the first time.
+
+        Args:
+            root: The workspace.
+        """
         return self.mode != "off" and not self.weakness(root)
 
     def weakness(self, root: Path) -> str:
-        """Why commands can't be confined although they should be; empty if they are, and for the mode "off"."""
+        """Why commands can't be confined although they should be; empty if they are, and for the mode "off".
+
+        Args:
+            root: The workspace.
+        """
         if self.mode == "off":
             return ""
         if problem := _bubblewrap_problem(self._bubblewrap_program(root)):
@@ -85,7 +93,11 @@ class Sandbox:
         return self.file_access(root).problem
 
     def described(self, root: Path) -> str:
-        """What a model is told of the sandbox; empty without one."""
+        """What a model is told of the sandbox; empty without one.
+
+        Args:
+            root: The workspace.
+        """
         if not self.confines(root):
             return ""
         network = "the network is open" if self._has_network else "there is no network"
@@ -101,8 +113,14 @@ class Sandbox:
     ) -> ProcessSpec:
         """The command as the launcher runs it in this sandbox; its directory is the workspace.
 
-        What is confined and what is mounted is decided on the workspace as it is now, once. Raises ``ToolError`` for a
-        narrower workspace that has become a link and, unless ``allows_unconfined``, where the sandbox can't confine.
+        What is confined and what is mounted is decided on the workspace as it is now, once.
+
+        Args:
+            command: The program, its arguments, directory and environment.
+            allows_unconfined: Whether it may run where the sandbox can't confine it.
+
+        Raises:
+            ToolError: A narrower workspace has become a link, or the sandbox can't confine.
         """
         root = Path(os.path.realpath(command.cwd))
         if self.is_narrow and root != command.cwd:
@@ -121,7 +139,12 @@ class Sandbox:
         return command._replace(spec={**command.spec, "limits": limits})
 
     def file_access(self, root: Path, search_path: str = "") -> FileAccess:
-        """Where a command in this workspace can read and write."""
+        """Where a command in this workspace can read and write.
+
+        Args:
+            root: The workspace.
+            search_path: The command's ``PATH``, whose programs it can read.
+        """
         hidden = list(self.hidden)
         for store in self.stores:
             hidden += store_files(store)

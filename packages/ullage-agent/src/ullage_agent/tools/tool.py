@@ -79,10 +79,14 @@ class ToolContext(Protocol[Deps_co]):
     """
 
     @property
-    def session(self) -> str: ...
+    def session(self) -> str:
+        """The session's id."""
+        ...
 
     @property
-    def call_id(self) -> str: ...
+    def call_id(self) -> str:
+        """The id of this call, which the model's message has too."""
+        ...
 
     @property
     def root(self) -> Path:
@@ -95,13 +99,26 @@ class ToolContext(Protocol[Deps_co]):
         ...
 
     async def keep(self, data: bytes) -> str:
-        """Store bytes beside the session; returns the handle for ``kept`` and for the tool ``read_result``."""
+        """Store bytes beside the session.
+
+        Args:
+            data: Any number of bytes, which are kept as long as the session.
+
+        Returns:
+            A handle for ``kept`` and for the model's tool ``read_result``.
+        """
         ...
 
     async def kept(
         self, handle: str, *, start: int = 0, size: int | None = None
     ) -> bytes:
-        """Bytes stored by ``keep``."""
+        """Bytes stored by ``keep``.
+
+        Args:
+            handle: What ``keep`` returned.
+            start: The first byte, from 0.
+            size: How many bytes; ``None``: all that follow.
+        """
         ...
 
 
@@ -112,14 +129,20 @@ Run = Callable[[Mapping[str, Any], ToolContext], Awaitable[Output]]
 class AgentTool:
     """A tool as the runtime uses it.
 
-    ``run`` gets the parsed arguments. ``sequential``: never beside another call. ``idempotent``: may be run again after
-    a crash. ``needs_approval``: each call needs a person's approval, or a function decides by the arguments.
-    ``unconfined`` says why its commands can't be confined; then each call needs approval. ``result_tokens`` is the
-    most of a result the model gets at once; ``None`` is the session's limit. ``outlives_cancel``: after a cancel or
-    time-out, work may continue out of reach (in a thread or server), so its outcome is unknown. ``retries`` is how
-    often in a turn it may ask to be called again (``ToolRetry``). ``deps_type`` is the type of the ``deps`` it can't
-    run without; ``None``: it needs none. ``is_answer``: its arguments are the answer of the turn, and limits of tool
-    calls and steps don't hold it back.
+    Args:
+        declaration: Name, description and schema, as the model sees them.
+        run: Gets the parsed arguments and the context of the call.
+        sequential: Never beside another call.
+        idempotent: May be run again after a crash.
+        needs_approval: Each call needs a person's approval, or a function decides by the arguments.
+        timeout_s: The longest that a call may take, in seconds.
+        result_tokens: The most of a result that the model gets at once; ``None``: as the session's setting.
+        outlives_cancel: After a cancel or time-out work may continue out of reach, in a thread or a server, so its
+            outcome is unknown.
+        unconfined: Why its commands can't be confined; then each call needs approval.
+        retries: How often in a turn it may ask to be called again (``ToolRetry``).
+        deps_type: The type of the ``deps`` that it can't run without; ``None``: it needs none.
+        is_answer: Its arguments are the answer of the turn, and limits of tool calls and steps don't hold it back.
     """
 
     declaration: Tool

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.chat.commands import Acting
 from ullage_agent.chat.start import environment_for
 from ullage_agent.cli.agent_options import LOOKING, own_defaults
@@ -23,7 +23,7 @@ MODEL = "anthropic:claude-sonnet-4-6"
 
 class Talk(NamedTuple):
     host: Host
-    store: Store
+    store: SessionStore
     session: Session
     acting: Acting
     environment: dict[str, str]

@@ -17,7 +17,7 @@ from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.store.tenants import TENANT_NAME
 from ullage.store.urls import shown_place
 from ullage_agent.loop.quotas import QUOTA_KINDS, Quota, TenantQuota
@@ -47,7 +47,7 @@ def _without_store(args: argparse.Namespace, shown: str) -> int:
     return 0
 
 
-async def _act(args: argparse.Namespace, store: Store, shown: str) -> None:
+async def _act(args: argparse.Namespace, store: SessionStore, shown: str) -> None:
     where = place_option("--store", args.store)
     try:
         match args.action:
@@ -61,7 +61,7 @@ async def _act(args: argparse.Namespace, store: Store, shown: str) -> None:
         await store.close()
 
 
-async def _set(store: Store, args: argparse.Namespace) -> None:
+async def _set(store: SessionStore, args: argparse.Namespace) -> None:
     if not TENANT_NAME.fullmatch(args.tenant):
         raise SettingError(
             f"{args.tenant!r} can't name a tenant: use lower-case letters, digits and _ -, at most 40."
@@ -84,7 +84,7 @@ def _changed(quota: Quota, limits: Mapping[str, Any]) -> Quota:
     return replace(quota, **limits)
 
 
-async def _remove(store: Store, tenant: str, where: str) -> None:
+async def _remove(store: SessionStore, tenant: str, where: str) -> None:
     if tenant not in await all_quotas(store):
         raise SettingError(
             f"The tenant {tenant!r} has no quota. `ullage admin quota list{where}` shows which have one."
@@ -93,7 +93,7 @@ async def _remove(store: Store, tenant: str, where: str) -> None:
     print(f"The tenant {tenant!r} has no quota any more.")
 
 
-async def _list(store: Store, shown: str, where: str) -> None:
+async def _list(store: SessionStore, shown: str, where: str) -> None:
     quotas = await all_quotas(store)
     if not quotas:
         print(

@@ -17,7 +17,7 @@ from ullage.errors import MissingExtra
 from ullage.installation import extra_command
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.store.urls import shown_place
 from ullage.tasks import background, start, stop
 from ullage_agent.cli.agent_options import warn_of
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _monitored(args: argparse.Namespace, store: Store) -> Monitored:
+def _monitored(args: argparse.Namespace, store: SessionStore) -> Monitored:
     """What answers at ``--metrics``. Raises ``MissingExtra`` and ``SettingError``."""
     try:
         from ullage_server.metrics import Metrics
@@ -83,7 +83,7 @@ class Monitored(NamedTuple):
 
 async def _work(
     args: argparse.Namespace,
-    inner: Store,
+    inner: SessionStore,
     dispatch: Dispatch,
     hooks: Sequence[Hook],
     looked_at: Monitored | None,

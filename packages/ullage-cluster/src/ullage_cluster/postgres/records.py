@@ -1,4 +1,4 @@
-"""What all processes of a store know beside its sessions: ``Store.revise`` and ``Records``, in one table."""
+"""What all processes of a store know beside its sessions: ``SessionStore.revise`` and ``Records``, in one table."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def _all(connection: PgConnection, kind: str) -> dict[str, bytes]:
 async def read(
     connection: PgConnection, kind: str, keys: Sequence[str] | None = None
 ) -> Mapping[str, str]:
-    """See ``Store.shared``."""
+    """See ``SessionStore.shared``."""
     of = None if keys is None else list(keys)
     return dict(await connection.fetch(statements()["records"], kind, of))
 
@@ -127,7 +127,7 @@ async def read(
 async def revise(
     connection: PgConnection, keys: Sequence[SharedKey], change: Revise[T]
 ) -> T:
-    """See ``Store.revise``. Rows are locked in one order, so that no two transactions wait for each other."""
+    """See ``SessionStore.revise``. Rows are locked in one order, so that no two transactions wait for each other."""
     async with connection.transaction():
         found: dict[SharedKey, str] = {}
         now = 0.0

@@ -36,7 +36,7 @@ from ullage.metering.metered_lane import MeteredLane
 from ullage.metering.policy import MOST_OPEN
 from ullage.metering.tapped import TappedAnswer, UnreadableTap, read_answer, read_request
 from ullage.models.providers import canonical, is_listed
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_programs.facts import NO_SETTINGS, ClientSettings
 from ullage_proxy.metering.provisional import ProvisionalCall, ProvisionalCalls
 from ullage_proxy.relay.frames import TapFrame, at_of, encoded
@@ -82,7 +82,7 @@ class CallMeter:
 
     def __init__(
         self,
-        store: Store | None,
+        store: SessionStore | None,
         *,
         lanes: Lanes | None = None,
         local: Collection[str] = (),

@@ -24,7 +24,7 @@ from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.records import FileRecords, Records
 from ullage.store.sqlite.store import FILE
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage_agent.cli.agent_options import (
     LOOKING,
     agent_with_instructions,
@@ -107,7 +107,7 @@ async def _serve(
     args: argparse.Namespace,
     launch: LaunchToken,
     tokens: Sequence[NamedTokens],
-    store: Store,
+    store: SessionStore,
     listening: Any,
     environment: Mapping[str, str],
     dispatch: Dispatch,
@@ -197,7 +197,9 @@ def launch_token(
     return LaunchToken(own_token(file), file)
 
 
-def token_sources(store: Store, environment: Mapping[str, str]) -> list[NamedTokens]:
+def token_sources(
+    store: SessionStore, environment: Mapping[str, str]
+) -> list[NamedTokens]:
     """The tokens of this machine, and with them those of a store of several machines."""
     of_machine = FileRecords(data_directory(environment))
     places: list[Records] = [of_machine]

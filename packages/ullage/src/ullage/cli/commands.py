@@ -166,6 +166,10 @@ COMMANDS: Final = (
         "offer readings and explanations to other programs, as an MCP server on standard input",
         "ullage.cli.mcp_server:run",
         "other",
+        text(
+            "--agent MODULE:NAME",
+            "offer this agent of a Python module as a tool, and nothing else",
+        ),
         value(
             "--http PORT",
             int,

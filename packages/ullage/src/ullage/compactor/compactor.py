@@ -17,7 +17,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, Self
 
 from msgspec.structs import replace
@@ -55,7 +54,7 @@ from ullage.meter.reading import Reading
 from ullage.metering.sdk_errors import problem_of
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import NO_ENDPOINTS, ProviderRow, read_name
-from ullage.store.store import Store
+from ullage.store.places import StorePlace
 from ullage.tasks import to_completion
 from ullage.tokens.calibration import Calibration
 
@@ -84,31 +83,43 @@ SUMMARY_TIMEOUT_S: Final = 600.0
 class Compactor:
     """Fits the requests of one conversation into the model's window.
 
-    ``model``, ``wire``, ``provider``, ``window``, ``reserve``, ``trigger``, ``endpoints`` and ``calibration`` are those
-    of ``Meter``; what is left out is read from the first body. ``keep`` and ``protect_tokens`` are the settings of that
-    name (docs/settings.md), ``strategies`` replaces the strategies of ``hybrid``.
+    One call at a time: fit, send, ``after``. docs/compactor.md shows it in a loop.
 
-    ``summarise`` sends a body of the conversation's wire, not streaming, and gives the provider's answer: an SDK's
-    object, its JSON, or a text. It may be async; a function that is not runs in a thread. Without it Ullage calls
-    the model itself, at ``base_url`` or the provider's address, with a key from ``environment`` (``os.environ``).
-    ``summary_model`` writes the summaries, if it is not the conversation's own model.
+    With a ``store`` the conversation survives a restart: the caller gives its whole history again, and what was
+    compacted stays so. ``fit`` returns when all of it is stored; what ``after`` adds is written by the next ``fit``,
+    or by ``close``. Until then a crash loses that report, and no more.
 
-    ``summary_timeout_s`` bounds the wait for each answer, in seconds; ``None`` waits for ever. After one such wait that
-    was in vain no model is asked any more for this body: strategies that need none follow. An async function is
-    cancelled then. A function in a thread can't be: it runs on, beside the next call perhaps, and what it
-    gives in the end is dropped, so its tokens are billed and not counted. Give the SDK's client a shorter timeout.
-    An async function that blocks its event loop, or goes on when it is cancelled, is not bounded.
+    Args:
+        model: As in ``Meter``; like the wire and the provider it is read from the first body, where it is left out.
+        wire: The API format of the bodies, as in ``Meter``.
+        provider: Who serves the model, as in ``Meter``.
+        window: The context window in tokens, as in ``Meter``.
+        reserve: Tokens kept free for the answer, as in ``Meter``.
+        trigger: Where compaction starts, as in ``Meter``.
+        keep: The setting of that name (docs/settings.md): a share of the newest messages that a summary leaves
+            unchanged.
+        protect_tokens: The setting of that name: how much of the newest tool results is never cleared.
+        strategies: What is tried in this order, in the place of the strategies of ``hybrid``.
+        summarise: Sends a body of the conversation's wire, not streaming, and gives the provider's answer: an SDK's
+            object, its JSON, or a text. It may be async; a function that is not runs in a thread. Without it Ullage
+            calls the model itself.
+        summary_model: The model that writes the summaries, if it is not the conversation's own.
+        summary_timeout_s: The longest wait for each answer, in seconds; ``None`` waits for ever. After one in vain no
+            model is asked any more for this body: strategies that need none follow. An async function is cancelled
+            then. A function in a thread can't be: it runs on, and what it gives in the end is dropped, so its tokens
+            are billed and not counted. Give the SDK's client a shorter timeout.
+        base_url: Where Ullage asks for summaries; by default the provider's address.
+        environment: Where the key for summaries is looked up; by default ``os.environ``.
+        endpoints: Servers of the user's own by name, as in ``Meter``.
+        calibration: What was learnt earlier, as in ``Meter``.
+        store: A path, or a store that is used nowhere else meanwhile. Needs ``session``.
+        session: The conversation's name in ``store``.
+        strict: Whether a request that can't be made to fit raises ``ContextUnfixable``; otherwise it goes out as it
+            is.
+        on_event: Called with each event after it was applied.
 
-    With ``store`` (a path, or a store that is used nowhere else meanwhile) and ``session``, its name there, the
-    conversation survives a restart: the caller gives its whole history again, and what was compacted stays so. ``fit``
-    returns when all of it is stored; what ``after`` adds is written by the next ``fit``, or by ``close``. Until then
-    a crash loses that report, and no more.
-
-    With ``strict`` a request that can't be made to fit raises ``ContextUnfixable``; otherwise it goes out as it is.
-    ``on_event`` is called with each event after it was applied.
-
-    One call at a time: fit, send, ``after``. Using it for two at a time raises ``CompactorBusy``. Raises
-    ``SettingError`` for impossible settings.
+    Raises:
+        SettingError: A setting is not possible.
     """
 
     def __init__(
@@ -130,7 +141,7 @@ class Compactor:
         environment: Mapping[str, str] | None = None,
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
         calibration: Calibration | None = None,
-        store: Store | Path | str | None = None,
+        store: StorePlace | None = None,
         session: str = "",
         strict: bool = True,
         on_event: Callable[[Event], None] | None = None,
@@ -189,17 +200,22 @@ class Compactor:
         provider: str = "",
         is_held: bool = False,
     ) -> Fitted:
-        """What to send for this body, which holds the conversation's whole history as JSON of one of the wires.
+        """What to send for this body. The call is open until ``after``, or until a body that continues it.
 
-        ``wire`` and ``provider`` are those of this body, for a Compactor that was not given them; left out, its fields
-        tell them.
+        It is ``body`` itself while nothing was compacted; what was compacted once stays so in later bodies. A body
+        that continues a conversation which the provider holds (docs/compactor.md) goes out as it is. A failed summary
+        raises nothing: the next strategy is tried. A cancel is safe at any point: nothing is compacted then.
 
-        ``body`` itself while nothing was compacted; what was compacted once stays so in later bodies. A body that
-        continues a conversation which the provider holds (docs/compactor.md) goes out as it is; ``is_held`` says so of
-        a whole history. Its call is open
-        until ``after``, or until a body that continues it. Raises ``InvalidRequest`` for a body of no wire,
-        ``ContextUnfixable``, and ``CompactorBusy``. A failed summary raises nothing: the next strategy is tried.
-        A cancel is safe at any point: nothing is compacted then.
+        Args:
+            body: The conversation's whole history, as JSON of one of the wires.
+            wire: The wire of this body, for a Compactor that was not given one; left out, its fields tell it.
+            provider: Its provider, likewise.
+            is_held: Whether the provider holds the conversation although the body has the whole history.
+
+        Raises:
+            InvalidRequest: The body is of no wire.
+            ContextUnfixable: It can't be made to fit, and the Compactor is ``strict``.
+            CompactorBusy: Another call runs.
         """
         with self._alone():
             return await self._fit(body, wire, provider, is_held=is_held)
@@ -212,7 +228,14 @@ class Compactor:
         provider: str = "",
         is_held: bool = False,
     ) -> Fitted:
-        """The same for a program without an event loop. A summary is asked for from another thread."""
+        """``fit`` for a program without an event loop. A summary is asked for from another thread.
+
+        Args:
+            body: As in ``fit``.
+            wire: As in ``fit``.
+            provider: As in ``fit``.
+            is_held: As in ``fit``.
+        """
         with self._alone():
             if self._ledger is not None:
                 return THREAD.run(
@@ -227,16 +250,23 @@ class Compactor:
     async def recover(self, error: BaseException) -> Fitted | None:
         """What to send after the provider refused the open call; ``None`` if nothing helps.
 
-        ``error`` is the SDK's exception, ours, or one that was caused by such. The window is corrected by what it says,
-        and the request compacted urgently. Reasoning that is bound to another conversation is left out from then on.
-        ``None`` as well for an error about something else. After ``None``
-        end the call with ``after(None, outcome="failed")``. Raises and cancels as ``fit`` does.
+        The window is corrected by what the error says, and the request compacted urgently. Reasoning that is bound to
+        another conversation is left out from then on. After ``None`` end the call with ``after(None,
+        outcome="failed")``. Raises and cancels as ``fit`` does.
+
+        Args:
+            error: The SDK's exception, ours, or one that was caused by such. Of an error about something else:
+                ``None``.
         """
         with self._alone():
             return await self._recover(error)
 
     def recover_sync(self, error: BaseException) -> Fitted | None:
-        """The same for a program without an event loop."""
+        """``recover`` for a program without an event loop.
+
+        Args:
+            error: As in ``recover``.
+        """
         with self._alone():
             return THREAD.run(lambda: self._recover(error))
 
@@ -250,12 +280,17 @@ class Compactor:
         outcome: Outcome = "finished",
         response: str = "",
     ) -> Reading:
-        """The reading after the open call has ended.
+        """The reading after the open call has ended. The end is stored by the next ``fit``, or by ``close``.
 
-        ``usage`` is what the provider reported, in its own object or JSON; ``None`` if it reported none. ``answer`` is
-        the answer, which may also simply come back in the next body. A call that ended without an answer has the
-        outcome ``failed`` or ``cancelled``. ``response`` is that of ``Meter.after``. The end is stored by the next
-        ``fit``, or by ``close``. Raises ``CompactorBusy`` while ``fit`` runs, and ``InputError`` without an open call.
+        Args:
+            usage: What the provider reported, in its own object or JSON; ``None`` if it reported none.
+            answer: The answer, which may also simply come back in the next body.
+            outcome: ``failed`` or ``cancelled`` for a call that ended without an answer.
+            response: The answer's id, as in ``Meter.after``.
+
+        Raises:
+            CompactorBusy: ``fit`` runs.
+            InputError: No call is open.
         """
         with self._alone():
             return self._conversation.end_call(usage, answer, outcome, response)
@@ -281,6 +316,9 @@ class Compactor:
 
         For a program that has the provider's client only when a request is sent. A ``summarise`` or a ``base_url``
         that the Compactor was made with stays.
+
+        Args:
+            summarise: As the Compactor's own.
         """
         if not self._summaries.has_own_way:
             self._summaries.summarise = summarise

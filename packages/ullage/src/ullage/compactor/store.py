@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -11,8 +10,8 @@ import msgspec
 from ullage.errors import CompactorBusy, SessionNotFound
 from ullage.events import Event
 from ullage.store.leases import new_owner
-from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Store
+from ullage.store.places import StorePlace, checked_place, store_at
+from ullage.store.store import SessionStore
 
 LEASE_S: Final = 30.0
 """How long a write may take. A lease is held for a write alone; that of a process that has died counts for nothing."""
@@ -21,13 +20,13 @@ LEASE_S: Final = 30.0
 class ConversationLedger:
     """Reads and writes one session. Belongs to one event loop.
 
-    ``store`` is a store, which stays open, or the path of a database, which is opened when it is needed.
+    ``store`` is a store, which stays open, or the place of one, which is opened when it is needed.
     """
 
-    def __init__(self, store: Store | Path | str, session: str) -> None:
+    def __init__(self, store: StorePlace, session: str) -> None:
         self.session = session
-        self._given = store
-        self._store: Store | None = None
+        self._given = checked_place(store)
+        self._store: SessionStore | None = None
         self._owner = new_owner()
         self._stored = 0
 
@@ -74,11 +73,7 @@ class ConversationLedger:
         if store is not None and store is not self._given:
             await store.close()
 
-    def _opened(self) -> Store:
+    def _opened(self) -> SessionStore:
         if self._store is None:
-            given = self._given
-            if isinstance(given, str | Path):
-                self._store = SqliteStore(Path(given))
-            else:
-                self._store = given
+            self._store = store_at(self._given)
         return self._store

@@ -82,9 +82,11 @@ class Fitted:
     plan: ItemPlan = ()
 
     def applied(self, items: Sequence[T], make: Callable[[dict[str, Any]], T]) -> list[T]:
-        """The plan applied to the caller's own objects, of which there is one for each item of the caller's body.
+        """The plan applied to the caller's own objects. Kept ones are the same objects.
 
-        Kept ones are the same objects; the others are made by ``make`` from an item in the wire's JSON.
+        Args:
+            items: One object for each item of the caller's body.
+            make: Makes another one from an item in the wire's JSON.
         """
         if not self.changed:
             return list(items)

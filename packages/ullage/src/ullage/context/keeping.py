@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ullage.context.costs import count_images
@@ -27,6 +27,9 @@ def must_stay(situation: Situation) -> dict[str, str]:
     They are: system prompts at the beginning of the messages, pinned messages, the newest request, calls that wait
     for a result or a person, and what is outside of the part that a person named. The newest request may leave where
     it is in a part that goes on to the end.
+
+    Args:
+        situation: The conversation that is to be compacted.
     """
     why: dict[str, str] = {}
     request = None if situation.from_ else situation.request
@@ -94,6 +97,18 @@ def keep(
     return KeptMessages(choice.why, tuple(choice.replaced.values()), choice.tokens)
 
 
+def cut_unread(situation: Situation, room: float) -> tuple[Message, ...]:
+    """The results that no model has read, cut so that all messages take at most ``room`` tokens."""
+    last = _newest_answer(situation.exchanges)
+    choice = _Choice(situation, room)
+    others = (message.id for message in situation.messages)
+    if last is not None:
+        others = (name for name in others if name not in last.ids)
+    choice.take(dict.fromkeys(others, ""))
+    choice.unseen()
+    return tuple(choice.replaced.values())
+
+
 class _Choice:
     """The messages chosen so far, with their tokens."""
 
@@ -116,7 +131,10 @@ class _Choice:
             return True
         # The size in view and the cost alone may differ by the scale of the last reported usage.
         ratio = self.situation.cost(message) / size if size > 0 else 1.0
-        cut = shortened(message, most * ratio, self.situation.cost)
+        situation = self.situation
+        cut = shortened(
+            message, most * ratio, situation.cost, can_read=situation.can_read
+        )
         if cut is None:
             return False
         self.replaced[message.id] = cut
@@ -147,12 +165,14 @@ class _Choice:
                 over -= min(count, over)
 
     def unseen(self) -> None:
-        """Keeps the last exchange if it ends in unanswered results: without them the model would call again."""
-        last = self.situation.exchanges[-1] if self.situation.exchanges else None
-        if last is None or last.messages[-1].role != "tool" or last.ids[0] in self.why:
+        """Keeps results that no answer follows, with their calls: without them the model would call again."""
+        last = _newest_answer(self.situation.exchanges)
+        if last is None or last.ids[0] in self.why:
+            return
+        results = [message for message in last.messages if message.role == "tool"]
+        if not results:
             return
         left = self.room - self.tokens
-        results = [message for message in last.messages if message.role == "tool"]
         others = self.situation.weigh(
             message.id for message in last.messages if message.role != "tool"
         )
@@ -205,3 +225,11 @@ class _Choice:
             )
             if request is not None and request.id in exchange.ids:
                 in_turn = False
+
+
+def _newest_answer(every: Sequence[HistoryExchange]) -> HistoryExchange | None:
+    """The last answer, or results without one; messages of persons and the system may stand behind it."""
+    for exchange in reversed(every):
+        if any(message.role in ("assistant", "tool") for message in exchange.messages):
+            return exchange
+    return None

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.keeping import KeptMessages, keep
-from ullage.context.policy import REQUEST_SHARE
+from ullage.context.keeping import KeptMessages, keep, must_stay
+from ullage.context.policy import REQUEST_SHARE, UNREAD_RESULTS
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.context.summary_message import own_tokens, rules_room, summary_message
@@ -77,6 +77,13 @@ def room_for(
     room = share * max(0.0, aim.goal - around)
     every = (message.id for message in situation.messages)
     return KeptRoom(room, min(room, newest * situation.weigh(every)))
+
+
+def unread_room(situation: Situation) -> float:
+    """Tokens of a further result that stays whole in a compaction of this session; 0 or less if none does."""
+    aim = aim_of(situation)
+    room, _ = room_for(situation, aim, aim.summary, 0.0, 1.0)
+    return UNREAD_RESULTS * (room - situation.weigh(must_stay(situation)))
 
 
 def kept_for(

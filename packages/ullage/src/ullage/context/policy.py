@@ -16,6 +16,10 @@ docs/compaction-beside.md."""
 KEEP_UNREAD = 0.3
 """The same if no model reads the leaving messages: a digest says less than a summary, so more of them stay."""
 
+UNREAD_RESULTS = 0.5
+"""The most that results which no model has read may take of the room that a compaction leaves for messages. So they
+stay whole beside the newest request and messages, and a large one is cut where it leaves no room for others."""
+
 PROTECT_TOKENS = 40_000
 """Newest tokens of tool results that are never cleared (OpenCode's figure, docs/from-the-seeds.md)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,6 +19,9 @@ from ullage.messages import (
     ToolResultPart,
 )
 
+READER: Final = "read_result"
+"""The name of the tool that reads a stored text, in bytes of UTF-8; an Agent has it."""
+
 
 def excerpt(text: str, characters: int, handle: str) -> str:
     """Head and tail of a text with a note in between that says how much is left out and how to read it.
@@ -30,19 +34,28 @@ def excerpt(text: str, characters: int, handle: str) -> str:
     head = round(characters * HEAD_SHARE)
     tail = characters - head
     left_out = len(text) - characters
-    where = (
-        f' The whole text is kept: read it with the handle "{handle}".' if handle else ""
-    )
+    where = ""
+    if handle:
+        start = len(text[:head].encode())
+        where = (
+            f" The whole text is kept: to read on, call {READER} with "
+            f'{{"handle": "{handle}", "start": {start}}}.'
+        )
     return f"{text[:head]}\n[… {left_out:,} of {len(text):,} characters are left out here.{where} …]\n{text[-tail:]}"
 
 
 def shortened(
-    message: Message, most: float, cost: Callable[[Message], float]
+    message: Message,
+    most: float,
+    cost: Callable[[Message], float],
+    *,
+    can_read: bool = False,
 ) -> Message | None:
     """The message with its long texts cut so that it costs at most ``most`` tokens, and a higher revision.
 
     Only its texts, its results' texts, and its images and files become less; calls and reasoning stay as they are.
-    ``None`` where that is not enough. ``cost`` is what a message costs as it stands.
+    ``None`` where that is not enough. ``cost`` is what a message costs as it stands. If the model ``can_read`` stored
+    texts, the note in the place of a text says how.
     """
     now = cost(message)
     if now <= most:
@@ -54,13 +67,13 @@ def shortened(
     )
     media = max(0, round(count_images(message) * most / now))
     for _ in range(CUT_ATTEMPTS):
-        cut = _cut(message, characters, media)
+        cut = _cut(message, characters, media, can_read)
         if cost(cut) <= most:
             return cut
         if characters == LEAST_CUT_CHARACTERS and media == 0:
             return None
         characters, media = max(LEAST_CUT_CHARACTERS, characters * 3 // 4), media * 3 // 4
-    cut = _cut(message, LEAST_CUT_CHARACTERS, 0)
+    cut = _cut(message, LEAST_CUT_CHARACTERS, 0, can_read)
     return cut if cost(cut) <= most else None
 
 
@@ -94,7 +107,9 @@ def _length(part: Part) -> int:
             return 0
 
 
-def _cut(message: Message, characters: int, media: int) -> Message:
+def _cut(
+    message: Message, characters: int, media: int, can_read: bool = False
+) -> Message:
     """Every text takes its share of the characters; of images and files the newest ``media`` stay."""
     whole = max(1, _characters(message))
     spare = count_images(message) - media
@@ -103,9 +118,8 @@ def _cut(message: Message, characters: int, media: int) -> Message:
         share = round(characters * len(part.text) / whole)
         if len(part.text) <= max(share, LEAST_CUT_CHARACTERS):
             return part
-        return TextPart(
-            id=part.id, text=excerpt(part.text, share, handle), revision=part.revision + 1
-        )
+        cut = excerpt(part.text, share, handle if can_read else "")
+        return TextPart(id=part.id, text=cut, revision=part.revision + 1)
 
     def content(inner: ResultContent, handle: str) -> ResultContent:
         nonlocal spare

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
 from ullage.context.exchanges import HistoryExchange, exchanges, in_view, latest_request
 from ullage.context.rules import CompactionRules
+from ullage.context.shorten import READER
 from ullage.events import CompactionTrigger
 from ullage.messages import Message
 from ullage.meter.fold import Fold
@@ -53,7 +54,12 @@ class Situation:
     )
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """The result of ``make``, computed once for this situation: strategies ask again after every answer."""
+        """The result of ``make``, computed once for this situation: strategies ask again after every answer.
+
+        Args:
+            key: Names what is computed.
+            make: Computes it.
+        """
         if key not in self._worked_out:
             self._worked_out[key] = make()
         return cast(T, self._worked_out[key])
@@ -129,7 +135,11 @@ class Situation:
         return sum(count_images(message) for message in self.messages)
 
     def weigh(self, ids: Iterable[str]) -> float:
-        """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them."""
+        """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them.
+
+        Args:
+            ids: The messages.
+        """
         if not self.is_over_bytes:
             return self.sizes.of(ids)
         return sum(
@@ -142,6 +152,11 @@ class Situation:
         """Tokens per byte, so that the allowed bytes weigh as much as the view has tokens."""
         allowed = max(1, (self.bytes_limit or 0) - self.fixed_bytes)
         return max(self.sizes.messages, 1.0) / allowed
+
+    @cached_property
+    def can_read(self) -> bool:
+        """Whether the model has the tool that reads stored texts."""
+        return any(tool.name == READER for tool in self.fold.tools or ())
 
     @property
     def is_over_images(self) -> bool:
@@ -167,10 +182,18 @@ class Situation:
         return is_asked and not self.is_urgent
 
     def count(self, text: str) -> float:
-        """Tokens of a text by itself, without framing."""
+        """Tokens of a text by itself, without framing.
+
+        Args:
+            text: The text.
+        """
         forecaster = self.fold.forecaster
         return text_tokens(text, forecaster.family, forecaster.counter)
 
     def cost(self, message: Message) -> float:
-        """Tokens of a message that is not in view, as the reading would count it."""
+        """Tokens of a message that is not in view, as the reading would count it.
+
+        Args:
+            message: The message.
+        """
         return self.fold.forecaster.message(message, self.fold.view.tool_names).tokens

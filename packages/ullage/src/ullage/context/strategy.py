@@ -110,12 +110,19 @@ class Strategy(Protocol):
         ...
 
     def calls_at_most(self, situation: Situation) -> int:
-        """An upper bound on the model calls it will ask for, known before the first."""
+        """An upper bound on the model calls it will ask for, known before the first.
+
+        Args:
+            situation: The conversation that is to be compacted.
+        """
         ...
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        """The next call it needs, or what it would commit, given the answers to all its calls so far.
+        """The next call it needs, or what it would commit. One that raises is skipped, with the exception in its
+        ``CompactionRolledBack``.
 
-        A strategy that raises is skipped, with the exception in its ``CompactionRolledBack``.
+        Args:
+            situation: The conversation that is to be compacted.
+            answers: Those to all its calls so far.
         """
         ...

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import count_images
-from ullage.context.keeping import must_stay
-from ullage.context.policy import OVERSIZED, REQUEST_SHARE
+from ullage.context.keeping import cut_unread, must_stay
+from ullage.context.policy import (
+    OVERSIZED,
+    REQUEST_SHARE,
+    UNREAD_RESULTS,
+)
 from ullage.context.proof import prove
 from ullage.context.shorten import shortened, with_newest_media, without_media
 from ullage.context.situation import Situation
@@ -96,7 +100,7 @@ def _trimmed(situation: Situation, aim: Aim, message: Message) -> Message | None
         return None
     room = max(0.0, aim.goal - situation.sizes.fixed)
     if message.role == "tool":
-        most = 0.5 * room
+        most = UNREAD_RESULTS * room
     elif message is situation.request and aim.bar is not None:
         most = REQUEST_SHARE * (aim.bar - situation.sizes.fixed)
     else:
@@ -104,4 +108,25 @@ def _trimmed(situation: Situation, aim: Aim, message: Message) -> Message | None
     if size <= most or most <= 0:
         return None
     ratio = situation.cost(message) / size
-    return shortened(message, most * ratio, situation.cost)
+    return shortened(message, most * ratio, situation.cost, can_read=situation.can_read)
+
+
+@dataclass(frozen=True, slots=True)
+class CutUnread:
+    """Cuts the results that no model has read until the request fits: the last resort of whoever kept them whole."""
+
+    name: str = "trim"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 0
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        aim, sizes = aim_of(situation), situation.sizes
+        limit = aim.goal if aim.limit is None else aim.limit
+        cut = cut_unread(situation, sizes.sure * limit - sizes.fixed)
+        if not cut:
+            return Declined("nothing_to_do", "No result can be cut that is still unread.")
+        event = CompactionCommitted(
+            compaction=situation.compaction, rung=self.name, replaced=cut
+        )
+        return Candidate(event)

@@ -36,7 +36,11 @@ class Prices:
     tiers: tuple[Rate, ...]
 
     def at(self, prompt: int) -> Rate:
-        """The rate for a prompt of that many tokens, cache included."""
+        """The rate for a prompt of that many tokens.
+
+        Args:
+            prompt: All of its input, cache included.
+        """
         return max(
             (tier for tier in self.tiers if tier.above < prompt), default=self.tiers[0]
         )

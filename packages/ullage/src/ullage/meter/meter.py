@@ -81,20 +81,32 @@ PINNED = (
 class Meter:
     """What is in the window of one session, from its events or from the requests and usages of an agent's loop.
 
-    ``model`` may name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``, the user's table of
-    endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
-    is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
-    1 (0.8 if it is not set) or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier;
-    ``meter.calibration`` is what has been learnt by now. ``overhead`` is what earlier sessions' calls held beyond their
-    logs, ``meter.overhead`` what this one's did. ``client_settings`` are those of the program whose log is read, which
-    may set its window and threshold.
+    Not for sharing between threads. docs/meter.md shows it beside a loop.
 
-    ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
-    ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``
-    is called with every event that ``before`` and ``after`` make, after it was applied: together they are the session's
-    ledger.
+    Args:
+        model: May name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``.
+        wire: The API format of the requests, ``messages``, ``responses``, ``chat`` or ``generateContent``; by default
+            the provider's usual one.
+        provider: Who serves the model, where ``model`` does not say it.
+        window: The context window in tokens; overrides every other source.
+        reserve: Tokens kept free for the answer.
+        trigger: The compaction threshold: a share of the window up to 1 (0.8 by default), or tokens above.
+        auto: Whether there is a threshold at all.
+        default_window: The window where none is known.
+        calibration: What was learnt earlier; ``meter.calibration`` is what has been learnt by now.
+        overhead: What earlier sessions' calls held beyond their logs; ``meter.overhead`` is what this one's did.
+        estimator: ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
+            ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are.
+        policy: Which earlier reasoning is sent back.
+        session: The id that its events get.
+        endpoints: Servers of the user's own by name (docs/settings.md), as ``ullage.measure.user_endpoints()`` reads
+            them.
+        client_settings: Those of the program whose log is read, which may set its window and threshold.
+        on_event: Called with every event that ``before`` and ``after`` make, after it was applied: together they are
+            the session's ledger.
 
-    Not for sharing between threads. Raises ``SettingError`` for impossible settings.
+    Raises:
+        SettingError: A setting is not possible.
     """
 
     def __init__(
@@ -205,10 +217,18 @@ class Meter:
     ) -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
-        ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
-        counted: messages that stay are known wherever they stand, and what left in front of them was compacted.
-        ``mark`` is stored with the call (``ullage.meter.lanes``). Raises ``InvalidRequest`` for a body that none of
-        the wires could have been sent, ``WrongType`` for an argument of another type; then nothing has changed.
+        Only what changed since the last one is counted: messages that stay are known wherever they stand, and what
+        left in front of them was compacted.
+
+        Args:
+            request: A ``Request`` or the JSON body of one of the four wires.
+            call: A name of the caller's own for the call; by default it gets one.
+            purpose: ``main`` for a call of the conversation; another one counts as spend and changes no reading.
+            mark: Is stored with the call.
+
+        Raises:
+            InvalidRequest: None of the wires could have been sent the body.
+            WrongType: An argument is of another type. Nothing has changed then.
         """
         check_kind("call", call, str)
         check_kind("mark", mark, str)
@@ -226,7 +246,14 @@ class Meter:
         purpose: Purpose = "main",
         mark: str = "",
     ) -> Reading:
-        """The reading of what is in view, which is sent now in a call that it names."""
+        """The reading of what is in view, which is sent now in a call that it names.
+
+        Args:
+            request: What is sent; its messages are those in view.
+            call: As in ``before``.
+            purpose: As in ``before``.
+            mark: As in ``before``.
+        """
         name = call or f"call-{self._calls + 1}"
         if purpose == "main":
             self._sent = msgspec.structs.replace(request, messages=())
@@ -252,8 +279,15 @@ class Meter:
     def counted(self, request: Request | Mapping[str, Any], tokens: int) -> Reading:
         """The reading of a request that the provider's count endpoint has counted; ``before`` then starts from it.
 
-        ``tokens`` is the endpoint's answer: ``input_tokens`` or ``totalTokens``. A count that can't be true changes
-        nothing. Raises ``InvalidRequest`` as ``before`` does, and ``InputError`` for what is no count.
+        A count that can't be true changes nothing.
+
+        Args:
+            request: As in ``before``.
+            tokens: The endpoint's answer: ``input_tokens`` or ``totalTokens``.
+
+        Raises:
+            InvalidRequest: As in ``before``.
+            InputError: ``tokens`` is no count.
         """
         check_count("tokens", tokens, "tokens")
         request = self._as_request(request)
@@ -279,18 +313,23 @@ class Meter:
         context_management: object | None = None,
         response: str = "",
     ) -> Reading:
-        """The reading after a call has ended.
+        """The reading after a call has ended. A failed call changes nothing but the spend.
 
-        ``usage`` is what the provider reported: its own object, that of a framework (LangChain, pydantic-ai, OpenAI
-        Agents, Google ADK, AI SDK, Dexto), or the answer that holds one; ``None`` when nothing was reported. ``output``
-        is the answer (its content, or a ``Message``), which may also simply come back in the next request. ``purpose``
-        is that of ``before``. ``context_management`` is that field of Anthropic's answer: it says what the server
-        cleared of the request, which ``usage`` does not. ``response`` is the answer's id, by which a later request may
-        continue it on the provider's side; it is read from ``output`` where that is the whole answer. A failed call
-        changes nothing but the spend.
+        Args:
+            call: Its name, as ``before`` gave it.
+            usage: What the provider reported: its own object, that of a framework (LangChain, pydantic-ai, OpenAI
+                Agents, Google ADK, AI SDK, Dexto), or the answer that holds one; ``None`` when nothing was reported.
+            output: The answer (its content, or a ``Message``), which may also simply come back in the next request.
+            outcome: How it ended: ``finished``, ``failed`` or ``cancelled``.
+            purpose: That of ``before``, for a check.
+            context_management: That field of Anthropic's answer: it says what the server cleared of the request,
+                which ``usage`` does not.
+            response: The answer's id, by which a later request may continue it on the provider's side; it is read
+                from ``output`` where that is the whole answer.
 
-        Raises ``InputError`` for a call that ``before`` did not begin or that has ended, and for a usage or answer that
-        is none; then nothing has changed.
+        Raises:
+            InputError: ``before`` did not begin the call, or it has ended, or the usage or answer is none. Nothing
+                has changed then.
         """
         purpose = self._purpose_of(call, purpose)
         check_outcome(outcome)
@@ -361,7 +400,11 @@ class Meter:
     def apply(self, event: Event) -> None:
         """Apply one event of a session: O(its parts). Never raises for what a session may hold.
 
-        Raises ``WrongType`` for what is no event.
+        Args:
+            event: The next one of the session's ledger.
+
+        Raises:
+            WrongType: It is no event.
         """
         check_kind("event", event, Envelope)
         self._calls += isinstance(event, CallStarted)
@@ -443,7 +486,14 @@ class Meter:
         return self.reading().should_compact()
 
     def largest(self, count: int = 10) -> tuple[PartEstimate, ...]:
-        """The parts that cost most. Goes through the whole view once. Raises ``InputError`` for no such number."""
+        """The parts that cost most. Goes through the whole view once.
+
+        Args:
+            count: The most to give.
+
+        Raises:
+            InputError: ``count`` is no such number.
+        """
         check_count("count", count, "parts")
         return rows.largest(self._fold, count)
 
@@ -482,7 +532,10 @@ class Meter:
 
         A deferred tool is left out unless the provider has a search for it (``State.sent_tools``).
 
-        A caller that has the messages already, in the order of the request, gives them: then they are not collected.
+        Args:
+            stream: Whether it asks for a streamed answer.
+            messages: Those in view, in the order of the request, for a caller that has them already: then they are
+                not collected.
         """
         check_kind("stream", stream, bool)
         if messages is not None:
@@ -521,7 +574,14 @@ class Meter:
         return True
 
     def usage_of(self, message: Message) -> Usage | None:
-        """What the provider reported for the call that made a message. Raises ``WrongType`` for what is none."""
+        """What the provider reported for the call that made a message.
+
+        Args:
+            message: One of this session.
+
+        Raises:
+            WrongType: It is no message.
+        """
         check_kind("message", message, Message)
         return self._fold.usages.get(message.call or "")
 
@@ -548,9 +608,15 @@ class Meter:
     def read_items(
         self, body: Mapping[str, Any], *, wire: str = "", provider: str = ""
     ) -> ReadBody:
-        """The request in a body, and the items that its messages were read from. Raises ``InvalidRequest``.
+        """The request in a body, and the items that its messages were read from.
 
-        ``wire`` and ``provider`` are those of the body, where the meter was not given them.
+        Args:
+            body: As JSON of one of the wires.
+            wire: The body's wire, where the meter was not given it.
+            provider: Its provider, likewise.
+
+        Raises:
+            InvalidRequest: None of the wires could have been sent it.
         """
         check_body(body)
         return self._bodies.read_items(
@@ -561,7 +627,11 @@ class Meter:
         )
 
     def read_answer(self, output: object) -> Message:
-        """The answer to the last request, out of a provider's JSON or an SDK's object."""
+        """The answer to the last request, out of a provider's JSON or an SDK's object.
+
+        Args:
+            output: All of the answer, or its content.
+        """
         fold = self._fold
         return self._bodies.read_answer(
             fold.wire, output, provider=fold.provider, model=fold.model
@@ -573,17 +643,31 @@ class Meter:
         known: Sequence[Message] | None = None,
         taken: Container[str] = (),
     ) -> Followed:
-        """How a request follows from ``known`` messages, by default those in view. Its events are not applied."""
+        """How a request follows from known messages. Its events are not applied.
+
+        Args:
+            request: The new one.
+            known: The messages it is compared with; by default those in view.
+            taken: Ids that no new message may get.
+        """
         if known is None:
             known = self.messages
         return self._following.take(self._fold, request, known, taken)
 
     def with_held(self, request: Request) -> Request:
-        """The request with what the provider holds of it in front, as far as that is in view."""
+        """The request with what the provider holds of it in front, as far as that is in view.
+
+        Args:
+            request: One that continues what the provider holds.
+        """
         return self._following.with_held(self._fold, request, self.messages)
 
     def emit(self, event: Event) -> None:
-        """Apply an event as the next one of this session's ledger, and tell ``on_event`` of it."""
+        """Apply an event as the next one of this session's ledger, and tell ``on_event`` of it.
+
+        Args:
+            event: Gets the session's id and the next number.
+        """
         seq = self._fold.seq + 1
         event = msgspec.structs.replace(
             event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}"

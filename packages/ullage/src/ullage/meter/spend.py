@@ -64,7 +64,11 @@ class Money(msgspec.Struct, frozen=True, kw_only=True):
     inexact: int = 0
 
     def plus(self, cost: Cost | None) -> Money:
-        """This sum and one more call; ``None`` is a call without a known price."""
+        """This sum and one more call.
+
+        Args:
+            cost: What the call cost; ``None``: it has no known price.
+        """
         if cost is None:
             return msgspec.structs.replace(self, unpriced=self.unpriced + 1)
         return msgspec.structs.replace(
@@ -93,9 +97,13 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
         prices: Prices | None = None,
         estimated: int | None = None,
     ) -> Spend:
-        """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same.
+        """This spend and one more call.
 
-        ``estimated`` is the input of a call whose report can't be used.
+        Args:
+            usage: What was reported; ``None``: nothing, and the call is counted all the same.
+            purpose: What the call was for.
+            prices: Those of its model; ``None``: unknown.
+            estimated: The input in tokens of a call whose report can't be used.
         """
         sums = dict(self.by_purpose)
         sums[purpose] = sums.get(purpose, UsageSum()).plus(usage, estimated or 0)

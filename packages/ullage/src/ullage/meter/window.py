@@ -53,7 +53,11 @@ class Limit:
     note: str = ""
 
     def beats(self, other: Limit | None) -> bool:
-        """Whether this one is to be believed: a better source, or a newer value of the same source."""
+        """Whether this one is to be believed: a better source, or a newer value of the same source.
+
+        Args:
+            other: What was believed so far.
+        """
         return other is None or _RANK[self.source] >= _RANK[other.source]
 
 
@@ -107,7 +111,11 @@ class Limits:
             )
 
     def learn(self, event: LimitLearnt) -> Limits:
-        """These limits and what one event says, where its source ranks at least as high."""
+        """These limits and what one event says, where its source ranks at least as high.
+
+        Args:
+            event: The next one.
+        """
         is_refusal = event.source == "error" and (event.window or 0) > 0
         return replace(
             self,
@@ -118,13 +126,21 @@ class Limits:
         )
 
     def with_cut(self, tokens: int | None) -> Limits:
-        """These limits where the provider cuts off what is beyond so many tokens; ``None``: it does not."""
+        """These limits where the provider cuts off what is beyond so many tokens.
+
+        Args:
+            tokens: How many; ``None``: it does not cut.
+        """
         return self if tokens == self.cut else replace(self, cut=tokens)
 
     def with_settings(self, settings: Mapping[str, object]) -> Limits:
-        """These limits with settings by name; ``None`` takes one back to its default, other names are ignored.
+        """These limits with settings by name.
 
-        Raises ``SettingError`` for an impossible value.
+        Args:
+            settings: ``None`` takes one back to its default, other names are ignored.
+
+        Raises:
+            SettingError: A value is not possible.
         """
         limits = self
         for name in _SETTINGS:
@@ -149,7 +165,13 @@ class Limits:
     def of_model(
         self, window: int | None, input_cap: int | None, max_output: int | None
     ) -> Limits:
-        """The limits of another model, as the catalogue has them: what was learnt of the last one is dropped."""
+        """The limits of another model, as the catalogue has them: what was learnt of the last one is dropped.
+
+        Args:
+            window: Its window in tokens; ``None`` here and below: unknown.
+            input_cap: Its largest input in tokens.
+            max_output: Its largest answer in tokens.
+        """
         return replace(
             self,
             refused=None,

@@ -19,7 +19,7 @@ from ullage.meter.policy import FIRST_CALLS_GIVEN
 from ullage.meter.without_content import ContentRemover
 from ullage.metering.metered_lane import MeteredLane, TakenOver
 from ullage.metering.policy import HELD_BYTES, MOST_CHILDREN, RECENT_S
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 from ullage.tokens.calibration import Calibration
 from ullage_programs.facts import ClientSettings
 
@@ -56,7 +56,7 @@ class LaneShelf:
 
     def __init__(
         self,
-        store: Store | None,
+        store: SessionStore | None,
         lanes: Lanes,
         learnt: LearningHooks,
         settings_of: Callable[[str, str], ClientSettings],

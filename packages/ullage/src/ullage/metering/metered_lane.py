@@ -26,7 +26,7 @@ from ullage.meter.without_content import ContentRemover
 from ullage.metering.policy import AT_ONCE_S
 from ullage.store.leases import new_owner
 from ullage.store.rows import to_row
-from ullage.store.store import Lease, Store
+from ullage.store.store import Lease, SessionStore
 from ullage.tokens.calibration import Calibration
 from ullage_programs.facts import NO_SETTINGS, ClientSettings
 
@@ -84,7 +84,7 @@ class MeteredLane:
         lane.is_stored = True
         return lane
 
-    async def write(self, store: Store) -> None:
+    async def write(self, store: SessionStore) -> None:
         """Store what is pending. Raises ``StoreUnavailable``.
 
         ``LeaseLost``, ``SessionNotFound`` and ``TakenOver``: the ledger has changed, and has to be read again.

@@ -82,7 +82,7 @@ def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider
     auth = texts["auth"] or "bearer"
     if auth not in get_args(Auth):
         raise SettingError(
-            f"{where}.auth={auth!r} can't be: there are {', '.join(get_args(Auth))}."
+            f"{where}.auth={auth!r} is not possible: there are {', '.join(get_args(Auth))}."
         )
     try:
         wire = check_wire(texts["wire"] or "chat", wires)

@@ -97,7 +97,11 @@ class ProviderRow:
         return self.hosting == "own server"
 
     def auth_on(self, wire: str) -> Auth:
-        """How a key is sent on this wire."""
+        """How a key is sent on this wire.
+
+        Args:
+            wire: The API format.
+        """
         is_known_there = wire == self.wire or self.auth not in OWN_AUTH
         return self.auth if is_known_there else "bearer"
 

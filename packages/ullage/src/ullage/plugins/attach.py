@@ -37,10 +37,15 @@ def attach(
 ) -> ClientT:
     """The same client, whose calls of models are followed from now on. A second ``attach`` replaces the first.
 
-    ``client`` is one of ``openai``, ``anthropic`` or ``google-genai``, sync or async, or the ``httpx`` client that one
-    is given. A ``Meter`` reads each request before it is sent and its usage afterwards; a ``Compactor`` also shortens
-    the request. Both follow the first conversation that is sent; a function is called with the name of each
-    conversation and gives its follower. Raises ``WrongType`` for a client that can't be followed, or another follower.
+    Args:
+        client: One of ``openai``, ``anthropic`` or ``google-genai``, sync or async, or the ``httpx`` client that one
+            is given.
+        follower: A ``Meter`` reads each request before it is sent and its usage afterwards; a ``Compactor`` also
+            shortens the request. Both follow the first conversation that is sent. A function is called with the name
+            of each conversation and gives its follower.
+
+    Raises:
+        WrongType: The client can't be followed, or the follower is another thing.
     """
     found = list(_http_clients(client))
     if not found:
@@ -72,7 +77,11 @@ def _check(follower: object) -> None:
 
 
 def detach(client: ClientT) -> ClientT:
-    """The same client without what ``attach`` did. Calls that are under way are still followed to their end."""
+    """The same client without what ``attach`` did. Calls that are under way are still followed to their end.
+
+    Args:
+        client: One that ``attach`` was given; another one is left as it is.
+    """
     for http in _http_clients(client):
         attributes = vars(http)
         if _BEFORE not in attributes:

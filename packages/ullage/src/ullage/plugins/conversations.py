@@ -17,14 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import eq
-from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from ullage.compactor.compactor import Compactor
 from ullage.context.strategy import Strategy
 from ullage.errors import SettingError
 from ullage.events import Event
-from ullage.store.store import Store
+from ullage.store.places import StorePlace
 
 MOST_CONVERSATIONS: Final = 1_000
 """How many are held; the one whose last call is the longest ago is let go first, if it is not in use."""
@@ -46,7 +45,7 @@ class ConversationSettings(TypedDict, total=False):
     keep: float | None
     protect_tokens: int | None
     strategies: Sequence[Strategy] | None
-    store: Store | Path | str | None
+    store: StorePlace | None
     strict: bool
     on_event: Callable[[Event], None] | None
     compactor: Compactor | Callable[[str], Compactor] | None
@@ -216,7 +215,7 @@ def conversations_of(settings: ConversationSettings, **fixed: str) -> Conversati
         )
     if not isinstance(most, int) or most < 1:
         raise SettingError(
-            f"most={most!r} can't be: give how many conversations are remembered, at least 1."
+            f"most={most!r} is not possible: give how many conversations are remembered, at least 1."
         )
     unstored = {**options, "store": None, "on_event": None}
     Compactor(**unstored)  # a wrong setting is an error now, and not in the first call

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from ullage.errors import CommandRefused, SessionBusy, SessionNotFound
 from ullage.store.export import PACKED, check_file, export_file
 from ullage.store.failures import unusable
-from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, Store
+from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, SessionStore
 
 LONGEST_NAME: Final = 150
 """Characters of an id in a file's name; a longer one is cut, with a digest behind it."""
@@ -42,7 +42,7 @@ class PrunedSession(NamedTuple):
 
 
 async def prune(
-    store: Store,
+    store: SessionStore,
     *,
     before: float,
     tenant: str = "",
@@ -62,7 +62,11 @@ async def prune(
 
 
 async def _pruned(
-    store: Store, row: SessionRow, before: float, archive: Path | None, dry_run: bool
+    store: SessionStore,
+    row: SessionRow,
+    before: float,
+    archive: Path | None,
+    dry_run: bool,
 ) -> PrunedSession:
     if row.held_by:
         return PrunedSession(row.id, "driven")
@@ -91,7 +95,7 @@ async def _pruned(
     return PrunedSession(row.id, outcome)
 
 
-async def _may_go_before(store: Store, row: SessionRow, before: float) -> bool:
+async def _may_go_before(store: SessionStore, row: SessionRow, before: float) -> bool:
     """Whether the session of a tool call has no younger parent, which may still read it."""
     parent = row.id.rpartition("/")[0]
     if not parent:
@@ -102,7 +106,7 @@ async def _may_go_before(store: Store, row: SessionRow, before: float) -> bool:
         return True
 
 
-async def _archive(store: Store, session: str, file: Path) -> int:
+async def _archive(store: SessionStore, session: str, file: Path) -> int:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         await export_file(store, session, file)

@@ -28,7 +28,7 @@ from ullage.events import Event, Imported
 from ullage.store.copies import SettingsToKeep, closing, keep_nothing
 from ullage.store.failures import unusable
 from ullage.store.refusals import check_new_id
-from ullage.store.store import AT_ONCE, PLACE_PATTERN, Store, handle_of
+from ullage.store.store import AT_ONCE, PLACE_PATTERN, SessionStore, handle_of
 from ullage_programs.replacement import Replacement
 
 FORMAT = "ullage-session"
@@ -98,7 +98,7 @@ def one_line(event: Event) -> bytes:
     )
 
 
-async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
+async def export_lines(store: SessionStore, session: str) -> AsyncIterator[bytes]:
     """The lines of the file, each with its end. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
     What is written to the session meanwhile is not in it.
@@ -136,7 +136,7 @@ async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
             yield msgspec.json.encode(piece) + b"\n"
 
 
-async def export_file(store: Store, session: str, path: Path) -> None:
+async def export_file(store: SessionStore, session: str, path: Path) -> None:
     """Write the session to a file, in the place of one that is there once all of it is written and on the disk.
 
     A name that ends with ``.gz`` gets a compressed file. Raises as ``export_lines`` does; the file that was there is
@@ -167,7 +167,7 @@ def _on_the_disk(file: IO[bytes]) -> None:
 
 
 async def import_file(
-    store: Store,
+    store: SessionStore,
     path: Path,
     session: str = "",
     *,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ullage.events import Event, Forked
 from ullage.store.copies import SettingsToKeep, closing, keep_nothing
 from ullage.store.refusals import no_such_event
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 
 async def fork(
-    store: Store,
+    store: SessionStore,
     origin: str,
     session: str,
     *,

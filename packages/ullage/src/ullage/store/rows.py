@@ -133,8 +133,8 @@ def sized_event(session: str, row: EventRow) -> tuple[Event, int]:
         data = to_json(session, row)
         return decode_event(data), len(data)
     except DAMAGES as problem:
-        damaged = _damaged(session, row, problem)
-        return damaged, damaged.size_bytes
+        found = damaged(session, row, problem)
+        return found, found.size_bytes
 
 
 DAMAGES: Final = (
@@ -148,7 +148,8 @@ DAMAGES: Final = (
 """Errors of reading a row whose columns were changed after the write."""
 
 
-def _damaged(session: str, row: EventRow, problem: Exception) -> RowDamaged:
+def damaged(session: str, row: EventRow, problem: Exception) -> RowDamaged:
+    """What is read in the place of a row that can't be."""
     body: object = row.body
     data = body if isinstance(body, bytes) else str(body).encode("utf-8", "replace")
     name, at = row.name, row.at

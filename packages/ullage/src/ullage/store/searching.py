@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from ullage.events import Event, MessageAdded, MessageReplaced
 from ullage.messages import Message
-from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, Store
+from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, SessionStore
 
 AROUND: Final = 60
 """Characters of an excerpt on each side of the first word found."""
@@ -49,7 +49,7 @@ class SearchPage(NamedTuple):
 
 
 async def search(
-    store: Store,
+    store: SessionStore,
     text: str,
     *,
     limit: int = 20,
@@ -101,7 +101,7 @@ class _Looked(NamedTuple):
 
 
 async def _look(
-    store: Store, row: SessionRow, words: Sequence[str], after: int, end: float
+    store: SessionStore, row: SessionRow, words: Sequence[str], after: int, end: float
 ) -> _Looked:
     seq = after
     while events := await store.read(row.id, after=seq, limit=AT_ONCE):

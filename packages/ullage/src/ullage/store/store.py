@@ -109,7 +109,11 @@ class SessionRow(NamedTuple):
         return self.due_at is not None
 
     def lacks_worker(self, now: float) -> bool:
-        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver. ``now`` is since 1970."""
+        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver.
+
+        Args:
+            now: Seconds since 1970.
+        """
         is_overdue = self.due_at is not None and now - self.due_at > UNTAKEN_S
         return bool(self.place) and is_overdue and not self.held_by
 
@@ -213,7 +217,7 @@ class Watch(Protocol):
         ...
 
 
-class Store(Protocol):
+class SessionStore(Protocol):
     """See the head of the file."""
 
     def observe(self, observer: StoreObserver) -> None:
@@ -227,7 +231,7 @@ class Store(Protocol):
         """
         ...
 
-    def limited_to(self, tenant: str) -> Store:
+    def limited_to(self, tenant: str) -> SessionStore:
         """The same database, of which it shows one tenant's sessions alone if it can tell tenants apart itself.
 
         That is a second lock: ``ullage.store.tenants`` has the check.
@@ -453,7 +457,7 @@ class Store(Protocol):
         ...
 
 
-async def waiting_places(store: Store) -> list[WaitingPlace]:
+async def waiting_places(store: SessionStore) -> list[WaitingPlace]:
     """The places of all sessions that ``unattended`` would list without a limit."""
     waits: dict[str, list[float]] = {}
     for each in await store.unattended(MOST_LISTED):

@@ -22,7 +22,7 @@ from ullage.store.store import (
     DEFAULT_TENANT,
     SessionCursor,
     SessionRow,
-    Store,
+    SessionStore,
     Unattended,
     Watch,
 )
@@ -67,11 +67,11 @@ def prefix_of(tenant: str) -> str:
 class TenantStore(_AnyStore):  # type: ignore[misc]
     """See the head of the file. ``store`` has all tenants' sessions; closing this closes nothing.
 
-    Another tenant's session raises ``SessionNotFound``, like one that does not exist. A method of ``Store`` that is
-    named neither here nor in the tables above can't be reached.
+    Another tenant's session raises ``SessionNotFound``, like one that does not exist. A method of ``SessionStore``
+    that is named neither here nor in the tables above can't be reached.
     """
 
-    def __init__(self, store: Store, tenant: str) -> None:
+    def __init__(self, store: SessionStore, tenant: str) -> None:
         self.tenant = tenant
         self._store = store.limited_to(tenant)
 
@@ -109,8 +109,8 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
                 "has a NUL. Choose another id."
             )
 
-    def limited_to(self, tenant: str) -> Store:
-        """See ``Store.limited_to``. A tenant's view shows no other one: raises ``ValueError``."""
+    def limited_to(self, tenant: str) -> SessionStore:
+        """See ``SessionStore.limited_to``. A tenant's view shows no other one: raises ``ValueError``."""
         if tenant != self.tenant:
             raise ValueError(f"the store of {self.tenant} can't be that of {tenant}")
         return self
@@ -125,7 +125,7 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         place: str = "",
         keeps_of: str = "",
     ) -> tuple[Event, ...]:
-        """See ``Store.create``. The session is this tenant's."""
+        """See ``SessionStore.create``. The session is this tenant's."""
         self._check_new(session)
         if keeps_of:
             await self.own(keeps_of)
@@ -145,7 +145,7 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         before: SessionCursor | None = None,
         tenant: str = "",
     ) -> list[SessionRow]:
-        """See ``Store.sessions``. Always those of this tenant."""
+        """See ``SessionStore.sessions``. Always those of this tenant."""
         return await self._store.sessions(limit=limit, before=before, tenant=self.tenant)
 
     async def unattended(
@@ -155,7 +155,7 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         return []
 
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
-        """See ``Store.watch``."""
+        """See ``SessionStore.watch``."""
         return self._watching(session)
 
     @asynccontextmanager
@@ -167,7 +167,7 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
     async def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
-        """See ``Store.follow``."""
+        """See ``SessionStore.follow``."""
         await self.own(session)
         following = self._store.follow(session, after=after, offset=offset, at=at)
         try:

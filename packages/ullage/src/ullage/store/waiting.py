@@ -10,7 +10,7 @@ from ullage.events import QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.refusals import damaged_message
 from ullage.store.rows import is_message
-from ullage.store.store import QueueKind, QueueState, Receipt, Store
+from ullage.store.store import QueueKind, QueueState, Receipt, SessionStore
 
 
 class Queueing(NamedTuple):
@@ -44,7 +44,7 @@ def not_waiting(message: str, state: str) -> str:
     return f"The message {quoted(message)} does not wait: it {happened}."
 
 
-async def edit(store: Store, session: str, message: Message) -> Receipt:
+async def edit(store: SessionStore, session: str, message: Message) -> Receipt:
     """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
     await store.command(session, [QueueEdited(message=message)])
     receipt = await store.receipt(session, message.id)
@@ -52,7 +52,7 @@ async def edit(store: Store, session: str, message: Message) -> Receipt:
     return receipt
 
 
-async def withdraw(store: Store, session: str, message: str) -> Message:
+async def withdraw(store: SessionStore, session: str, message: str) -> Message:
     """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
     seq = (await store.about(session)).seq
     waiting = {each.id: each for _, each, _ in await store.pending(session)}

@@ -41,6 +41,7 @@ from ullage.errors import (
     SettingError,
     Unreachable,
 )
+from ullage.isolation import HINT, reaches_network
 from ullage.messages import Request
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
@@ -282,6 +283,10 @@ class Client:
         ``heard`` is told of each answer, also of a refusal. Nothing is retried here. The key is in the headers that are
         sent and in no error.
         """
+        if not (post.endpoint.is_local or reaches_network()):
+            raise SettingError(
+                f"A test called {_who(post)} over the network. {HINT} Nothing was sent."
+            )
         response = await self._begin(post)
         try:
             if heard is not None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from ullage.codec.wires import WIRES
 from ullage.display.text import quoted
 from ullage.errors import BadKey, SettingError
+from ullage.isolation import HINT, reaches_network
 from ullage.models.providers import (
     NO_ENDPOINTS,
     OWN_AUTH,
@@ -193,6 +194,7 @@ def endpoint_for(
     if provider.needs_key and (provider.name in endpoints or not endpoint.is_local):
         raise BadKey(
             f"{provider.name} needs a key: set {' or '.join(variables)} in the environment."
+            + ("" if reaches_network() else f" {HINT}")
         )
     if (
         endpoint.is_local

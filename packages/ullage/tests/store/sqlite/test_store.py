@@ -3,11 +3,11 @@ from pathlib import Path
 
 from ullage.directories import data_directory
 from ullage.store.sqlite.store import FILE, SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import SessionStore
 
 
 def test_it_is_a_store_in_the_users_data_directory_and_making_it_opens_nothing() -> None:
-    store: Store = SqliteStore()
+    store: SessionStore = SqliteStore()
     assert isinstance(store, SqliteStore)
     assert store.path == data_directory() / FILE
 

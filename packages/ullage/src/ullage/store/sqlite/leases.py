@@ -20,7 +20,7 @@ from ullage.store.store import ASKED_S, Lease, Unattended
 def acquire(
     work: Transaction, where: SessionHead, owner: str, ttl_s: float, *, steal: bool
 ) -> Lease:
-    """See ``Store.acquire``. Raises ``SessionBusy``."""
+    """See ``SessionStore.acquire``. Raises ``SessionBusy``."""
     is_held = bool(holder(where)) and where.owner != owner
     if is_held and not steal:
         raise busy(where.session, where.owner, where.expires)
@@ -40,14 +40,14 @@ def held(work: Transaction, lease: Lease) -> SessionHead:
 
 
 def renew(work: Transaction, lease: Lease, ttl_s: float) -> None:
-    """See ``Store.renew``. Raises ``LeaseLost``."""
+    """See ``SessionStore.renew``. Raises ``LeaseLost``."""
     work.run("renew_lease", ttl_s, held(work, lease).key)
 
 
 def release(
     work: Transaction, lease: Lease, rests_at: int | None, due_at: float | None
 ) -> None:
-    """See ``Store.release``."""
+    """See ``SessionStore.release``."""
     if due_at is not None:
         work.run("postpone", *lease, rests_at, due_at)
     elif rests_at is not None:
@@ -64,7 +64,7 @@ def make_due(work: Transaction, where: SessionHead) -> None:
 def unattended(
     database: sqlite3.Connection, limit: int, places: Sequence[str] | None
 ) -> list[Unattended]:
-    """See ``Store.unattended``. Drivers of this machine count as dead as soon as their process has ended."""
+    """See ``SessionStore.unattended``. Drivers of this machine count as dead as soon as their process has ended."""
     of = None if places is None else json.dumps(list(places))
     values = (_dead_owners(database), of, limit)
     rows = database.execute(statements()["unattended"], values)

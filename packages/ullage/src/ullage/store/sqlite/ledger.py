@@ -104,7 +104,7 @@ def append(
     exact: bool,
     ends_draft: str,
 ) -> tuple[Event, ...]:
-    """See ``Store.append``. Raises ``HistoryLost`` when ``after`` is ahead of the ledger."""
+    """See ``SessionStore.append``. Raises ``HistoryLost`` when ``after`` is ahead of the ledger."""
     if after > where.seq:
         raise history_lost(where.session, after)
     others = tuple(read(work.database, where, after=after)) if after < where.seq else ()

@@ -52,7 +52,7 @@ def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | N
 def send(
     work: Transaction, where: SessionHead, message: Message, kind: QueueKind, trace: str
 ) -> tuple[Receipt, Queued | None]:
-    """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
+    """What ``SessionStore.send`` answers, and the event to write for it: none where the message was sent before."""
     check_message(message)
     row = queued(work.database, where.key, message.id)
     if row is not None:

@@ -1,4 +1,4 @@
-"""Values that all processes of a store share, in SQLite: see ``Store.revise``."""
+"""Values that all processes of a store share, in SQLite: see ``SessionStore.revise``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 def read(
     database: sqlite3.Connection, kind: str, names: Sequence[str] | None
 ) -> Mapping[str, str]:
-    """See ``Store.shared``."""
+    """See ``SessionStore.shared``."""
     of = None if names is None else json.dumps(list(names))
     return dict(database.execute(statements()["records"], (kind, of)))
 
 
 def revise(work: Transaction, keys: Sequence[SharedKey], change: Revise[T]) -> T:
-    """See ``Store.revise``: the writer has the file alone."""
+    """See ``SessionStore.revise``: the writer has the file alone."""
     before = []
     for key in keys:
         found = read(work.database, key.kind, [key.name])

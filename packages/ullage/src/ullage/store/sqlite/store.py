@@ -40,8 +40,8 @@ from ullage.store.store import (
     Revise,
     SessionCursor,
     SessionRow,
+    SessionStore,
     SharedKey,
-    Store,
     StoreObserver,
     Unattended,
     handle_of,
@@ -56,11 +56,14 @@ READERS = 3
 
 
 class SqliteStore:
-    """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
+    """A store in a file of SQLite.
 
     Nothing is opened before it is used. What the file holds is believed, its approvals too: name no file of somebody
-    else's. Usable from several event loops and threads; any number of processes may use one file. Close it, or what is
-    waiting is written when the process ends.
+    else's. Usable from several event loops and threads; any number of processes may use one file. Close it, or what
+    is waiting is written when the process ends.
+
+    Args:
+        path: The file, which is made where it does not exist; by default one in the user's data directory.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -78,7 +81,7 @@ class SqliteStore:
         await self._read(lambda database: check_version(database, self.path))
         await self._writer.check()
 
-    def limited_to(self, tenant: str) -> Store:
+    def limited_to(self, tenant: str) -> SessionStore:
         """The store itself: SQLite has no policies."""
         return self
 

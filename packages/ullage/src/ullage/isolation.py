@@ -1,0 +1,56 @@
+"""Runs of tests see nothing of the developer's own: no keys, no settings, no home directory, no network.
+
+The pytest plug-in of ``ullage-agent`` says so in a variable of the environment, which programs that a test starts
+inherit. docs/testing.md tells how a test asks for a network.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from ullage.models.providers import known_providers
+
+VARIABLE: Final = "ULLAGE_ISOLATED"
+"""``ISOLATED N`` or ``NETWORK N`` in a run of tests, with the number of the test; otherwise it is not set."""
+
+NETWORK: Final = "NETWORK"
+
+HINT: Final = (
+    "Tests do not see the keys of the environment and reach no network. Answer with agent.override(model=…) and a "
+    "model of ullage.testing, or mark the test with @pytest.mark.ullage_network."
+)
+
+
+def current_test() -> str:
+    """The test that runs, by the plug-in's number; empty outside of tests."""
+    return os.environ.get(VARIABLE, "")
+
+
+def reaches_network() -> bool:
+    """Whether model calls may leave this machine: always outside of tests."""
+    test = current_test()
+    return not test or test.startswith(NETWORK)
+
+
+def environment_of(given: Mapping[str, str] | None) -> dict[str, str]:
+    """The given variables, else those of the process.
+
+    A test sees no settings of the process, and its keys only with a network. Its data directory is the test run's.
+    """
+    environment = dict(os.environ if given is None else given)
+    if not current_test():
+        return environment
+    if given is not None:
+        return {"ULLAGE_DATA": os.environ.get("ULLAGE_DATA", ""), **environment}
+    hidden = set[str]()
+    if not reaches_network():
+        for row in known_providers():
+            hidden.update(row.key_env, row.url_env)
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in hidden
+        and (name == "ULLAGE_DATA" or not name.startswith("ULLAGE_"))
+    }
