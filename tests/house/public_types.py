@@ -21,7 +21,9 @@ MODULES = sorted(
 )
 """The public modules."""
 
-FROM_OTHERS = frozenset({"Override", "Session", "TextStream", "Result", "Question"})
+FROM_OTHERS = frozenset(
+    "Override Session SyncSession SyncTextStream TextStream Result Question".split()
+)
 """Classes that a user is given and never makes: their constructors are no promise."""
 
 
