@@ -22,7 +22,15 @@ MODULES = sorted(
 """The public modules."""
 
 FROM_OTHERS = frozenset(
-    "Override Session SyncSession SyncTextStream TextStream Result Question".split()
+    {
+        "Override",
+        "Question",
+        "Result",
+        "Session",
+        "SyncSession",
+        "SyncTextStream",
+        "TextStream",
+    }
 )
 """Classes that a user is given and never makes: their constructors are no promise."""
 

@@ -10,7 +10,7 @@ import pytest
 
 import ullage
 from scripts.reference_pages import PAGE, index, listed_names, modules, page
-from tests.house.public_types import hidden_types, public_names
+from tests.house.public_types import hidden_types, public_names, undocumented
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 NAMES = """
@@ -46,6 +46,11 @@ def test_each_type_in_a_public_signature_is_in_a_public_module() -> None:
     assert "Ledger (ullage_agent.runtime.ledger)" in hidden_types([SessionRuntime])
 
 
+def test_each_parameter_of_a_public_function_is_described() -> None:
+    left = undocumented()
+    assert left.keys() <= {"ullage.Session.stream", "ullage.sessions.Session.stream"}
+
+
 def test_a_module_gives_what_its_own_page_lists() -> None:
     inner = {"ullage.tools.Output", "ullage.messages.ImagePart", "ullage.errors.Overflow"}
     assert inner <= public_names().keys()
@@ -70,13 +75,18 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
     assert agent == {
         f"ullage.Agent.{name}"
         for name in (
+            "as_tool",
             "ask",
             "override",
             "run_sync",
+            "serve_mcp",
             "session",
+            "session_sync",
             "sessions",
+            "sessions_sync",
             "stored_in",
             "stream",
+            "stream_sync",
             "warnings",
         )
     }

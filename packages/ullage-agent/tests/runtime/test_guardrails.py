@@ -198,3 +198,30 @@ async def test_a_guardrail_that_breaks_lets_nothing_through(
             await session.send("Well?")
             result = await session.wait(check=False)
         assert told in str(result.error) and result.text == ""
+
+
+async def test_a_cancelled_turn_is_not_asked_again_and_its_text_is_not_given(
+    tmp_path: Path,
+) -> None:
+    begun: list[bool] = []
+
+    async def slow() -> str:
+        """Takes its time."""
+        begun.append(True)
+        await asyncio.sleep(60)
+        return ""
+
+    script = stage.script({"text": "The key is sk-1.", "calls": [{"name": "slow"}]})
+    for more in ({"output_guardrails": [_asks_again]}, {"output_type": Price}):
+        begun.clear()
+        with running(script) as server:
+            agent = agent_for(server, tmp_path, tools=[slow], **more)
+            async with agent.session() as session:
+                await session.send("Well?")
+                await stage.until(lambda: begun)
+                await session.cancel()
+                result = await session.wait(check=False)
+            assert result.reason == "cancelled" and len(stage.generated(server)) == 1
+            assert bool(result.text) == ("output_type" in more)
+            with pytest.raises(AnswerInvalid, match="There is no"):
+                _ = result.output

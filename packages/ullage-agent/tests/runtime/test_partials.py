@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from ullage_agent.runtime.partial_json import PartialJson
 from ullage_agent.runtime.policy import PARTIAL_LEVELS, PARTIAL_STEP
 from ullage_simulators import running
 from ullage_simulators.server import Server
-import itertools
 
 WIRES = pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 
@@ -160,9 +160,7 @@ async def test_models_lists_and_plain_text_grow_too(tmp_path: Path) -> None:
     assert Page(title=page["title"], lines=[1, 2]) in pages
     assert pages[-1] == Page(**page)
     assert text[-1] == json.dumps(page)
-    assert all(
-        after.startswith(before) for before, after in itertools.pairwise(text)
-    )
+    assert all(after.startswith(before) for before, after in itertools.pairwise(text))
     with running(script({"text": '{"value": [1, 2, 3]}'})) as server:
         numbers = agent_of(server, tmp_path).stream("?", output_type=list[int]).partials()
         assert [each async for each in numbers][-2:] == [[1, 2], [1, 2, 3]]

@@ -21,6 +21,7 @@ try:
     from ullage_agent.runtime.session import Session
     from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+    from ullage_agent.runtime.subagent import Task
     from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
@@ -52,6 +53,7 @@ __all__ = [
     "SessionView",
     "SyncSession",
     "SyncTextStream",
+    "Task",
     "TextStream",
     "TurnContext",
     "Viewed",

@@ -219,8 +219,8 @@ class Agent(Generic[OutputT, DepsT]):
         tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
-        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
+        input_guardrails: Sequence[Guardrail[str, DepsT]] | None = None,
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] | None = None,
         store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -275,8 +275,8 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._hooks = _hooks_among(_listed("hooks", hooks))
         self._guardrails = Guardrails(
-            _listed("input_guardrails", input_guardrails),
-            _listed("output_guardrails", output_guardrails),
+            _listed("input_guardrails", input_guardrails or ()),
+            _listed("output_guardrails", output_guardrails or ()),
         )
         self._yields = yields
         self._data = data_directory(self._environment)
@@ -729,7 +729,11 @@ class Agent(Generic[OutputT, DepsT]):
             await current._leave()
 
     def sessions_sync(self, *, limit: int = 100) -> list[SessionRow]:
-        """``sessions`` for a program without an event loop."""
+        """``sessions`` for a program without an event loop.
+
+        Args:
+            limit: As in ``sessions``.
+        """
         agent = self._background()
         return SHARED.run(lambda: agent.sessions(limit=limit))
 

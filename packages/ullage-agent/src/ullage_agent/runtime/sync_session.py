@@ -127,7 +127,14 @@ class SyncSession(Generic[OutputT]):
         output_type: Any = None,
         output_retries: int | None = None,
     ) -> Result[Any]:
-        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's."""
+        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+
+        Args:
+            pieces: As in ``Session.ask``.
+            check: As in ``Session.ask``.
+            output_type: As in ``Session.ask``.
+            output_retries: As in ``Session.ask``.
+        """
         return self._run(
             lambda: self._session.ask(
                 *pieces,
@@ -138,7 +145,11 @@ class SyncSession(Generic[OutputT]):
         )
 
     def wait(self, *, check: bool = True) -> Result[OutputT]:
-        """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``."""
+        """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
+
+        Args:
+            check: As in ``Session.wait``.
+        """
         return self._run(lambda: self._session.wait(check=check))
 
     @overload
@@ -163,7 +174,13 @@ class SyncSession(Generic[OutputT]):
         output_type: Any = None,
         output_retries: int | None = None,
     ) -> SyncTextStream[Any]:
-        """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``."""
+        """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
+
+        Args:
+            pieces: As in ``Session.stream``.
+            output_type: As in ``Session.stream``.
+            output_retries: As in ``Session.stream``.
+        """
         stream = self._session.stream(
             *pieces, output_type=output_type, output_retries=output_retries
         )
@@ -172,7 +189,13 @@ class SyncSession(Generic[OutputT]):
     def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
     ) -> Iterator[SessionEvent]:
-        """Events and pieces of streaming answers, as they are stored."""
+        """Events and pieces of streaming answers, as they are stored.
+
+        Args:
+            after: As in ``Session.events``.
+            offset: As in ``Session.events``.
+            until_rest: As in ``Session.events``.
+        """
         events = self._session.events(after=after, offset=offset, until_rest=until_rest)
         return _each(events, self._run)
 
