@@ -780,8 +780,9 @@ class Session(Generic[OutputT]):
     async def grant(
         self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session"
     ) -> Grant:
-        """Allow all calls of a tool, or all commands that begin with these words, without asking again. Waiting calls
-        that the grant covers run.
+        """Allow all calls of a tool, or all commands that begin with these words, without asking again.
+
+        Waiting calls that the grant covers run.
 
         Args:
             tool: The tool's name.
@@ -998,8 +999,9 @@ class Session(Generic[OutputT]):
         await self._command(Renamed(title=line))
 
     async def fork(self, id: str = "", *, through: int | None = None) -> Fork:
-        """Copy the session. The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay
-        here alone.
+        """Copy the session: its events up to the one with the number ``through``, or all of them.
+
+        The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay here alone.
 
         Args:
             id: The id of the copy; by default a new one.

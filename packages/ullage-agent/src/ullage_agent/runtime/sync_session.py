@@ -215,7 +215,7 @@ class SyncSession(Generic[OutputT]):
     approve = _twin(Session.approve)  # type: ignore[arg-type]  # of `Never`
     """Answer for a tool call that needs approval. A second answer for a call changes nothing."""
     grant = _twin(Session.grant)
-    """Allow all calls of a tool, or all commands that begin with these words, without asking again. Waiting calls"""
+    """Allow all calls of a tool, or all commands that begin with these words, without asking again."""
     grants = _twin(Session.grants)
     """The grants of this session and of its project."""
     revoke = _twin(Session.revoke)
@@ -235,7 +235,7 @@ class SyncSession(Generic[OutputT]):
     rename = _twin(Session.rename)
     """Give the session this title, in lists and displays."""
     fork = _twin(Session.fork)
-    """Copy the session. The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay"""
+    """Copy the session: its events up to the one with the number ``through``, or all of them."""
     pin = _twin(Session.pin)
     """Protect messages from every compaction, or no longer."""
     close = _twin(Session.close)
