@@ -27,8 +27,10 @@ from ullage.events import SessionEvent
 from ullage.loop_thread import SHARED
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
-from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session import OF_A_MESSAGE, Session
+from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.tools.other_names import refuse_arguments
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -124,6 +126,7 @@ class SyncSession(Generic[OutputT]):
         check: bool = True,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
 
@@ -132,7 +135,9 @@ class SyncSession(Generic[OutputT]):
             check: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
             output_retries: As in ``Session.ask``.
+            others: As in ``Session.ask``.
         """
+        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
         return self._run(
             lambda: self._session.ask(
                 *pieces,
@@ -171,6 +176,7 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> SyncTextStream[Any]:
         """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
 
@@ -178,7 +184,9 @@ class SyncSession(Generic[OutputT]):
             pieces: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
             output_retries: As in ``Session.ask``.
+            others: As in ``Session.ask``.
         """
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
         stream = self._session.stream(
             *pieces, output_type=output_type, output_retries=output_retries
         )
