@@ -22,15 +22,15 @@ MODULES = sorted(
 """The public modules."""
 
 FROM_OTHERS = frozenset(
-    [
+    {
         "Override",
+        "Question",
+        "Result",
         "Session",
         "SyncSession",
         "SyncTextStream",
         "TextStream",
-        "Result",
-        "Question",
-    ]
+    }
 )
 """Classes that a user is given and never makes: their constructors are no promise."""
 

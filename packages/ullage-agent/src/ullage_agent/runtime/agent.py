@@ -732,7 +732,7 @@ class Agent(Generic[OutputT, DepsT]):
         """``sessions`` for a program without an event loop.
 
         Args:
-            limit: The most to give.
+            limit: As in ``sessions``.
         """
         agent = self._background()
         return SHARED.run(lambda: agent.sessions(limit=limit))

@@ -18,7 +18,6 @@ from typing import (
     ParamSpec,
     Protocol,
     Self,
-    TypeVar,
     overload,
 )
 
@@ -33,16 +32,19 @@ from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.tools.other_names import refuse_arguments
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar as TypeVarWithDefault
+    from typing_extensions import TypeVar
 
-    OutputT = TypeVarWithDefault("OutputT", default=str)
-    AnyT = TypeVarWithDefault("AnyT")
+    OutputT = TypeVar("OutputT", default=str)
+    AnyT = TypeVar("AnyT")
+    T = TypeVar("T")
 else:
+    from typing import TypeVar
+
     OutputT = TypeVar("OutputT")
     AnyT = TypeVar("AnyT")
+    T = TypeVar("T")
 
 
 def _twin(
