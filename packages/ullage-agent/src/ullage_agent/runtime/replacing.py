@@ -39,17 +39,18 @@ _LISTS: Final[Mapping[type, tuple[str, ...]]] = {
 def with_texts(value: T, change: ChangeText) -> T:
     """A request, message or answer with each of its texts changed: to mask what must not be sent or recorded.
 
-    Texts are those of messages, results of tools, arguments of tool calls, files that are sent as text, and the
-    system prompt. Reasoning stays: its provider refuses it when it is altered. What ``change`` gives back
-    unchanged stays the same object, and so in the provider's cache.
+    Texts are those of messages, results of tools, arguments of tool calls, files that are sent as text, and the system
+    prompt. Reasoning stays: its provider refuses it when it is altered. What ``change`` gives back unchanged stays the
+    same object, and so in the provider's cache.
 
     Args:
-        value: A ``Request``, ``Message`` or ``Answer``.
-        change: Gives the new text.
+        value: What a hook was given; it stays as it is.
+        change: Makes a text of each text.
     """
     if isinstance(value, Answer):
         return value._replace(message=with_texts(value.message, change))
-    return _changed(value, change)
+    changed: T = _changed(value, change)
+    return changed
 
 
 def _changed(value: Any, change: ChangeText) -> Any:
@@ -69,8 +70,8 @@ def with_message(request: Request, text: str) -> Request:
     """A request with a message of the user behind the others: a reminder that the conversation does not keep.
 
     Args:
-        request: What is about to be sent.
-        text: The message.
+        request: What a hook was given; it stays as it is.
+        text: What the message says.
     """
     name = f"hook-{len(request.messages)}"
     part = TextPart(id=f"{name}.text", text=clean_text(text).text)
