@@ -133,7 +133,7 @@ log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
 
-_OF_A_CALL = ("session", "deps", "check", "output_type")
+_OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
@@ -532,7 +532,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:3], KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -632,7 +632,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3], KEYS)
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )
