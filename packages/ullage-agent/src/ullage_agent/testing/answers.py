@@ -26,12 +26,10 @@ from ullage.provider import AnswerPiece
 from ullage.usage import Usage
 from ullage_agent.runtime.answer_tool import ANSWER
 from ullage_agent.runtime.output_type import VALUE
+from ullage_agent.testing.policy import CHARS_PER_TOKEN
 
 _WORDS: Final = re.compile(r"\s*\S+\s*|\s+")
 """How a text streams: word by word."""
-
-CHARS_PER_TOKEN: Final = 4
-"""By which a made-up answer reports usage where its script names none. No tokenizer's: a round number for tests."""
 
 
 class Delay(NamedTuple):

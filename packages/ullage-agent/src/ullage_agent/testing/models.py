@@ -10,10 +10,8 @@ from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
 from ullage_agent.testing.answers import Script, new_ids, pieces_of, usual_usage
+from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
-
-WINDOW = 128_000
-"""The window of a model that is made up, in tokens, unless the test names another one."""
 
 
 class _MadeUp(Provider):
