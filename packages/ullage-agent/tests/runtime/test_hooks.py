@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.promises import stage
+from tests.tiers import first_of
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -427,3 +428,30 @@ async def test_a_summary_is_asked_for_with_what_hooks_leave_of_the_conversation(
             await session.wait()
         bodies = sent(server)
         assert len(bodies) > 4 and all("Ada" not in body for body in bodies)
+
+
+@pytest.mark.parametrize("speaker", first_of(stage.SIX, 2), ids=lambda one: one.name)
+async def test_every_provider_takes_a_replaced_request_behind_results_too(
+    speaker: stage.Speaker, tmp_path: Path
+) -> None:
+    sell, sold = shop()
+    call = {"name": "sell", "arguments": {"what": "vase"}}
+    script = stage.script(
+        {"when": {"step": 1}, "reasoning": "All.", "text": "Yes.", "calls": [call]},
+        {"text": "That is all."},
+    )
+    with running(script) as server:
+        agent = stage.agent_for(
+            tmp_path / "s.db",
+            Masking(),
+            Reminding("Be brief."),
+            tools=[sell],
+            server=server,
+        )
+        async with agent.session("s", **speaker.settings()) as session:
+            result = await session.ask("Ada Lovelace: Please do all of it.")
+            again = await session.ask("Thanks, Ada Lovelace.")
+        assert (result.reason, again.reason, sold) == ("finished", "finished", ["vase"])
+        bodies = sent(server)
+        assert all(body.count("Be brief.") == 1 for body in bodies)
+        assert not any("Ada" in body for body in bodies)

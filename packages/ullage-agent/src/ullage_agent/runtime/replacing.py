@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -11,9 +11,8 @@ from ullage.codec.stream import Answer
 from ullage.messages import (
     FilePart,
     Message,
-    Part,
     Request,
-    ResultContent,
+    SystemBlock,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -21,59 +20,49 @@ from ullage.messages import (
 )
 
 T = TypeVar("T", Request, Message, Answer)
-PartT = TypeVar("PartT", bound=Part | ResultContent)
 
 ChangeText = Callable[[str], str]
+
+_TEXTS: Final[Mapping[type, str]] = {
+    TextPart: "text",
+    FilePart: "text",
+    SystemBlock: "text",
+    ToolCallPart: "arguments",
+}
+_LISTS: Final[Mapping[type, tuple[str, ...]]] = {
+    Request: ("system", "messages"),
+    Message: ("parts",),
+    ToolResultPart: ("content",),
+}
 
 
 def with_texts(value: T, change: ChangeText) -> T:
     """A request, message or answer with each of its texts changed: to mask what must not be sent or recorded.
 
-    Texts are those of messages, results of tools, arguments of tool calls, files that are sent as text, and the
-    system prompt. Reasoning stays: its provider refuses it when it is altered.
-
-    Args:
-        value: A ``Request``, ``Message`` or ``Answer``.
-        change: Gives the new text. What it gives back unchanged stays the same object, and so in the provider's
-            cache.
+    Texts are those of messages, results of tools, arguments of tool calls, files that are sent as text, and the system
+    prompt. Reasoning stays: its provider refuses it when it is altered. What ``change`` gives back unchanged stays the
+    same object, and so in the provider's cache.
     """
     if isinstance(value, Answer):
         return value._replace(message=with_texts(value.message, change))
-    if isinstance(value, Message):
-        parts = tuple(_changed(part, change) for part in value.parts)
-        return value if parts == value.parts else replace(value, parts=parts)
-    system = tuple(
-        replace(block, text=change(block.text), provider=None)
-        if change(block.text) != block.text
-        else block
-        for block in value.system
-    )
-    messages = tuple(with_texts(message, change) for message in value.messages)
-    return replace(value, system=system, messages=messages)
+    return _changed(value, change)
 
 
-def _changed(part: PartT, change: ChangeText) -> PartT:
-    if isinstance(part, ToolResultPart):
-        content = tuple(_changed(each, change) for each in part.content)
-        same = content == part.content
-        return part if same else cast(PartT, replace(part, content=content))
-    name = "arguments" if isinstance(part, ToolCallPart) else "text"
-    if not isinstance(part, TextPart | FilePart | ToolCallPart):
-        return part
-    before = getattr(part, name)
-    after = clean_text(change(before)).text
-    if after == before:
-        return part
-    return cast(PartT, replace(part, provider=None, **{name: after}))
+def _changed(value: Any, change: ChangeText) -> Any:
+    given: dict[str, Any] = {}
+    if text := _TEXTS.get(type(value)):
+        given = {text: clean_text(change(getattr(value, text))).text, "provider": None}
+        if given[text] == getattr(value, text):
+            return value
+    for name in _LISTS.get(type(value), ()):
+        before = getattr(value, name)
+        after = tuple(_changed(each, change) for each in before)
+        given[name] = before if after == before else after
+    return replace(value, **given) if given else value
 
 
 def with_message(request: Request, text: str) -> Request:
-    """A request with a message of the user behind the others: a reminder that the conversation does not keep.
-
-    Args:
-        request: What is about to be sent.
-        text: The message.
-    """
+    """A request with a message of the user behind the others: a reminder that the conversation does not keep."""
     name = f"hook-{len(request.messages)}"
     part = TextPart(id=f"{name}.text", text=clean_text(text).text)
     message = Message(id=name, role="user", parts=(part,), origin="injected")

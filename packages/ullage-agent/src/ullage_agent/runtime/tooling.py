@@ -213,9 +213,7 @@ async def _hooked(
                 return closed([call], "denied", f"{REFUSED_BY_A_RULE} {given.why}")
             case Output():
                 name = hook_name(hook)
-                return await _ended(
-                    runtime, call, tool, given, "not_started", given_by=name
-                )
+                return await _ended(runtime, call, tool, given, "not_started", name)
             case Mapping() if given != _readable(text):
                 text = arguments_text(hook, given)
                 by.append(hook_name(hook))
@@ -264,7 +262,6 @@ async def _ended(
     tool: AgentTool,
     output: Output,
     outcome: ToolOutcome,
-    *,
     given_by: str = "",
 ) -> list[Event]:
     """The events for the result of a call, with as much of it as the window has room for."""
@@ -272,11 +269,7 @@ async def _ended(
     context = _context(runtime, call)
     output = output._replace(text=clean_text(output.text).text)
     fitted = await fit(output, context, most)
-    rows = await _result(call, fitted, outcome, context)
-    return [
-        replace(row, given_by=given_by) if isinstance(row, ToolEnded) else row
-        for row in rows
-    ]
+    return await _result(call, fitted, outcome, context, given_by)
 
 
 def page_room(context: ToolContext) -> int:
@@ -303,7 +296,11 @@ def _room(runtime: SessionRuntime, most: int) -> int:
 
 
 async def _result(
-    call: OpenCall, fitted: FittedResult, outcome: ToolOutcome, context: CallContext
+    call: OpenCall,
+    fitted: FittedResult,
+    outcome: ToolOutcome,
+    context: CallContext,
+    given_by: str,
 ) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
@@ -342,6 +339,7 @@ async def _result(
         found=output.found,
         retry_of=call.name if output.asks_retry else "",
         is_answer=output.is_answer,
+        given_by=given_by,
     )
     message = Message(id=f"{name}.message", role="tool", parts=(part,))
     rows: list[Event] = [ended, MessageAdded(message=message)]

@@ -11,8 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-POLL_S: Final = 0.1
-"""Seconds between two looks of ``Store.wait`` where a store has nothing better."""
+from ullage.store.policy import POLL_S
 
 ABOUT: Final = "about"
 """The value that ``Store.sessions`` gives with each id."""
@@ -90,7 +89,8 @@ class Store(Protocol):
     async def wait(self, session: str, version: int, timeout_s: float) -> None:
         """Return once the session has another version, or after the time; now and then for nothing.
 
-        This one looks every 0.1 seconds; a database that can notify makes it quicker.
+        It is cancelled often, and then ends. This one looks every 0.1 seconds; a database that can notify makes it
+        quicker.
 
         Args:
             session: The id of a session.
