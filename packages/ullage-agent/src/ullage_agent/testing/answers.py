@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 import json
 import re
 from collections.abc import (
@@ -197,8 +196,3 @@ def usual_usage(request: Request, output: int) -> Usage:
     """The usage that is reported where a script names none; ``output`` in characters."""
     sent = len(msgspec.json.encode((request.system, request.tools, request.messages)))
     return Usage(input=1 + sent // CHARS_PER_TOKEN, output=1 + output // CHARS_PER_TOKEN)
-
-
-def new_ids() -> Iterator[int]:
-    """Numbers from 1 on."""
-    return itertools.count(1)
