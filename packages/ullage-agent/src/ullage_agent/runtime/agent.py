@@ -937,6 +937,8 @@ class Agent(Generic[OutputT, DepsT]):
         self, resolved: Settings, own: Mapping[str, object]
     ) -> list[Event]:
         """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
+        if not self._learns(resolved):
+            return first_events(resolved, own)
         learnt = await asyncio.to_thread(self._learnt, resolved)
         overhead = await asyncio.to_thread(self._overhead, resolved)
         return first_events(resolved, own, learnt, overhead)
@@ -966,8 +968,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model; nothing if it can't be read."""
-        if not self._learns(settings):
-            return NOTHING
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
         try:
@@ -987,8 +987,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""
-        if not self._learns(settings):
-            return ()
         provider, model = settings.destination()
         name = (provider.name, model)
         return tuple(
