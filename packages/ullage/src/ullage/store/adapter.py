@@ -586,6 +586,12 @@ class StoreAdapter:
         if most <= 0 or after < 0:
             return []
         rows = await self._ask(self._store.read_rows, session, after=after, limit=most)
+        if len(rows) != most:
+            await self._about(session)  # it may have been deleted meanwhile
+            raise StoreUnavailable(
+                f"{self._store!r} gave {len(rows)} of the {most} rows behind row {after} of the session {session!r}: "
+                "it has lost some. Run ullage.testing.check_store on it."
+            )
         return [
             (_event(session, seq, row), len(row))
             for seq, row in enumerate(rows, after + 1)
