@@ -243,7 +243,8 @@ class StoreAdapter:
             is_deleted = await self._ask(self._store.delete, session, version)
         self._watchers.tell([Change(session)])
         if session in await self.shared(SPENT_BY):
-            await self.revise([SharedKey(SPENT_BY, session)], _forget)
+            key = SharedKey(SPENT_BY, session)
+            await self.revise([key], lambda before, now: Revision(("",), None))
 
     async def sessions(
         self, *, limit: int = 100, before: SessionCursor | None = None, tenant: str = ""
@@ -800,7 +801,3 @@ def _make_due(writing: _Writing) -> None:
     asked = writing.now + ASKED_S
     due = writing.about.due_at
     writing.about.due_at = asked if due is None else min(due, asked)
-
-
-def _forget(before: tuple[str, ...], now: float) -> Revision[None]:
-    return Revision(("",) * len(before), None)
