@@ -70,9 +70,11 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
     assert agent == {
         f"ullage.Agent.{name}"
         for name in (
+            "as_tool",
             "ask",
             "override",
             "run_sync",
+            "serve_mcp",
             "session",
             "sessions",
             "stored_in",

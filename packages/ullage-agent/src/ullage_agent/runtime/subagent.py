@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ullage_agent.runtime.agent import Agent
     from ullage_agent.runtime.session import Session
 
-Task = Callable[..., str | Awaitable[str]]
+TaskWriter = Callable[..., str | Awaitable[str]]
 """Writes the task of a subagent from the arguments that the model gives."""
 
 
@@ -62,7 +62,7 @@ def subagent(
 @overload
 def subagent(
     agent: Agent[Any, Any], *, timeout_s: float = ...
-) -> Callable[[Task], AgentTool]: ...
+) -> Callable[[TaskWriter], AgentTool]: ...
 
 
 def subagent(
@@ -71,7 +71,7 @@ def subagent(
     name: str = "",
     description: str = "",
     timeout_s: float = 3_600.0,
-) -> AgentTool | Callable[[Task], AgentTool]:
+) -> AgentTool | Callable[[TaskWriter], AgentTool]:
     """A tool that gives ``agent`` a task and returns its last answer: of an ``output_type``, as JSON.
 
     With a ``name`` and a ``description`` it takes the task as one text. Without, it decorates a function that writes
@@ -88,7 +88,7 @@ def subagent(
         timeout_s: Seconds that a task may take.
     """
 
-    def make(write: Task) -> AgentTool:
+    def make(write: TaskWriter) -> AgentTool:
         written = tool(name=name, description=description)(write)
 
         async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
