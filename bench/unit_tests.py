@@ -18,7 +18,14 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.environments import PYDANTIC_AI, ClientFailed, NotInstalled, Peer, python_of
+from bench.environments import (
+    CHECKOUT,
+    PYDANTIC_AI,
+    ClientFailed,
+    NotInstalled,
+    Peer,
+    python_of,
+)
 from bench.results import Table, ms, show
 
 TESTS: Final = 50
@@ -105,6 +112,15 @@ def test_answer(number):
 }
 
 
+SUITE: Final = "Ullage, examples/testing"
+
+
+def suite() -> dict[str, str]:
+    """The tests of a whole agent: tools, approvals, a sub-agent, guardrails, a compaction."""
+    files = (CHECKOUT / "examples" / "testing").glob("*.py")
+    return {file.name: file.read_text() for file in files}
+
+
 def cpu_of(peer: Peer, project: dict[str, str]) -> float:
     """Seconds of CPU for one test. Raises ``NotInstalled``, and ``ClientFailed`` where a test fails."""
     python = python_of(peer)
@@ -131,7 +147,11 @@ def cpu_of(peer: Peer, project: dict[str, str]) -> float:
 
 
 def main() -> None:
-    sides = {"Ullage": (ULLAGE, OURS), PYDANTIC_AI.requirement: (PEER, THEIRS)}
+    sides = {
+        "Ullage": (ULLAGE, OURS),
+        PYDANTIC_AI.requirement: (PEER, THEIRS),
+        SUITE: (ULLAGE, suite()),
+    }
     runs: dict[str, list[float]] = {name: [] for name in sides}
     try:
         for _ in range(RUNS):

@@ -11,6 +11,7 @@ import ast
 import inspect
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 with suppress(ImportError):  # the site needs the names alone
@@ -41,15 +42,12 @@ ENTRY = """::: {path}
     options:
       heading_level: {level}
       show_root_heading: true
-      show_if_no_docstring: {shows_fields}
-      members: {members}
 """
 
-OPAQUE = frozenset({"Calibration", "ClientLimits", "Fold", "SessionStore", "SqliteStore"})
+OPAQUE = frozenset(
+    {"Calibration", "ClientLimits", "Fold", "Override", "SessionStore", "SqliteStore"}
+)
 """Classes that a caller passes on: what is inside of them is no promise."""
-
-FIELDS = ("events", "messages", "measure")
-"""Modules of records, whose fields say by their names what they hold."""
 
 
 def modules() -> list[str]:
@@ -107,26 +105,75 @@ def listed_names() -> list[str]:
     return [name for names in TASKS.values() for name in names.split()]
 
 
-def entry(path: str, level: int, *, shows_fields: bool = False) -> str:
-    """The mark that mkdocstrings replaces by a name's documentation."""
-    members = "false" if path.rpartition(".")[2] in OPAQUE else "null"
-    return ENTRY.format(
-        path=path, level=level, shows_fields=str(shows_fields).lower(), members=members
+def class_of(file: Path, name: str) -> ast.ClassDef | None:
+    """The class that a file defines or imports under this name; ``None`` for what is no class."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return node
+        if isinstance(node, ast.ImportFrom) and any(each.name == name for each in node.names):  # fmt: skip
+            path = str(node.module).replace(".", "/")
+            for found in ROOT.glob(f"packages/*/src/{path}.py"):
+                return class_of(found, name)
+    return None
+
+
+def fields_of(found: ast.ClassDef) -> str:
+    """The fields of a class as a table; empty where it has none."""
+    rows: list[str] = []
+    for field, after in pairwise([*found.body, ast.Pass()]):
+        if not isinstance(field, ast.AnnAssign) or ast.unparse(field.target)[0] == "_":
+            continue
+        value = field.value
+        has_default = value is not None and not isinstance(value, ast.Call)
+        default = f"`{ast.unparse(value)}`" if value and has_default else ""
+        kind = ast.unparse(field.annotation)
+        text = ""
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            text = " ".join(str(after.value.value).split()).replace("``", "`")
+        name = ast.unparse(field.target)
+        rows.append(f"| `{name}` | `{kind}` | {default} | {text} |".replace("``", ""))
+    if not rows:
+        return ""
+    return "\n".join(
+        ["", "| field | type | default | what it is |", "|---|---|---|---|", *rows, ""]
     )
+
+
+def methods_of(found: ast.ClassDef) -> list[str]:
+    """What a class has beside its fields."""
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    named = [node.name for node in found.body if isinstance(node, functions)]
+    return list(dict.fromkeys(name for name in named if name[0] != "_"))
+
+
+def entry(path: str, name: str, level: int) -> str:
+    """The mark that mkdocstrings replaces by a name's documentation, and the table of its fields."""
+    file = SOURCE / f"{path.partition('.')[2] or '__init__'}.py"
+    found = class_of(file, name)
+    mark = ENTRY.format(path=f"{path}.{name}", level=level)
+    if name in OPAQUE:
+        return f"{mark}      members: false\n"
+    fields = fields_of(found) if found else ""
+    if not found or not fields:
+        return mark
+    methods = [
+        ENTRY.format(path=f"{path}.{name}.{each}", level=level + 1)
+        for each in methods_of(found)
+    ]
+    return "\n".join([f"{mark}      members: false\n{fields}", *methods])
 
 
 def page(name: str) -> str:
     """The page of a name or a module, for mkdocstrings to fill in."""
     if name not in modules():
-        return entry(f"ullage.{name}", 1)
+        return entry("ullage", name, 1)
     own = [each for each in names_in(name) if each not in listed_names()]
     others = [each for each in names_in(name) if each in listed_names()]
     parts = [f"# ullage.{name}\n", f"{ast.get_docstring(module_tree(name))}\n"]
     if others:
         links = ", ".join(f"[{each}]({each.lower()}.md)" for each in others)
         parts.append(f"It also gives {links}.\n")
-    for each in own:
-        parts.append(entry(f"ullage.{name}.{each}", 2, shows_fields=name in FIELDS))
+    parts += [entry(f"ullage.{name}", each, 2) for each in own]
     return "\n".join(parts)
 
 

@@ -33,6 +33,7 @@ PROJECT = {
     "examples/notebook/README.md": "project/example-notebook.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
+    "examples/testing/README.md": "project/example-testing.md",
     "examples/web/README.md": "project/example-web.md",
     "packages/ullage/README.md": "project/ullage.md",
     "packages/ullage-agent/README.md": "project/ullage-agent.md",
@@ -46,8 +47,15 @@ PROJECT = {
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
 
 PLAIN = (
+    "bench/three/coding.py",
+    "bench/three/coding_pydantic_ai.py",
+    "bench/three/research.py",
+    "bench/three/research_pydantic_ai.py",
+    "bench/three/support.py",
+    "bench/three/support_pydantic_ai.py",
     "deploy/haproxy.cfg",
     "examples/loop.py",
+    "examples/provider.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )

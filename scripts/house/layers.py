@@ -129,8 +129,12 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 FOR_TYPES = frozenset({"typing_extensions"})
 """Read by type checkers alone, which bring it."""
 
-MEANT = frozenset({"genai_prices", "uvloop"})
-"""What ``ullage`` uses where it is installed: prices, for ``ullage models --refresh``; a quicker event loop."""
+MEANT = {
+    "ullage": frozenset({"genai_prices", "uvloop"}),
+    "ullage_agent": frozenset({"pytest"}),
+}
+"""What is used where it is installed: prices, for ``ullage models --refresh``; a quicker event loop; pytest, which
+loads its plug-in itself."""
 
 DOES_IO = frozenset(
     {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"}
@@ -283,7 +287,7 @@ def _objection(file: str, package: str, found: Import) -> str:
         return _objection_to_ours(own, package, found.module)
     if package in PURE and top not in PURE_PACKAGES:
         return f"{package} is in the core and may not import {top}"
-    known = allowed(own) | FOR_TYPES | (MEANT if own == "ullage" else frozenset())
+    known = allowed(own) | FOR_TYPES | MEANT.get(own, frozenset())
     return (
         "" if top in known else f"{own} does not depend on the third-party package {top}"
     )

@@ -43,7 +43,19 @@ def run(folder: str, *words: str, **given: str) -> str:
 
 def test_these_are_the_examples() -> None:
     names = [path.name for path in FOLDERS]
-    assert names == ["coding-agent", "notebook", "research-agent", "service", "web"]
+    assert names == [
+        "coding-agent",
+        "notebook",
+        "research-agent",
+        "service",
+        "testing",
+        "web",
+    ]
+
+
+def test_all_tests_of_the_shop_pass() -> None:
+    told = run("testing", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "50 passed" in told
 
 
 def test_the_coding_agent_mends_the_project() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import ullage
 from scripts.reference_pages import PAGE, index, listed_names, modules, page
-from tests.house.public_types import hidden_types, public_names
+from tests.house.public_types import hidden_types, public_names, undocumented
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 NAMES = """
@@ -44,6 +44,11 @@ def test_a_name_that_is_not_there_is_answered_with_the_one_that_was_meant() -> N
 def test_each_type_in_a_public_signature_is_in_a_public_module() -> None:
     assert hidden_types(public_names().values()) == {}
     assert "Ledger (ullage_agent.runtime.ledger)" in hidden_types([SessionRuntime])
+
+
+def test_each_parameter_of_a_public_function_is_described() -> None:
+    left = undocumented()
+    assert left.keys() <= {"ullage.Session.stream", "ullage.sessions.Session.stream"}
 
 
 def test_a_module_gives_what_its_own_page_lists() -> None:

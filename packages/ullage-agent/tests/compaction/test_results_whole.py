@@ -15,12 +15,14 @@ from tests.compaction.stage import (
     CHAT,
     agent_on,
     conversing,
+    gave,
     generated,
     heard,
     imported,
     is_summary_call,
     of_kind,
     refused,
+    said,
     scene,
     script,
     turns,
@@ -250,3 +252,18 @@ async def test_what_is_cut_of_a_result_larger_than_the_window_is_one_call_away(
             page = heard(main_calls(generated(server))[-1])
             assert "to go on, call read_result" in page
             assert not ends_of(await session.history())[-1].handle
+
+
+async def test_what_was_cleared_is_one_call_away(tmp_path: Path) -> None:
+    scenario = script(CHAT, calling("read_result", {"handle": "r0.0"}), window=WINDOW)
+    had = [message for message in turns(40, size=300) if message.role != "user"]
+    had[1] = gave("r0", "a0", log(300))
+    settings = {"window": WINDOW, "tools": [look], "strategy": "clear"}
+    async with scene(
+        tmp_path, CHAT, [said("u", "Go."), *had], scenario=scenario, **settings
+    ) as (server, session):
+        assert (await session.ask("Look, newest.")).reason == "finished"
+        first, second = main_calls(generated(server))
+        assert FACT not in heard(first)
+        assert 'read_result {"handle": "r0.0"} shows it' in heard(first).replace("\\", "")
+        assert FACT in heard(second)

@@ -164,7 +164,9 @@ def test_those_of_tools_are_too() -> None:
 
 
 def test_what_is_answered_is_none_of_ours_and_names_what_there_is() -> None:
-    assert not SETTINGS.keys() & OURS
+    assert SETTINGS.keys() & OURS == {
+        "instructions"
+    }  # for places that have settings alone
     named = {
         name
         for said in SETTINGS.values()
@@ -193,6 +195,8 @@ def test_an_agent_says_what_a_name_is_here(given: dict[str, Any], answer: str) -
         agent(**given)
     with pytest.raises(SettingError, match="'max_tokens' is `max_output` here"):
         agent().session("s", max_tokens=3)  # type: ignore[call-arg]
+    with pytest.raises(SettingError, match="a session has `instruction_files` and"):
+        agent().session("s", instructions="Be brief.")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

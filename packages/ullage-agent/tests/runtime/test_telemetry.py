@@ -480,6 +480,40 @@ def test_an_agent_handed_over_to_is_below_the_call_that_did_so() -> None:
     assert call.parent == other.context and tool.parent == turn.context
 
 
+def test_a_conversation_handed_over_at_rest_has_no_span() -> None:
+    recorder = Recorder()
+    assert recorder.told(HandedOver(agent="billing", session="s")) == []
+    assert not recorder.telemetry._sessions
+
+
+async def test_a_request_that_hooks_replaced_has_its_model() -> None:
+    recorder = Recorder()
+    request = Request(wire="messages", model="claude-x", provider="anthropic")
+    reading = replace(Meter().reading(), session="s")
+    await recorder.telemetry.before_call(request, reading)
+    (call,) = recorder.told(
+        CallStarted(call="c", session="s"), CallEnded(call="c", session="s")
+    )
+    assert call.name == "chat claude-x"
+    assert of(call)["gen_ai.provider.name"] == "anthropic"
+
+
+def test_what_a_turn_leaves_open_ends_with_it_with_content_too() -> None:
+    recorder = Recorder(content=True)
+    spans = recorder.told(
+        TurnStarted(turn="t", session="s"),
+        ToolStarted(call_id="a", name="x", session="s"),
+        ToolStarted(call_id="b", name="y", session="s"),
+        TurnEnded(turn="t", session="s", reason="cancelled"),
+    )
+    assert [span.name for span in spans] == [
+        "execute_tool x",
+        "execute_tool y",
+        "invoke_agent",
+    ]
+    assert not recorder.telemetry._sessions
+
+
 def test_retries_and_fallbacks_are_events() -> None:
     call, turn = Recorder().told(
         TurnStarted(turn="t", session="s"),

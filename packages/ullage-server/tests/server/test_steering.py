@@ -171,7 +171,7 @@ BEYOND: list[dict[str, object]] = [
     {"sandbox": "off"},
     {"mcp": {"a": {"command": "sh"}}},
     {"params": {"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}},
-    {"instructions": [".env"]},
+    {"instruction_files": [".env"]},
     {"models": {"m": {"window": 5}}},
 ]
 

@@ -695,7 +695,8 @@ class ReasoningRefused(
 
 
 class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pruned"):
-    """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now.
+    """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now, with
+    each part's own id in the place of ``{part}``.
 
     ``saved`` is how many tokens that frees, ``rewritten`` how many the provider's cache has to take anew for it.
     ``prune`` names it, so that it can be undone.

@@ -17,11 +17,6 @@ VARIABLE: Final = "ULLAGE_ISOLATED"
 
 NETWORK: Final = "NETWORK"
 
-HINT: Final = (
-    "Tests do not see the keys of the environment and reach no network. Answer with agent.override(model=…) and a "
-    "model of ullage.testing, or mark the test with @pytest.mark.ullage_network."
-)
-
 
 def current_test() -> str:
     """The test that runs, by the plug-in's number; empty outside of tests."""

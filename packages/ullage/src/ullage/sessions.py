@@ -21,6 +21,7 @@ try:
     from ullage_agent.runtime.session import Session
     from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+    from ullage_agent.runtime.subagent import Task
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
         InstructionWriter,
@@ -49,6 +50,7 @@ __all__ = [
     "Session",
     "SessionSettings",
     "SessionView",
+    "Task",
     "TextStream",
     "TurnContext",
     "Viewed",

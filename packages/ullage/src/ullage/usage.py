@@ -33,13 +33,21 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     input: int | None = None
+    """Tokens of the request, those of the cache included."""
     output: int | None = None
+    """Tokens of the answer, its reasoning included."""
     cache_read: int | None = None
+    """Of ``input``: tokens that were read from the cache."""
     cache_write: int | None = None
+    """Of ``input``: tokens that were written to the cache."""
     reasoning: int | None = None
+    """Of ``output``: tokens of reasoning."""
     context_input: int | None = None
+    """The input of the last sampling pass, where ``input`` is a sum over several."""
     context_output: int | None = None
+    """Its output, likewise."""
     dialect: str | None = None
+    """Whose way of filling in a usage it was read by."""
     verified: bool = True
     """False when the dialect is unknown: then nothing is read from ``raw``."""
     final: bool = True
@@ -47,8 +55,11 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     placeholder: bool = False
     """True when ``output`` is known to be a streaming placeholder, not a count."""
     flags: tuple[str, ...] = ()
+    """Values of ``raw`` that could not be true."""
     cleared: tuple[Cleared, ...] = ()
+    """Content of the request that the provider left out, and that is not in ``input``."""
     raw: OptionalRaw = None
+    """The provider's object, byte for byte."""
 
     @property
     def context(self) -> int | None:

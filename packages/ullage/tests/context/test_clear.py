@@ -1,11 +1,15 @@
+import msgspec
+
 from tests.context.sessions import fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
 from ullage.context.budget import aim_of
 from ullage.context.clear import ClearToolResults, cache_cost, clearable
+from ullage.context.costs import after
+from ullage.context.shorten import READER
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined
-from ullage.events import Pruned
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.events import Pruned, ToolsChanged
+from ullage.messages import Message, TextPart, Tool, ToolCallPart, ToolResultPart
 
 
 def heavy(count: int, *, size: int = 400) -> list[Message]:
@@ -71,6 +75,20 @@ def test_pinned_results_and_those_nobody_has_seen_are_left_alone() -> None:
         )
     )
     assert cleared(unseen) == []
+
+
+def test_a_model_that_can_read_stored_results_is_told_how() -> None:
+    tools = (Tool(name=READER, schema=msgspec.Raw(b"{}")),)
+    fold = after(fold_of(*heavy(34)), (ToolsChanged(tools=tools),))
+    proposal = ClearToolResults().propose(Situation(fold=fold), ())
+    assert isinstance(proposal, Candidate) and isinstance(proposal.event, Pruned)
+    notice = next(
+        part.text
+        for entry in after(fold, (proposal.event,)).view
+        for part in entry.message.of_type(ToolResultPart)
+        if part.id == "r0.1"
+    )
+    assert 'read_result {"handle": "r0.1"}' in notice
 
 
 def test_it_proposes_one_change_with_its_numbers() -> None:

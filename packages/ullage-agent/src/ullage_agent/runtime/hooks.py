@@ -44,7 +44,11 @@ class Hook:
     """Whether subagents of the agent have it too, unless they have one of its class."""
 
     def on_event(self, event: Event) -> None:
-        """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
+        """An event was stored while this process drives the session. Must not wait; what it raises is only logged.
+
+        Args:
+            event: What happened (``ullage.events``).
+        """
 
     def on_driven(self, session: str, trace: str, driven: Viewed) -> None:
         """This process drives the session from here on. As ``on_event``.
@@ -56,7 +60,12 @@ class Hook:
         """
 
     def around_tool(self, session: str, call_id: str) -> AbstractContextManager[object]:
-        """A block that a tool runs in: the tool sees the context variables that it sets."""
+        """A block that a tool runs in: the tool sees the context variables that it sets.
+
+        Args:
+            session: The id of the session.
+            call_id: The id of the call.
+        """
         return nullcontext()
 
     async def before_call(self, request: Request, reading: Reading) -> Request | None:
@@ -73,7 +82,12 @@ class Hook:
         return None
 
     async def before_summary(self, request: Request, reading: Reading) -> Request | None:
-        """The same for the request of a summary, which holds the conversation too. By default ``before_call``."""
+        """The same for the request of a summary, which holds the conversation too. By default ``before_call``.
+
+        Args:
+            request: As in ``before_call``.
+            reading: As in ``before_call``.
+        """
         return await self.before_call(request, reading)
 
     async def after_call(self, answer: Answer, reading: Reading) -> Answer | None:
@@ -105,17 +119,33 @@ class Hook:
         return None
 
     async def after_tool(self, name: str, output: Output, call_id: str) -> Output | None:
-        """A tool has ended; another output is recorded in the place of this one."""
+        """A tool has ended; another output is recorded in the place of this one.
+
+        Args:
+            name: The tool.
+            output: Its result, before it is cut to what the model gets at once.
+            call_id: The id of the call.
+        """
         return None
 
     async def before_compaction(
         self, reading: Reading, trigger: str
     ) -> Refusal | tuple[str, ...] | None:
-        """The view is about to be made smaller: ids of messages to pin, or a refusal."""
+        """The view is about to be made smaller: ids of messages to pin, or a refusal.
+
+        Args:
+            reading: The window as it is.
+            trigger: Why it is compacted, as ``CompactionStarted`` has it.
+        """
         return None
 
     async def after_compaction(self, before: Reading, after: Reading) -> None:
-        """The view has become smaller."""
+        """The view has become smaller.
+
+        Args:
+            before: The window as it was.
+            after: The window as it is now.
+        """
 
 
 async def run_hook(

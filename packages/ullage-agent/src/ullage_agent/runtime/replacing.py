@@ -45,7 +45,8 @@ def with_texts(value: T, change: ChangeText) -> T:
     """
     if isinstance(value, Answer):
         return value._replace(message=with_texts(value.message, change))
-    return _changed(value, change)
+    changed: T = _changed(value, change)
+    return changed
 
 
 def _changed(value: Any, change: ChangeText) -> Any:

@@ -245,10 +245,12 @@ class Session(Generic[OutputT]):
         await self.close(waits=problem is None)
 
     async def close(self, *, waits: bool = False) -> None:
-        """Stop driving the session; with ``waits``, after it has come to rest. A second close does nothing.
+        """Stop driving the session. A second close does nothing.
 
-        Stopped work stays unfinished in the ledger, and the next process that drives the session continues it. With
-        ``waits``, raises the error that stopped the driver.
+        Stopped work stays unfinished in the ledger, and the next process that drives the session continues it.
+
+        Args:
+            waits: Whether it comes to rest before; then the error that stopped the driver is raised.
         """
         if self._serving is None or self._is_closing:
             return
@@ -343,12 +345,21 @@ class Session(Generic[OutputT]):
     ) -> Receipt:
         """Send a message, at rest or during a turn; returns once it is stored.
 
-        A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
-        until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
-        returns the state of the first receipt, also where a new message would be refused now. ``trace`` is the
-        ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/), by default that of
-        OpenTelemetry's current span. Raises ``BadKey``
-        for a missing key, ``QuotaReached`` where the tenant may make no further call today; then nothing is stored.
+        With an ``id`` of your own, sending again changes nothing and returns the state of the first receipt, also
+        where a new message would be refused now.
+
+        Args:
+            pieces: The message: text, bytes or ``Path``s of images and files, or parts of ``ullage.messages``.
+            kind: A ``steer`` is delivered before the next model call, behind the results of running tools; a
+                ``follow_up`` waits until the turn is over. At rest both begin a turn.
+            id: The id of the message; by default a new one.
+            trace: The ``traceparent`` that spans of the turn belong below (https://www.w3.org/TR/trace-context/),
+                by default that of OpenTelemetry's current span.
+
+        Raises:
+            InputError: The message can't be sent; nothing was stored, as for the next two.
+            BadKey: The provider's key is missing.
+            QuotaReached: The tenant may make no further call today.
         """
         if kind not in get_args(QueueKind):
             raise WrongType(
@@ -461,13 +472,28 @@ class Session(Generic[OutputT]):
         ]
 
     async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
-        """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+        """Replace the content of a queued message.
+
+        Args:
+            message_id: One of ``pending``.
+            pieces: The new content, as in ``send``.
+
+        Raises:
+            CommandRefused: It has left the queue.
+        """
         _check_texts("message_id", message_id)
         message = await self._guarded(await self._message(*pieces, id=message_id))
         return await edit(self._open.store, self.id, message)
 
     async def withdraw(self, message_id: str) -> Message:
-        """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
+        """Remove a message from the queue.
+
+        Args:
+            message_id: One of ``pending``.
+
+        Raises:
+            CommandRefused: It has left the queue.
+        """
         _check_texts("message_id", message_id)
         return await withdraw(self._open.store, self.id, message_id)
 
@@ -496,10 +522,19 @@ class Session(Generic[OutputT]):
         output_type: Any = None,
         output_retries: int | None = None,
     ) -> Result[Any]:
-        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+        """``send``, then ``wait``. The answer's schema is part of the request. A cancel leaves the turn running.
 
-        Its schema is part of the request. An answer that does not fit is asked for again up to ``output_retries``
-        times, then ``AnswerInvalid`` is raised, which keeps the text.
+        Args:
+            pieces: The message, as in ``send``.
+            check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
+            output_type: The type that the answer is read into, by default the agent's.
+            output_retries: How often an answer that does not fit is asked for again, by default as the agent has
+                it.
+
+        Raises:
+            ProviderError: The turn failed.
+            AnswerInvalid: The answer does not fit; the error keeps its text.
+            InputError: The message can't be sent; nothing was stored.
         """
         output = self._output if output_type is None else OutputType(output_type)
         self._wanted = output
@@ -602,8 +637,12 @@ class Session(Generic[OutputT]):
     ) -> CancelAnswer:
         """Stop the turn; the answer says what was kept. Returns once that is stored; processes end within 2 s after.
 
-        ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
-        that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
+        A second cancel does not wait for running tools. Raises the error that stopped the session's driver; the
+        cancel is stored then, and takes effect when the session is driven again.
+
+        Args:
+            tools: ``finish`` lets running tools end and starts no others, ``stop`` ends them; by default the
+                setting ``cancel_tools``.
         """
         if tools not in (None, "stop", "finish"):
             raise WrongType(
@@ -658,11 +697,18 @@ class Session(Generic[OutputT]):
         by_nobody: bool = False,
         **others: Never,
     ) -> None:
-        """Answer for a tool call that needs approval; ``reason`` says why it is denied, for the model.
+        """Answer for a tool call that needs approval. A second answer for a call changes nothing.
 
-        ``digest`` identifies the exact call that was shown: raises ``CommandRefused`` if another one waits. A second
-        answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
-        is told.
+        Args:
+            call_id: The call, as one of ``questions`` has it.
+            approved: Whether it may run.
+            reason: Why it may not, for the model.
+            digest: Identifies the exact call that was shown.
+            by_nobody: A denial because there is no person to ask, which the model is told.
+            others: None.
+
+        Raises:
+            CommandRefused: Another call waits than the one that ``digest`` identifies.
         """
         _check_texts("call_id", call_id)
         _check_texts("reason", reason)
@@ -680,10 +726,16 @@ class Session(Generic[OutputT]):
     async def grant(
         self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session"
     ) -> Grant:
-        """Allow all calls of a tool, or all commands that begin with these words, without asking again.
+        """Allow all calls of a tool, or all commands that begin with these words, without asking again. Waiting calls
+        that the grant covers run.
 
-        The scope is this session, or every session with its root. Waiting calls that the grant covers run. Raises
-        ``CommandRefused`` for a prefix that would allow any command.
+        Args:
+            tool: The tool's name.
+            prefix: The words that a command begins with; by default every call of the tool is allowed.
+            scope: This session, or every session with its root.
+
+        Raises:
+            CommandRefused: The prefix would allow any command.
         """
         _check_texts("prefix", *prefix)
         runtime = await self._driving.look()
@@ -700,7 +752,14 @@ class Session(Generic[OutputT]):
         return grants_of(await self._driving.look())
 
     async def revoke(self, grant: str) -> None:
-        """Revoke a grant of the session or of its project. Raises ``CommandRefused`` for an unknown grant."""
+        """Revoke a grant of the session or of its project.
+
+        Args:
+            grant: The id of one of ``grants``.
+
+        Raises:
+            CommandRefused: There is no such grant.
+        """
         runtime = await self._driving.look()
         if event := revoked_event(runtime, grant):
             await self._command(event)
@@ -735,9 +794,13 @@ class Session(Generic[OutputT]):
             )
 
     async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
-        """Change settings of this session; the next reading shows it. ``None`` unsets one.
+        """Change settings of this session; the next reading shows it.
 
-        Raises ``SettingError`` for an impossible value and for more than the operator allows; then nothing has changed.
+        Args:
+            settings: Those that change (``ullage.sessions.SessionSettings``); ``None`` unsets one.
+
+        Raises:
+            SettingError: A value is not possible, or more than the operator allows; nothing has changed then.
         """
         await self._set(dict(settings))
 
@@ -756,7 +819,11 @@ class Session(Generic[OutputT]):
         await self._command(SettingsChanged(settings=plain))
 
     async def rewind(self, message_id: str) -> None:
-        """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
+        """Continue from this message; later ones leave the view and stay in the ledger. Only at rest.
+
+        Args:
+            message_id: One in view.
+        """
         _check_texts("message_id", message_id)
         loop = (await self._driving.look()).ledger.loop
         if loop.turn:
@@ -766,9 +833,13 @@ class Session(Generic[OutputT]):
     # -- compaction --
 
     async def hand_over(self, agent: str = "") -> None:
-        """Let the agent with this name continue, as soon as no tool call is open; empty: the one it was begun with.
+        """Let another agent continue, as soon as no tool call is open.
 
-        Raises ``CommandRefused`` for a name that neither the agent nor its ``handoffs`` have.
+        Args:
+            agent: Its name; empty: the one that the session was begun with.
+
+        Raises:
+            CommandRefused: Neither the agent nor its ``handoffs`` have the name.
         """
         first = self._open
         known = {first.name: "", "": ""} | {name: name for name in first.team}
@@ -792,11 +863,18 @@ class Session(Generic[OutputT]):
     ) -> None:
         """Compact now, or before the next model call of the current turn.
 
-        With ``up_to``, the id of a message in view, everything before that message is summarised, and it stays with all
-        behind it. With ``from_`` that message and everything behind it is summarised, and what stands before it stays
-        as it is: only at rest. A call and its results stay together, where one of them has to stay. Raises
-        ``CommandRefused`` for an id that is not in view, for both at once, and with the strategy ``noop``, which
-        compacts nothing.
+        A call and its results stay together, where one of them has to stay.
+
+        Args:
+            instructions: Further instructions for the summary.
+            up_to: The id of a message in view: everything before it is summarised, and it stays with all behind
+                it.
+            from_: The id of a message in view: it and everything behind it is summarised, and what stands before
+                it stays as it is. Only at rest.
+
+        Raises:
+            CommandRefused: The id is not in view, both are given, or the strategy is ``noop``, which compacts
+                nothing.
         """
         _check_texts("instructions", instructions)
         runtime = await self._driving.look()
@@ -821,7 +899,11 @@ class Session(Generic[OutputT]):
         )
 
     async def uncompact(self, compaction: str) -> None:
-        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
+        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest.
+
+        Args:
+            compaction: Its id, as ``history`` has it.
+        """
         _check_texts("compaction", compaction)
         loop = (await self._driving.look()).ledger.loop
         if loop.turn or loop.compaction:
@@ -831,13 +913,24 @@ class Session(Generic[OutputT]):
         await self._command(Uncompacted(compaction=compaction))
 
     async def explain(self, message_id: str) -> Whereabouts:
-        """Where a message went: in view, cleared, in which summary, dropped and why."""
+        """Where a message went: in view, cleared, in which summary, dropped and why.
+
+        Args:
+            message_id: One that the session ever had.
+        """
         meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
 
     async def rename(self, title: str) -> None:
-        """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""
+        """Give the session this title, in lists and displays.
+
+        Args:
+            title: A line of text.
+
+        Raises:
+            InputError: It is empty or very long.
+        """
         _check_texts("title", title)
         line = " ".join(clean_text(title).text.split())
         if not line:
@@ -851,18 +944,29 @@ class Session(Generic[OutputT]):
         await self._command(Renamed(title=line))
 
     async def fork(self, id: str = "", *, through: int | None = None) -> Fork:
-        """Copy the session: its events up to the one with the number ``through``, or all of them.
+        """Copy the session. The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay
+        here alone.
 
-        The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay here alone. Raises
-        ``CommandRefused`` for an id that is taken or can't be one, ``LedgerError`` where there is no event ``through``.
+        Args:
+            id: The id of the copy; by default a new one.
+            through: The number of the last event that is copied; by default all are.
+
+        Raises:
+            CommandRefused: The id is taken or can't be one.
+            LedgerError: There is no event ``through``.
         """
         _check_texts("id", id)
         return await fork(self._open.store, self.id, id, through=through)
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
-        """Protect these messages from every compaction, or no longer.
+        """Protect messages from every compaction, or no longer.
 
-        Raises ``CommandRefused`` for a message to protect that is neither in view nor waiting.
+        Args:
+            message_ids: Those in view or waiting.
+            pinned: Whether they are protected from now on.
+
+        Raises:
+            CommandRefused: A message to protect is neither in view nor waiting.
         """
         _check_texts("message_ids", *message_ids)
         if pinned:
@@ -924,17 +1028,23 @@ class Session(Generic[OutputT]):
         return (await self._meter()).messages
 
     async def history(self, *, after: int = 0) -> list[Event]:
-        """The events of the ledger."""
+        """The events of the ledger.
+
+        Args:
+            after: The number of an event; 0 for all.
+        """
         return await self._open.store.read(self.id, after=after)
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
     ) -> AsyncGenerator[SessionEvent, None]:
-        """Events and pieces of streaming answers, as they are stored.
+        """Events and pieces of streaming answers, as they are stored. Leaving early changes nothing for the session.
 
-        ``after=0`` begins with the first event, ``None`` with the next one. ``until_rest`` ends the stream when the
-        session rests or waits for a person, and raises the error that stopped its driver. Leaving early changes nothing
-        for the session.
+        Args:
+            after: The number of an event; 0 begins with the first one, ``None`` with the next one.
+            offset: How many pieces behind that event are skipped, for a reader that had them.
+            until_rest: Whether the stream ends when the session rests or waits for a person; it raises the error
+                that stopped its driver then.
         """
         begin = await self._newest() if after is None else after
         async with aclosing(
@@ -1013,9 +1123,16 @@ class Session(Generic[OutputT]):
     async def wait(self, *, check: bool = True) -> Result[OutputT]:
         """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
 
-        Raises the error of a failed turn: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
-        ``check=False`` it is the result's ``error`` instead. In both cases raises the error that stopped the driver,
-        such as ``StoreUnavailable``. Waiting does not drive a session that this process does not drive.
+        Waiting does not drive a session that this process does not drive. A cancel leaves the turn running.
+
+        Args:
+            check: Whether a failed turn raises its error; with ``False`` that is ``result.error``. The error that
+                stopped the driver, such as ``StoreUnavailable``, is raised in both cases.
+
+        Raises:
+            ProviderError: The turn failed, as for the next two.
+            ContextUnfixable: The conversation can't be made to fit.
+            InternalError: A hook, a guardrail or Ullage itself failed.
         """
         return await self._typed_result(self._output, None, check=check)
 

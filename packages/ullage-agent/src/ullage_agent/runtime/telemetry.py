@@ -216,7 +216,7 @@ class Telemetry(Hook):
                 session.said.append(message)
             case MessageAdded(message=message) if message.role == "assistant":
                 session.answer = [message]
-            case HandedOver():
+            case HandedOver() if "turn" in session.open:
                 self._end(session, "agent", event)
                 above = session.open.get(f"tool {event.call_id}")
                 self._agent(session, "agent", event, event.agent, {}, above)
@@ -294,6 +294,7 @@ class Telemetry(Hook):
         wrong = event.reason if event.reason in FAILED else ""
         for key in [key for key in session.open if key != "turn"]:
             self._end(session, key, event)
+        self._end_waiting(session, event)
         self._end(session, "turn", event, attributes, wrong)
         self._sessions[event.session] = later
         return later
@@ -301,10 +302,14 @@ class Telemetry(Hook):
     # -- calls of the model --
 
     def _call_started(self, session: _Session, event: CallStarted) -> None:
+        request = session.request if event.purpose == "main" else None
+        session.request = None
         made = event.fingerprint or Fingerprint()
-        view = self._view(event)
+        endpoint, model = made.endpoint, made.model
+        if request is not None:  # one that hooks replaced has no fingerprint
+            endpoint, model = request.provider, request.model
         metered: Attributes = {"gen_ai.operation.name": "chat"}
-        metered |= served(made.endpoint, made.model)
+        metered |= served(endpoint, model)
         attributes = known(
             {
                 "ullage.purpose": event.purpose,
@@ -317,16 +322,17 @@ class Telemetry(Hook):
             attributes["ullage.estimate.low"] = event.estimate.low
             attributes["ullage.estimate.high"] = event.estimate.high
         if event.purpose == "main":
+            view = self._view(event)
             self._turn(session, event)
             metered |= address_of(view.address)
             attributes |= asked(view)
-        request, session.request = session.request, None
         if request is not None:
             attributes |= params_of(request.params)
-        if request is not None and self._content is not None:
-            attributes |= self._content.request(request)
-        name = f"chat {made.model}"
-        self._start(session, f"call {event.call}", name, event, attributes, metered)
+        key = f"call {event.call}"
+        self._start(session, key, f"chat {model}", event, attributes, metered)
+        span = session.open[key].span
+        if request is not None and self._content is not None and span.is_recording():
+            span.set_attributes(self._content.request(request))
 
     def _call_ended(self, session: _Session, event: CallEnded) -> None:
         key = f"call {event.call}"
@@ -497,6 +503,7 @@ class Telemetry(Hook):
                 DURATIONS.get(kind, ()), took, metered | known({"error.type": wrong})
             )
         if call and self._content is not None:
+            self._end_waiting(session, event)
             session.ended = (span, call, event.at)
         else:
             span.end(_time(event.at))

@@ -160,10 +160,12 @@ def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
 
 async def ask_approval(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> None:
     """Record that a person is to approve these calls, as hooks have left them. Raises as ``run_tools`` does."""
+    needed = {call.part: call.digest for call in calls}
     asked = [
         ApprovalAsked(call_id=call.call_id, digest=call.digest)
         for call in await _after_hooks(runtime, calls)
-        if is_to_ask(runtime, call)
+        # A rule is asked again about other arguments alone: where it raised, or changed its mind, a person is asked.
+        if call.digest == needed[call.part] or is_to_ask(runtime, call)
     ]
     if asked:
         rows = [*runtime.reading_events(), *asked]

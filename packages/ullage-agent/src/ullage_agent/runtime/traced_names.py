@@ -36,6 +36,7 @@ DURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "call": ("gen_ai.client.inference.duration", "gen_ai.client.operation.duration"),
     "tool": ("gen_ai.execute_tool.duration",),
     "turn": ("gen_ai.invoke_agent.duration",),
+    "agent": ("gen_ai.invoke_agent.duration",),
 }
 """The durations that are metrics, by what they are of."""
 

@@ -40,6 +40,9 @@ def capture(agent: Agent[Any, Any]) -> Iterator[Sent]:
     Counts for the calls and sessions that are begun inside the block, as ``agent.override``, with which it goes
     together in either order. A request is recorded once, however often it is tried again; those of sub-agents and of
     agents it hands over to are recorded too.
+
+    Args:
+        agent: Whose requests are recorded.
     """
     sent = Sent()
     substitutes = Substitutes(hooks=(_Recorder(sent),), on_call=sent.requests.append)

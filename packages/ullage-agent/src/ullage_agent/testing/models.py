@@ -105,7 +105,11 @@ class ScriptedModel(_MadeUp):
         return self._script.next(repr(asked))
 
     def add(self, *answers: object) -> None:
-        """More answers, behind those that are left."""
+        """More answers, behind those that are left.
+
+        Args:
+            answers: As the model's own.
+        """
         self._script.add(answers)
 
     def assert_used_up(self) -> None:

@@ -22,7 +22,7 @@ from ullage.errors import (
 )
 from ullage.installation import extra_command
 from ullage.messages import ReasoningPart, TextPart, Tool, ToolCallPart
-from ullage.models.providers import ProviderRow, provider_named
+from ullage.models.providers import ProviderRow, vendors_of
 from ullage_agent.testing.answers import Script, as_answer, is_value
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ullage_simulators.faults import Fault
     from ullage_simulators.prompt import ScriptContext
 
-PROVIDER: Final = "anthropic"
 MODEL: Final = "claude-simulated"
 _LIKE: Final = "claude-opus-4-6"
 """The model whose rules the simulated one has."""
@@ -87,9 +86,10 @@ class SimulatedScript:
 
     def row(self) -> ProviderRow:
         """Anthropic, at the simulator's address."""
+        vendor = next(vendors_of(MODEL))
         return replace(
-            provider_named(PROVIDER),
-            base_url=self._server.url(PROVIDER),
+            vendor,
+            base_url=self._server.url(vendor.name),
             url_env=(),
             key_env=(),
             needs_key=False,

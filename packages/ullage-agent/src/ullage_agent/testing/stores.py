@@ -17,22 +17,17 @@ from ullage.events import CancelAsked, Event, MessageAdded, TurnStarted
 from ullage.messages import Message, Request, TextPart
 from ullage.store.adapter import StoreAdapter
 from ullage.store.protocol import ABOUT, Store
+from ullage.tasks import background, start
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.testing.answers import tool_call
 from ullage_agent.testing.models import FunctionModel
-
-LONGEST_S: Final = 60.0
-"""Seconds that one check may take."""
-
-WOKEN_S: Final = 5.0
-"""Seconds within which a wait must end once there is something."""
-
-WRITERS: Final = 8
-WRITES: Final = 10
-"""Of each writer of those that write at once."""
-
-LARGE_BYTES: Final = 3_000_000
-"""Of a row and of a value: a long result of a tool, an image."""
+from ullage_agent.testing.policy import (
+    LARGE_BYTES,
+    LONGEST_S,
+    WOKEN_S,
+    WRITERS,
+    WRITES,
+)
 
 EVERY_BYTE: Final = bytes(range(256)) + "é\0\ud800".encode("utf-8", "surrogatepass")
 
@@ -286,7 +281,7 @@ async def _woken(bench: _Bench) -> None:
         ("a delete", lambda: other.delete(session, 3)),
     )
     for version, (name, change) in enumerate(changes, 1):
-        waiting = asyncio.create_task(store.wait(session, version, LONGEST_S))
+        waiting = start(store.wait(session, version, LONGEST_S))
         await asyncio.sleep(0.05)
         await change()
         done, _ = await asyncio.wait([waiting], timeout=WOKEN_S)
@@ -301,7 +296,7 @@ async def _woken(bench: _Bench) -> None:
                 await store.wait(session, version, timeout_s)
         took = time.monotonic() - begun
         _expect(took < WOKEN_S, f"a wait {what} did not end within {WOKEN_S:.0f} s")
-    waiting = asyncio.create_task(store.wait(session, 0, LONGEST_S))
+    waiting = start(store.wait(session, 0, LONGEST_S))
     await asyncio.sleep(0.05)
     waiting.cancel()
     done, _ = await asyncio.wait([waiting], timeout=WOKEN_S)
@@ -384,10 +379,9 @@ async def _queue(bench: _Bench) -> None:
             await store.send(session, message, "follow_up")
             await store.command(session, [CancelAsked()])
 
-    following = asyncio.create_task(follow())
-    await asyncio.gather(*(send(number) for number in range(WRITERS)))
-    await asyncio.wait([following], timeout=WOKEN_S)
-    following.cancel()
+    async with background(follow()) as following:
+        await asyncio.gather(*(send(number) for number in range(WRITERS)))
+        await asyncio.wait([following], timeout=WOKEN_S)
     numbers = [event.seq for event in seen]
     _expect(
         numbers == list(range(1, WRITERS * WRITES + 1)),

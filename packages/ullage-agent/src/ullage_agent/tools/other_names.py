@@ -21,6 +21,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
         "system_prompt system_message system_template instruction global_instruction static_instruction goal backstory "
         "prompt_templates additional_context introduction developer_message preamble"
     ),
+    "is an argument of Agent alone: a file, a variable or a session has `instruction_files` and `system`": (
+        "instructions"
+    ),
     "is no argument here: the system prompt is `instructions`, and a message the first argument of `ask`": (
         "prompt user_prompt input inputs task query message question content user_input text"
     ),

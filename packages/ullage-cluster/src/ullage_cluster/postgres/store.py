@@ -80,7 +80,7 @@ T = TypeVar("T")
 
 
 class PostgresStore:
-    """A ``SessionStore`` (see ``ullage.store.store``) in the database of ``url``, ``postgresql://USER@HOST:PORT/DATABASE``.
+    """Keeps sessions in the database of ``url``, ``postgresql://USER@HOST:PORT/DATABASE``.
 
     Behind a pooler in transaction mode, the option ``direct=HOST:PORT`` of the URL says where PostgreSQL itself is. An
     empty database gets its tables with the first use.

@@ -12,7 +12,7 @@ import msgspec
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import reading_after
 from ullage.context.policy import PROTECT_SHARE
-from ullage.context.rules import NOTICE
+from ullage.context.rules import NOTICE, READABLE_NOTICE
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import Pruned
@@ -83,7 +83,7 @@ class ClearToolResults:
         event = Pruned(
             parts=tuple(result.part for result in chosen),
             reason=f"{situation.trigger}: {len(chosen)} old tool results",
-            notice=NOTICE,
+            notice=_notice(situation),
             prune=situation.compaction,
         )
         after = reading_after(situation.fold, (event,)).tokens
@@ -116,11 +116,15 @@ class ClearToolResults:
         return Candidate(counted)
 
 
+def _notice(situation: Situation) -> str:
+    return READABLE_NOTICE if situation.can_read else NOTICE
+
+
 def clearable(situation: Situation, aim: Aim) -> Iterator[ClearableResult]:
     """The results that may be cleared, oldest first."""
     limit = aim.limit if aim.limit is not None else situation.sizes.used
     protected = min(situation.rules.protect_tokens, PROTECT_SHARE * limit)
-    smallest = WORTH * situation.count(NOTICE)
+    smallest = WORTH * situation.count(_notice(situation))
     old: list[ClearableResult] = []
     for result in reversed(tuple(_results(situation))):
         if not result.superseded and protected > 0:

@@ -12,6 +12,7 @@ from ullage.context.policy import (
     PROTECT_TOKENS,
     REATTACH_TOKENS,
 )
+from ullage.context.shorten import READER
 from ullage.errors import SettingError
 from ullage.events import Pruned
 
@@ -23,6 +24,11 @@ CLEARING = frozenset({"clear", "trim"})
 
 NOTICE = str(Pruned(parts=()).notice)
 """Replaces a cleared result: Dexto's words (docs/from-the-seeds.md)."""
+
+READABLE_NOTICE = (
+    f'[Old tool result content cleared: {READER} {{"handle": "{{part}}"}} shows it]'
+)
+"""The same for a model that has the tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,26 +149,42 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     snapshot_id: str
+    """Names the content that was read: two readings of the same content have the same."""
     session: str
+    """The session's id."""
     seq: int
+    """The number of the last event that it knows of."""
     model: str
+    """The model's name, without its provider."""
     window: Window
+    """The context window in tokens, and where that is known from."""
     input_limit: int | None
+    """The most tokens that a request may have; ``None``: unknown."""
     threshold: CompactionThreshold = msgspec.field(name="compaction_point")
+    """Where compaction starts, and who says so."""
     used: Used
+    """What the next request holds, in tokens, with the interval that is meant to hold it 95 times in 100."""
     reserve: int
+    """Tokens kept free for the answer."""
     free: int | None
+    """Tokens that are left; ``None``: the window is unknown."""
     rows: tuple[Row, ...]
+    """What ``used`` is made of: system prompt, tools, messages and the rest."""
     basis: Basis
+    """How ``used`` came about: the last reported input, and what was added since."""
     accuracy: Accuracy
+    """How far earlier estimates were off."""
     spend: Spend
+    """What all calls of the session have cost, in tokens and US dollars."""
     compactions: int = 0
+    """How often the session was compacted."""
     unproven: int = 0
     """Of ``used.high``, tokens for which one report alone speaks, against what was expected, or that only the host may
     have added: no compaction is due for their sake before the next report."""
     call: str = ""
     """The call this reading was taken for, when it was taken by ``Meter.before``."""
     notes: tuple[str, ...] = ()
+    """Sentences for a person, about what the number can not know."""
 
     @property
     def compaction_point(self) -> int | None:

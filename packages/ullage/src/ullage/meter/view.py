@@ -326,9 +326,10 @@ def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:
 
 
 def _cleared_result(part: ToolResultPart, notice: str) -> ToolResultPart:
+    text = notice.replace("{part}", part.id)
     return msgspec.structs.replace(
         part,
-        content=(TextPart(id=f"{part.id}.notice", text=notice),),
+        content=(TextPart(id=f"{part.id}.notice", text=text),),
         cleared=True,
         revision=part.revision + 1,
     )

@@ -32,6 +32,7 @@ from ullage.store.drafts import DraftRow, grouped, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.naming import naming
+from ullage.store.policy import CANCEL_S, LOOK_S, OWN_KEPT, REFUSED_S, RETRY_S
 from ullage.store.protocol import ABOUT, Store
 from ullage.store.refusals import (
     changed_since,
@@ -75,21 +76,6 @@ SHARED: Final = "/shared"
 """What all processes share, as the values of a session that no user can begin: no part of an id is empty."""
 
 CHECKPOINT: Final = "checkpoint"
-
-LOOK_S: Final = 30.0
-"""Seconds after which a watched session is looked at, whatever the store has told of it."""
-
-CANCEL_S: Final = 0.1
-"""Seconds after which a wait is cancelled again whose store has not ended it."""
-
-RETRY_S: Final = 1.0
-"""Seconds before a watched session is looked at again whose store has failed."""
-
-REFUSED_S: Final = 60.0
-"""Seconds for which a write is made again because others were first. Longer means a broken store."""
-
-OWN_KEPT: Final = 1_000
-"""Own writes that are known as such to those who watch."""
 
 
 class _Draft(msgspec.Struct):

@@ -11,8 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-POLL_S: Final = 0.1
-"""Seconds between two looks of ``Store.wait`` where a store has nothing better."""
+from ullage.store.policy import POLL_S
 
 ABOUT: Final = "about"
 """The value that ``Store.sessions`` gives with each id."""
@@ -40,7 +39,13 @@ class Store(Protocol):
         ...
 
     async def read_rows(self, session: str, *, after: int, limit: int) -> Sequence[bytes]:
-        """At most ``limit`` rows behind the first ``after`` ones, in the order of writing. None for no such session."""
+        """Rows in the order of writing. None for no such session.
+
+        Args:
+            session: The id of a session.
+            after: How many of the first rows are left out.
+            limit: The most rows to give.
+        """
         ...
 
     async def write(
@@ -64,20 +69,33 @@ class Store(Protocol):
         ...
 
     async def delete(self, session: str, version: int) -> bool:
-        """Remove a session with all that it has, if it still has this version; gives whether that was done."""
+        """Remove a session with all that it has, if it still has this version; gives whether that was done.
+
+        Args:
+            session: The id of a session.
+            version: The version that was read before.
+        """
         ...
 
     async def sessions(self, *, after: str, limit: int) -> Sequence[tuple[str, bytes]]:
-        """At most ``limit`` sessions with an id behind ``after``, in any fixed order of ids; first behind ``""``.
+        """Sessions in any fixed order of ids, each with its value ``about``, or with empty bytes.
 
-        Each comes with its value ``about``, or with empty bytes. Fewer than ``limit``: there are no more.
+        Args:
+            after: Only those behind this id; ``""`` for the first ones.
+            limit: The most to give. Fewer than these: there are no more.
         """
         ...
 
     async def wait(self, session: str, version: int, timeout_s: float) -> None:
-        """Return once the session has another version, or after ``timeout_s`` seconds; now and then for nothing.
+        """Return once the session has another version, or after the time; now and then for nothing.
 
-        This one looks every 0.1 seconds; a database that can notify makes it quicker.
+        It is cancelled often, and then ends. This one looks every 0.1 seconds; a database that can notify makes it
+        quicker.
+
+        Args:
+            session: The id of a session.
+            version: The version that was read before.
+            timeout_s: The longest to wait, in seconds.
         """
         end = time.monotonic() + timeout_s
         while (await self.read_values(session, ()))[0] == version:

@@ -41,7 +41,7 @@ from ullage.errors import (
     SettingError,
     Unreachable,
 )
-from ullage.isolation import HINT, reaches_network
+from ullage.isolation import reaches_network
 from ullage.messages import Request
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
@@ -285,7 +285,8 @@ class Client:
         """
         if not (post.endpoint.is_local or reaches_network()):
             raise SettingError(
-                f"A test called {_who(post)} over the network. {HINT} Nothing was sent."
+                f"A test called {_who(post)} over the network. Use agent.override(model=…) with a model of "
+                "ullage.testing, or mark the test with @pytest.mark.ullage_network. Nothing was sent."
             )
         response = await self._begin(post)
         try:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ullage.codec.wires import WIRES
 from ullage.display.text import quoted
 from ullage.errors import BadKey, SettingError
-from ullage.isolation import HINT, reaches_network
+from ullage.isolation import reaches_network
 from ullage.models.providers import (
     NO_ENDPOINTS,
     OWN_AUTH,
@@ -130,6 +130,12 @@ class Endpoint:
         return {self.auth: secret}
 
 
+_IN_A_TEST: Final = (
+    " Tests do not see it: use agent.override(model=…) with a model of ullage.testing, or mark the test with "
+    "@pytest.mark.ullage_network."
+)
+
+
 class Destination(NamedTuple):
     """Who is asked for a model, with the wire that is spoken, and the model's own name there."""
 
@@ -194,7 +200,7 @@ def endpoint_for(
     if provider.needs_key and (provider.name in endpoints or not endpoint.is_local):
         raise BadKey(
             f"{provider.name} needs a key: set {' or '.join(variables)} in the environment."
-            + ("" if reaches_network() else f" {HINT}")
+            + ("" if reaches_network() else _IN_A_TEST)
         )
     if (
         endpoint.is_local

@@ -1,0 +1,1 @@
+"""Three programs, each written with Ullage and with pydantic-ai."""
