@@ -90,6 +90,7 @@ from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
 from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
+from ullage_agent.runtime.children import answer_within
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
 from ullage_agent.runtime.exported import function_of, mcp_server_of
@@ -115,7 +116,6 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
-from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.tooling import page_room

@@ -107,7 +107,7 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
-from ullage_agent.runtime.guardrails import guarded_message, guarded_output
+from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.message_input import (
     MessageInput,
