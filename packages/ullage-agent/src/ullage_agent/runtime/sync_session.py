@@ -266,7 +266,7 @@ class SyncSession(Generic[OutputT]):
 class SyncTextStream(Generic[OutputT]):
     """A ``TextStream`` that is read with ``for``. Made by ``SyncSession.stream`` and ``Agent.stream_sync``."""
 
-    def __init__(self, stream: TextStream[OutputT], run: Run) -> None:
+    def __init__(self, stream: TextStream[OutputT], run: SyncRun) -> None:
         self._stream = stream
         self._run = run
 
@@ -308,13 +308,13 @@ class SyncTextStream(Generic[OutputT]):
         self._run(self._stream.aclose)
 
 
-class Run(Protocol):
+class SyncRun(Protocol):
     """Runs a coroutine in the event loop of all synchronous calls."""
 
     def __call__(self, make: Callable[[], Coroutine[Any, Any, T]], /) -> T: ...
 
 
-def _each(items: AsyncIterator[T], run: Run) -> Iterator[T]:
+def _each(items: AsyncIterator[T], run: SyncRun) -> Iterator[T]:
     async def following() -> tuple[T] | None:
         async for item in items:
             return (item,)
