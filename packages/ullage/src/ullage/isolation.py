@@ -23,6 +23,11 @@ def current_test() -> str:
     return os.environ.get(VARIABLE, "")
 
 
+def is_before_tests() -> bool:
+    """Whether a run of tests imports its modules: no test has begun."""
+    return current_test().endswith(" 0")
+
+
 def reaches_network() -> bool:
     """Whether model calls may leave this machine: always outside of tests."""
     test = current_test()
