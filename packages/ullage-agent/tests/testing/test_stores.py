@@ -238,6 +238,8 @@ def test_each_check_says_what_must_hold() -> None:
         assert check.__doc__ and check.__doc__.strip().endswith(".")
 
 
-async def test_a_store_in_the_place_of_a_function_is_answered_with_what_to_write() -> None:
+async def test_a_store_in_the_place_of_a_function_is_answered_with_what_to_write() -> (
+    None
+):
     with pytest.raises(WrongType, match=r"check_store\(lambda: store\)"):
         await check_store(MemoryStore())  # type: ignore[arg-type]
