@@ -47,8 +47,7 @@ def test_each_type_in_a_public_signature_is_in_a_public_module() -> None:
 
 
 def test_each_parameter_of_a_public_function_is_described() -> None:
-    left = undocumented()
-    assert left.keys() <= {"ullage.Session.stream", "ullage.sessions.Session.stream"}
+    assert undocumented() == {}
 
 
 def test_a_module_gives_what_its_own_page_lists() -> None:
@@ -81,9 +80,12 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
             "run_sync",
             "serve_mcp",
             "session",
+            "session_sync",
             "sessions",
+            "sessions_sync",
             "stored_in",
             "stream",
+            "stream_sync",
             "warnings",
         )
     }
