@@ -56,6 +56,7 @@ PLAIN = (
     "deploy/haproxy.cfg",
     "examples/loop.py",
     "examples/provider.py",
+    "examples/redis_store.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )
