@@ -21,7 +21,17 @@ MODULES = sorted(
 )
 """The public modules."""
 
-FROM_OTHERS = frozenset({"Override", "Session", "TextStream", "Result", "Question"})
+FROM_OTHERS = frozenset(
+    {
+        "Override",
+        "Question",
+        "Result",
+        "Session",
+        "SyncSession",
+        "SyncTextStream",
+        "TextStream",
+    }
+)
 """Classes that a user is given and never makes: their constructors are no promise."""
 
 

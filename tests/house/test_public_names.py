@@ -81,9 +81,12 @@ def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> 
             "run_sync",
             "serve_mcp",
             "session",
+            "session_sync",
             "sessions",
+            "sessions_sync",
             "stored_in",
             "stream",
+            "stream_sync",
             "warnings",
         )
     }

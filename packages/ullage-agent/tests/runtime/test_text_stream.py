@@ -82,7 +82,7 @@ async def test_a_failed_turn_raises_its_error_from_the_loop(tmp_path: Path) -> N
 
 async def test_a_message_that_can_t_be_sent_raises_at_once(tmp_path: Path) -> None:
     with running(script({"text": STORY})) as server:
-        stream = agent_of(server, tmp_path).stream(3)  # type: ignore[arg-type]
+        stream = agent_of(server, tmp_path).stream(3)  # type: ignore[call-overload]
         with pytest.raises(WrongType, match="Nothing was stored"):
             await anext(stream)
         with pytest.raises(CommandRefused, match="no result yet"):

@@ -22,6 +22,7 @@ try:
     from ullage_agent.runtime.session_view import SessionView, Viewed
     from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
     from ullage_agent.runtime.subagent import Task
+    from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
     from ullage_agent.runtime.text_stream import TextStream
     from ullage_agent.runtime.turn_instructions import (
         InstructionWriter,
@@ -50,6 +51,8 @@ __all__ = [
     "Session",
     "SessionSettings",
     "SessionView",
+    "SyncSession",
+    "SyncTextStream",
     "Task",
     "TextStream",
     "TurnContext",

@@ -69,7 +69,7 @@ async def main() -> None:
                 print(piece, spent)
         async for event in session.events(until_rest=True):
             print(show(event))
-        session.stream(3)  # type: ignore[arg-type]
+        session.stream(3)  # type: ignore[call-overload]
 
 
 class Invoice(msgspec.Struct):
@@ -118,7 +118,7 @@ ullage.Agent("openai:gpt-5", max_tokens=3)  # type: ignore[call-arg]
 ullage.Agnt("openai:gpt-5")  # type: ignore[attr-defined]
 agent.run("Hello.")  # type: ignore[attr-defined]
 agent.run_sync("Hello.", session_id="s")  # type: ignore[call-overload]
-agent.stream("Hello.", model="openai:gpt-5")  # type: ignore[arg-type]
+agent.stream("Hello.", model="openai:gpt-5")  # type: ignore[call-overload]
 
 
 async def typed() -> None:
@@ -135,3 +135,17 @@ async def typed() -> None:
         later: int = (await session.ask("How many?", output_type=int)).output
         print(waited.total, later, result.reading.used.tokens, result.reason.upper())
     keeper.session("s", deps=Cellar({}), windows=9_000)  # type: ignore[call-arg]
+
+
+with keeper.session_sync("s", deps=Cellar({})) as opened:
+    opened.send("Read it.", kind="follow_up").position.bit_length()
+    number: str = opened.wait().output.number
+    for partial in opened.stream("Read it.", output_type=list[Line]).partials():
+        print(partial[0]["size"])
+    opened.approve("call", False, reason="Too dear.")
+    opened.approve("call", note="Too dear.")  # type: ignore[arg-type]
+    opened.pin(3)  # type: ignore[arg-type]
+    opened.send("Read it.", kind="later")  # type: ignore[arg-type]
+    opened.wait().strange  # type: ignore[attr-defined]
+for page in keeper.stream_sync("Read it.").partials():
+    page.total.is_integer()

@@ -34,7 +34,6 @@ from typing import (
     Any,
     Generic,
     Literal,
-    Never,
     Self,
     TypeAlias,
     Unpack,
@@ -117,6 +116,7 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
+from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.tooling import page_room
 from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instructions
@@ -156,8 +156,9 @@ GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
 class Agent(Generic[OutputT, DepsT]):
     """A model, tools and settings, and the sessions that use them.
 
-    Opens nothing before its first session. Any thread may call ``run_sync``; the other methods are for one event loop
-    at a time. Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md).
+    Opens nothing before its first session. Any thread may call ``run_sync``, ``stream_sync`` and ``session_sync``; the
+    other methods are for one event loop at a time. Settings are a ceiling: a session can only narrow tools, root,
+    budgets and the like (docs/security.md).
 
     Args:
         model: ``PROVIDER:NAME``, such as ``anthropic:claude-haiku-4-5``, or a ``Provider`` of your own
@@ -289,7 +290,7 @@ class Agent(Generic[OutputT, DepsT]):
         self._forget_opened()
         self._guest: Self | None = None
         self._in_background: Self | None = None
-        """The copy of ``run_sync``, whose sessions live in the event loop of all synchronous calls."""
+        """See ``_background``."""
         _check_root(self._resolve())
         check_builtin(self.settings.tools)
         if self.settings.model:
@@ -493,25 +494,48 @@ class Agent(Generic[OutputT, DepsT]):
             )
             return result
 
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> TextStream[AnyT]: ...
+
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> TextStream[OutputT]: ...
+
     def stream(
         self,
         *pieces: MessageInput,
         session: str = "",
         deps: DepsT | None = None,
-        **others: Never,
-    ) -> TextStream[OutputT]:
-        """``ask``, whose text is read while it is written: ``async for text in agent.stream("…")``.
+        output_type: Any = None,
+        **others: object,
+    ) -> TextStream[Any]:
+        """``ask``, whose answer is read while it is written: ``async for text in agent.stream("…")``.
 
-        The session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
+        ``async for partial in agent.stream("…", output_type=T).partials()`` gives values of the type that grow. The
+        session is open while the stream is read. Leaving it early, by ``break`` or by a cancel, cancels the turn.
 
         Args:
             pieces: As in ``ask``.
             session: As in ``ask``.
             deps: As in ``ask``.
+            output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL[:2], KEYS)
-        return TextStream(self.session(session, deps=deps), pieces, owns=True)
+        refuse_arguments("agent.stream", others, _OF_A_CALL, KEYS)
+        output = None if output_type is None else OutputType[Any](output_type)
+        opening = self.session(session, deps=deps)
+        return TextStream(opening, pieces, owns=True, output=output)
 
     @overload
     def run_sync(
@@ -562,23 +586,91 @@ class Agent(Generic[OutputT, DepsT]):
         """
         refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
 
-        current = self._current()
-
-        async def asked() -> Result[Any]:
-            agent = current._in_background
-            if agent is None:
-                agent = current._copied(current._given_store, current._given_client)
-                current._in_background = agent
-            result: Result[Any] = await agent.ask(
+        agent = self._background()
+        return SHARED.run(
+            lambda: agent.ask(
                 *pieces,
                 session=session,
                 deps=deps,
                 check=check,
                 output_type=output_type,
             )
-            return result
+        )
 
-        return SHARED.run(asked)
+    @overload
+    def stream_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: type[AnyT],
+    ) -> SyncTextStream[AnyT]: ...
+
+    @overload
+    def stream_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = ...,
+        deps: DepsT | None = ...,
+        output_type: None = ...,
+    ) -> SyncTextStream[OutputT]: ...
+
+    def stream_sync(
+        self,
+        *pieces: MessageInput,
+        session: str = "",
+        deps: DepsT | None = None,
+        output_type: Any = None,
+        **others: object,
+    ) -> SyncTextStream[Any]:
+        """``stream`` for a program without an event loop: ``for text in agent.stream_sync("…")``; see ``run_sync``.
+
+        Args:
+            pieces: As in ``ask``.
+            session: As in ``ask``.
+            deps: As in ``ask``.
+            output_type: As in ``ask``.
+            others: As in ``ask``.
+        """
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL, KEYS)
+        stream = self._background().stream(
+            *pieces, session=session, deps=deps, output_type=output_type
+        )
+        return SyncTextStream(stream, SHARED.run)
+
+    def session_sync(
+        self,
+        id: str = "",
+        *,
+        resume: bool = True,
+        deps: DepsT | None = None,
+        **settings: Unpack[SessionSettings],
+    ) -> SyncSession[OutputT]:
+        """``session`` for a program without an event loop: ``with agent.session_sync("id") as session``.
+
+        Its methods are those of ``Session``, and wait for their answer. Any thread may call them; see ``run_sync``.
+
+        Args:
+            id: As in ``session``.
+            resume: As in ``session``.
+            deps: As in ``session``.
+            settings: As in ``session``.
+        """
+        background = self._background()
+        return SyncSession(background.session(id, resume=resume, deps=deps, **settings))
+
+    def _background(self) -> Self:
+        """The copy of this agent whose sessions live in the event loop of all synchronous calls."""
+        current = self._current()
+
+        async def made() -> Self:
+            if current._in_background is None:
+                current._in_background = current._copied(
+                    current._given_store, current._given_client
+                )
+            return current._in_background
+
+        return current._in_background or SHARED.run(made)
 
     @overload
     def as_tool(
@@ -635,6 +727,15 @@ class Agent(Generic[OutputT, DepsT]):
             return await shared.store.sessions(limit=limit)
         finally:
             await current._leave()
+
+    def sessions_sync(self, *, limit: int = 100) -> list[SessionRow]:
+        """``sessions`` for a program without an event loop.
+
+        Args:
+            limit: As in ``sessions``.
+        """
+        agent = self._background()
+        return SHARED.run(lambda: agent.sessions(limit=limit))
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""

@@ -163,8 +163,8 @@ class OutputType(Generic[T]):
             "strict": strict is not None,
         }
 
-    def read(self, text: str) -> T:
-        """The answer as this type. Raises ``AnswerMisfit`` for one that does not fit."""
+    def read(self, text: str, kind: Any = None) -> T:
+        """The answer as this type, or as another ``kind``. Raises ``AnswerMisfit`` for one that does not fit."""
         try:
             value = parse_json(_bare(text))
         except ValueError as problem:
@@ -174,7 +174,7 @@ class OutputType(Generic[T]):
                 raise AnswerMisfit(f"it is no object with the field `{VALUE}`")
             value = value[VALUE]
         try:
-            found = read_value(value, self.kind, is_text_lax=False)
+            found = read_value(value, kind or self.kind, is_text_lax=False)
         except (ValueError, TypeError) as problem:
             raise AnswerMisfit(str(problem)) from problem
         return cast(T, found)

@@ -108,6 +108,14 @@ TRACED_SESSIONS = 10_000
 OUTPUT_RETRIES = 2
 """How often an answer that does not fit is asked for again."""
 
+PARTIAL_STEP = 64
+"""An answer that streams is read as its type again once it has grown by this part of itself: reading a long one at each
+piece would take time by the square of its length. Judged by tests/runtime/test_partials.py."""
+
+PARTIAL_LEVELS = 8
+"""So many unfinished objects and lists, one inside the other, are tried without, so that a hostile answer of brackets
+costs little."""
+
 # --- Sessions that another process drives. Judged by bench.takeover.
 
 POLL_S = 0.5

@@ -14,8 +14,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -537,10 +549,16 @@ class Session(Generic[OutputT]):
             InputError: The message can't be sent; nothing was stored.
         """
         output = self._output if output_type is None else OutputType(output_type)
-        self._wanted = output
-        try:
+        with self._wanting(output):
             await self.send(*pieces)
             return await self._typed_result(output, output_retries, check=check)
+
+    @contextmanager
+    def _wanting(self, output: OutputType[Any] | None) -> Iterator[None]:
+        """A block whose messages are answered with this type."""
+        self._wanted = output
+        try:
+            yield
         finally:
             self._wanted = self._output
 
@@ -619,16 +637,45 @@ class Session(Generic[OutputT]):
         settings = runtime.resolve_settings().settings
         if not is_by_tool(output, settings, settings.destination().provider.wire):
             return output.instruction
-        name = answer_name(runtime.shared.tools(settings))
-        return f"Give it by calling the tool `{name}`."
+        return f"Give it by calling the tool `{await self._answer_tool()}`."
 
-    def stream(self, *pieces: MessageInput) -> TextStream[OutputT]:
-        """``ask``, whose text is read while it is written: ``async for text in session.stream("…")``.
+    async def _answer_tool(self) -> str:
+        """The name of the tool for answers, where they are not text."""
+        runtime = await self._driving.look()
+        return answer_name(runtime.shared.tools(runtime.resolve_settings().settings))
 
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: type[AnyT],
+        output_retries: int | None = ...,
+    ) -> TextStream[AnyT]: ...
+
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: None = ...,
+        output_retries: int | None = ...,
+    ) -> TextStream[OutputT]: ...
+
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: Any = None,
+        output_retries: int | None = None,
+    ) -> TextStream[Any]:
+        """``ask``, whose answer is read while it is written: ``async for text in session.stream("…")``.
+
+        ``async for partial in session.stream("…", output_type=T).partials()`` gives values of the type that grow.
         Nothing is sent before the first step of the loop. Leaving the loop early leaves the turn running; leaving a
         block ``async with session.stream("…") as stream`` early cancels it.
         """
-        return TextStream(nullcontext(self), pieces)
+        output = None if output_type is None else OutputType[Any](output_type)
+        return TextStream(
+            nullcontext(self), pieces, output=output, retries=output_retries
+        )
 
     # -- steering the loop --
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, DraftPiece, MessageAdded, QueueLeft, SessionEvent
@@ -15,22 +15,42 @@ from ullage.messages import TextPart
 from ullage.store.store import Receipt
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import CancelAnswer, Result
-from ullage_agent.runtime.policy import STREAM_CANCEL_S
+from ullage_agent.runtime.output_type import AnswerMisfit, OutputType
+from ullage_agent.runtime.partial_json import PartialJson
+from ullage_agent.runtime.policy import PARTIAL_STEP, STREAM_CANCEL_S
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     OutputT = TypeVar("OutputT", default=str)
+    AnyT = TypeVar("AnyT")
 else:
     from typing import TypeVar
 
     OutputT = TypeVar("OutputT")
+    AnyT = TypeVar("AnyT")
 
 
 class StreamedSession(Protocol):
     """The methods of a session that its streams use."""
 
+    _output: OutputType[Any] | None
+
     async def send(self, *pieces: MessageInput) -> Receipt: ...
+
+    def _wanting(self, output: OutputType[Any] | None) -> AbstractContextManager[None]:
+        """A block whose messages are answered with this type."""
+        ...
+
+    async def _typed_result(
+        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+    ) -> Result[Any]:
+        """``wait`` for an answer of this type."""
+        ...
+
+    async def _answer_tool(self) -> str:
+        """The name of the tool for answers, where they are not text."""
+        ...
 
     def events(
         self, *, after: int | None = None, until_rest: bool = False
@@ -48,6 +68,7 @@ class StreamedSession(Protocol):
 class TextStream(Generic[OutputT]):
     """The text of the answers to one message, piece by piece, and then ``result``. Made by ``Session.stream``.
 
+    Read it as text, ``async for text in stream``, or as values of the answer's type that grow, with ``partials``.
     The stream ends when the session rests or waits for a person. It has the text alone: reasoning, tool calls and
     results are in ``Session.events``. In a turn of several steps the text before a tool call comes too. The text of an
     answer that broke off stays given, and the repeated answer follows it: ``result.text`` is the last answer's alone.
@@ -64,16 +85,76 @@ class TextStream(Generic[OutputT]):
         pieces: Sequence[MessageInput],
         *,
         owns: bool = False,
+        output: OutputType[Any] | None = None,
+        retries: int | None = None,
     ) -> None:
-        self._state = _StreamState()
+        self._state = _StreamState(output, retries)
         self._owns = owns
-        self._texts = _read(self._state, opening, pieces, owns)
+        self._pieces = _read(self._state, opening, pieces, owns)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> str:
-        return await anext(self._texts)
+        while True:
+            piece = await anext(self._pieces)
+            if not piece.tool:
+                return piece.text
+
+    @overload
+    def partials(self) -> AsyncGenerator[OutputT, None]: ...
+
+    @overload
+    def partials(self, kind: type[AnyT]) -> AsyncGenerator[AnyT, None]: ...
+
+    async def partials(self, kind: Any = None) -> AsyncGenerator[Any, None]:
+        """The answer as its type while it is written, each time that more of it can be read, and at last whole.
+
+        Each is a whole value of the type: fields that have not come yet need a default, the text that is being written
+        is as long as it is by now, and an element of a list that does not fit yet is left out. Without an
+        ``output_type`` it is the text so far. Hooks and guardrails have not seen what comes before the last one.
+
+        Args:
+            kind: Another type to read them as, whose fields may all have defaults, such as a ``TypedDict`` with
+                ``total=False``, or ``dict`` for what came so far. ``output`` stays what it is.
+
+        Raises:
+            AnswerInvalid: The whole answer does not fit, after the last try, and whatever ``Session.wait`` raises.
+        """
+        other = None if kind is None else OutputType[Any](kind)
+        given: list[Any] = []
+        async for value in self._values(other):
+            if given != [value]:
+                given = [value]
+                yield value
+        last = self.result.read_output
+        if other is None and last is not None and given != [last[0]]:
+            yield last[0]
+
+    async def _values(self, other: OutputType[Any] | None) -> AsyncIterator[Any]:
+        """What can be read of each answer as it grows, and of the last one at its end."""
+        source, unread = None, 0
+        growing = PartialJson()
+        async for piece in self._pieces:
+            if (piece.call, piece.tool) != source:
+                source = piece.call, piece.tool
+                text, unread, growing = "", 0, PartialJson()
+            text += piece.text
+            growing.add(piece.text)
+            unread += len(piece.text)
+            output = self._state.output or other
+            if output is None:
+                yield text
+            elif unread * PARTIAL_STEP >= len(text):
+                unread = 0
+                for value in _partial(growing, output, other):
+                    yield value
+        output = self._state.output or other
+        if output is not None and other is not None:
+            growing = PartialJson()
+            growing.add(self.result.text)
+            for value in _partial(growing, output, other):
+                yield value
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,21 +178,48 @@ class TextStream(Generic[OutputT]):
 
     async def aclose(self) -> None:
         """End the stream; the turn is cancelled if it is not over. Does nothing at the end of the stream."""
-        await self._texts.aclose()
+        await self._pieces.aclose()
         state = self._state
         if state.session is None or self._owns or state.result is not None:
             return
         await state.session.cancel()
-        state.result = await state.session.wait(check=False)
+        state.result = await state.settled(state.session)
+
+
+class _Piece(NamedTuple):
+    """More of the answer of one call: text, or arguments of the ``tool`` that gives the answer."""
+
+    call: str
+    text: str
+    tool: str = ""
+
+
+def _partial(
+    growing: PartialJson, output: OutputType[Any], other: OutputType[Any] | None
+) -> list[Any]:
+    """The most of the answer that can be read by now, in a list that is empty if nothing can."""
+    kind = None if other is None else other.kind
+    for whole in growing.completions():
+        try:
+            return [output.read(whole, kind)]
+        except AnswerMisfit:
+            continue
+    return []
 
 
 @dataclass(slots=True)
 class _StreamState:
     """What a stream and its generator share. Neither refers to the other, so that a stream which is dropped ends."""
 
+    output: OutputType[Any] | None
+    retries: int | None
     session: StreamedSession | None = None
     """The session, once the message is sent."""
     result: Result[Any] | None = None
+
+    async def settled(self, session: StreamedSession) -> Result[Any]:
+        """The result once the session rests."""
+        return await session._typed_result(self.output, self.retries, check=False)
 
 
 async def _read(
@@ -119,14 +227,16 @@ async def _read(
     opening: AbstractAsyncContextManager[StreamedSession],
     pieces: Sequence[MessageInput],
     owns: bool,
-) -> AsyncGenerator[str, None]:
-    """The texts of a stream. With ``owns``, nothing else works with the session, which is closed at the end."""
+) -> AsyncGenerator[_Piece, None]:
+    """The pieces of a stream. With ``owns``, nothing else works with the session, which is closed at the end."""
     async with opening as session:
+        state.output = state.output or session._output
         try:
-            async with aclosing(_sent(state, session, pieces)) as texts:
-                async for text in texts:
-                    yield text
-            state.result = await session.wait(check=False)
+            with session._wanting(state.output):
+                async with aclosing(_sent(state, session, pieces)) as answer:
+                    async for piece in answer:
+                        yield piece
+                state.result = await state.settled(session)
         except (asyncio.CancelledError, GeneratorExit):
             if owns:
                 state.result = await end_turn(session, STREAM_CANCEL_S)
@@ -136,29 +246,31 @@ async def _read(
 
 async def _sent(
     state: _StreamState, session: StreamedSession, pieces: Sequence[MessageInput]
-) -> AsyncGenerator[str, None]:
-    """Send the message, and give the text of the answers that have seen it."""
+) -> AsyncGenerator[_Piece, None]:
+    """Send the message, and give the answers that have seen it."""
     begin = await session._newest()
+    tool = await session._answer_tool()
     receipt = await session.send(*pieces)
     state.session = session
-    answers = _Answers(receipt.id)
+    answers = _Answers(receipt.id, tool)
     async with aclosing(session.events(after=begin, until_rest=True)) as events:
         async for event in events:
-            for text in answers.take(event):
-                yield text
+            for piece in answers.take(event):
+                yield piece
 
 
 class _Answers:
-    """Picks the text of the answers to one message out of a session's events."""
+    """Picks the answers to one message out of a session's events."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, tool: str) -> None:
         self._message = message
+        self._tool = tool
         self._is_delivered = False
         self._given: dict[str, dict[str, int]] = {}
         """The characters of each part that were given, by the model call."""
 
-    def take(self, event: SessionEvent) -> list[str]:
-        """The new text that an event brings."""
+    def take(self, event: SessionEvent) -> list[_Piece]:
+        """What an event brings of them."""
         match event:
             case QueueLeft(message_id=self._message):
                 self._is_delivered = True
@@ -167,13 +279,17 @@ class _Answers:
             case DraftPiece(kind="text") if event.call in self._given:
                 given = self._given[event.call]
                 given[event.part] = given.get(event.part, 0) + len(event.text)
-                return [event.text] if event.text else []
+                return [_Piece(event.call, event.text)] if event.text else []
+            case DraftPiece(kind="call") if event.call in self._given:
+                is_answer = event.name == self._tool
+                return [_Piece(event.call, event.text, self._tool)] if is_answer else []
             case MessageAdded() if event.message.call in self._given:
                 # what did not stream, or streamed faster than it was read
-                given = self._given.pop(event.message.call)
+                call = event.message.call
+                given = self._given.pop(call)
                 parts = event.message.of_type(TextPart)
                 rests = [part.text[given.get(part.id, 0) :] for part in parts]
-                return [rest for rest in rests if rest]
+                return [_Piece(call, rest) for rest in rests if rest]
             case _:
                 pass
         return []

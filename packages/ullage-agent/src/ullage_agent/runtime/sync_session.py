@@ -1,0 +1,316 @@
+"""A session and its streams for programs without an event loop: ``with agent.session_sync("id") as session``.
+
+The work is done in the event loop of all synchronous calls (``ullage.loop_thread``), so any thread may use them, also
+several threads at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    overload,
+)
+
+from ullage.errors import CommandRefused
+from ullage.events import SessionEvent
+from ullage.loop_thread import SHARED
+from ullage_agent.runtime.message_input import MessageInput
+from ullage_agent.runtime.outcome import Result
+from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.text_stream import TextStream
+
+P = ParamSpec("P")
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str)
+    AnyT = TypeVar("AnyT")
+    T = TypeVar("T")
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+    AnyT = TypeVar("AnyT")
+    T = TypeVar("T")
+
+
+def _twin(
+    method: Callable[Concatenate[Session[Any], P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncSession[Any], P], T]:
+    """The synchronous method of an asynchronous one."""
+
+    @wraps(method)
+    def call(session: SyncSession[Any], /, *args: P.args, **keywords: P.kwargs) -> T:
+        return session._run(lambda: method(session._session, *args, **keywords))
+
+    return call
+
+
+class SyncSession(Generic[OutputT]):
+    """A ``Session`` whose methods wait for their answer. Made by ``Agent.session_sync``; use as ``with``.
+
+    Inside the block the session is driven in the background whenever there is work. Leaving the block waits until the
+    session rests. An exception that leaves the block, such as Ctrl-C, stops the work in progress as a crash would,
+    without loss: the next process that drives the session continues it. In an async function, use ``Session``.
+    """
+
+    def __init__(self, session: Session[OutputT]) -> None:
+        self._session = session
+        self._process = os.getpid()
+
+    def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._process != os.getpid():
+            raise CommandRefused(
+                f"The session {self.id} was opened before this process was forked, and is the parent's. Open it here "
+                "with agent.session_sync(…). Nothing was stored."
+            )
+        return SHARED.run(make)
+
+    def __enter__(self) -> Self:
+        self._run(self._session.__aenter__)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process == os.getpid():
+            self.close(waits=problem is None)
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def active_agent(self) -> str:
+        """The name of the agent that continues the conversation, as far as this process has read the ledger."""
+        return self._session.active_agent
+
+    # -- messages --
+
+    @overload
+    def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: type[AnyT],
+        output_retries: int | None = ...,
+    ) -> Result[AnyT]: ...
+
+    @overload
+    def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = ...,
+        output_type: None = ...,
+        output_retries: int | None = ...,
+    ) -> Result[OutputT]: ...
+
+    def ask(
+        self,
+        *pieces: MessageInput,
+        check: bool = True,
+        output_type: Any = None,
+        output_retries: int | None = None,
+    ) -> Result[Any]:
+        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+
+        Args:
+            pieces: As in ``Session.ask``.
+            check: As in ``Session.ask``.
+            output_type: As in ``Session.ask``.
+            output_retries: As in ``Session.ask``.
+        """
+        return self._run(
+            lambda: self._session.ask(
+                *pieces,
+                check=check,
+                output_type=output_type,
+                output_retries=output_retries,
+            )
+        )
+
+    def wait(self, *, check: bool = True) -> Result[OutputT]:
+        """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
+
+        Args:
+            check: As in ``Session.wait``.
+        """
+        return self._run(lambda: self._session.wait(check=check))
+
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: type[AnyT],
+        output_retries: int | None = ...,
+    ) -> SyncTextStream[AnyT]: ...
+
+    @overload
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: None = ...,
+        output_retries: int | None = ...,
+    ) -> SyncTextStream[OutputT]: ...
+
+    def stream(
+        self,
+        *pieces: MessageInput,
+        output_type: Any = None,
+        output_retries: int | None = None,
+    ) -> SyncTextStream[Any]:
+        """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
+
+        Args:
+            pieces: As in ``Session.stream``.
+            output_type: As in ``Session.stream``.
+            output_retries: As in ``Session.stream``.
+        """
+        stream = self._session.stream(
+            *pieces, output_type=output_type, output_retries=output_retries
+        )
+        return SyncTextStream(stream, self._run)
+
+    def events(
+        self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
+    ) -> Iterator[SessionEvent]:
+        """Events and pieces of streaming answers, as they are stored.
+
+        Args:
+            after: As in ``Session.events``.
+            offset: As in ``Session.events``.
+            until_rest: As in ``Session.events``.
+        """
+        events = self._session.events(after=after, offset=offset, until_rest=until_rest)
+        return _each(events, self._run)
+
+    send = _twin(Session.send)
+    """Send a message, at rest or during a turn; returns once it is stored."""
+    pending = _twin(Session.pending)
+    """The queued messages in the order of delivery."""
+    edit = _twin(Session.edit)
+    """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+    withdraw = _twin(Session.withdraw)
+    """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
+
+    # -- steering the loop --
+
+    cancel = _twin(Session.cancel)
+    """Stop the turn; the answer says what was kept. Returns once that is stored; processes end within 2 s after."""
+    questions = _twin(Session.questions)
+    """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
+    approve = _twin(Session.approve)  # type: ignore[arg-type]  # of `Never`
+    """Answer for a tool call that needs approval; ``reason`` says why it is denied, for the model."""
+    grant = _twin(Session.grant)
+    """Allow all calls of a tool, or all commands that begin with these words, without asking again."""
+    grants = _twin(Session.grants)
+    """The grants of this session and of its project."""
+    revoke = _twin(Session.revoke)
+    """Revoke a grant of the session or of its project. Raises ``CommandRefused`` for an unknown grant."""
+    resume = _twin(Session.resume)
+    """Resume a paused turn, with its budgets counted from zero, or an interrupted one."""
+    set = _twin(Session.set)
+    """Change settings of this session; the next reading shows it. ``None`` unsets one."""
+    rewind = _twin(Session.rewind)
+    """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
+    hand_over = _twin(Session.hand_over)
+    """Let the agent with this name continue, as soon as no tool call is open; empty: the one it was begun with."""
+    compact = _twin(Session.compact)
+    """Compact now, or before the next model call of the current turn."""
+    uncompact = _twin(Session.uncompact)
+    """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
+    rename = _twin(Session.rename)
+    """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""
+    fork = _twin(Session.fork)
+    """Copy the session: its events up to the one with the number ``through``, or all of them."""
+    pin = _twin(Session.pin)
+    """Protect these messages from every compaction, or no longer."""
+    close = _twin(Session.close)
+    """Stop driving the session; with ``waits``, after it has come to rest. A second close does nothing."""
+
+    # -- looking --
+
+    context = _twin(Session.context)
+    """The reading now: how full the window is and of what, and in ``spend`` what all calls have cost."""
+    messages = _twin(Session.messages)
+    """The messages in view, in order."""
+    history = _twin(Session.history)
+    """The events of the ledger."""
+    explain = _twin(Session.explain)
+    """Where a message went: in view, cleared, in which summary, dropped and why."""
+
+
+class SyncTextStream(Generic[OutputT]):
+    """A ``TextStream`` that is read with ``for``. Made by ``SyncSession.stream`` and ``Agent.stream_sync``."""
+
+    def __init__(self, stream: TextStream[OutputT], run: Run) -> None:
+        self._stream = stream
+        self._run = run
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        for text in _each(self._stream, self._run):
+            return text
+        raise StopIteration
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    @overload
+    def partials(self) -> Iterator[OutputT]: ...
+
+    @overload
+    def partials(self, kind: type[AnyT]) -> Iterator[AnyT]: ...
+
+    def partials(self, kind: Any = None) -> Iterator[Any]:
+        """The answer as its type while it is written, each time that more of it can be read, and at last whole.
+
+        Args:
+            kind: Another type to read them as, whose fields may all have defaults; see ``TextStream.partials``.
+        """
+        return _each(self._stream.partials(kind), self._run)
+
+    @property
+    def result(self) -> Result[OutputT]:
+        """How the session came to rest, as ``ask`` returns it. Raises ``CommandRefused`` before the end."""
+        return self._stream.result
+
+    def close(self) -> None:
+        """End the stream; the turn is cancelled if it is not over. Does nothing at the end of the stream."""
+        self._run(self._stream.aclose)
+
+
+class Run(Protocol):
+    """Runs a coroutine in the event loop of all synchronous calls."""
+
+    def __call__(self, make: Callable[[], Coroutine[Any, Any, T]], /) -> T: ...
+
+
+def _each(items: AsyncIterator[T], run: Run) -> Iterator[T]:
+    async def following() -> tuple[T] | None:
+        async for item in items:
+            return (item,)
+        return None
+
+    while found := run(following):
+        yield found[0]
