@@ -133,7 +133,7 @@ log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
 
-_OF_A_CALL = ("session", "deps", "check", "output_type")
+_OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
@@ -403,7 +403,7 @@ class Agent(Generic[OutputT, DepsT]):
         id: str = "",
         *,
         resume: bool = True,
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         **settings: Unpack[SessionSettings],
     ) -> Session[OutputT]:
         """The session with this id, created if it does not exist. Use as ``async with``.
@@ -488,7 +488,7 @@ class Agent(Generic[OutputT, DepsT]):
                 self, pieces, within, deps=deps, output_type=output_type
             )
             return found.or_raise() if check else found
-        async with self.session(session, deps=deps) as opened:
+        async with self.session(session, deps=deps) as opened:  # type: ignore[arg-type]  # the session refuses None
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
             )
@@ -499,7 +499,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: type[AnyT],
     ) -> TextStream[AnyT]: ...
 
@@ -508,7 +508,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: None = ...,
     ) -> TextStream[OutputT]: ...
 
@@ -516,7 +516,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: Any = None,
         **others: object,
     ) -> TextStream[Any]:
@@ -532,7 +532,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:3], KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -542,7 +542,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
@@ -552,7 +552,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
@@ -561,7 +561,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = True,
         output_type: Any = None,
         **others: object,
@@ -602,7 +602,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: type[AnyT],
     ) -> SyncTextStream[AnyT]: ...
 
@@ -611,7 +611,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: None = ...,
     ) -> SyncTextStream[OutputT]: ...
 
@@ -619,7 +619,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: Any = None,
         **others: object,
     ) -> SyncTextStream[Any]:
@@ -632,7 +632,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3], KEYS)
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )
@@ -643,7 +643,7 @@ class Agent(Generic[OutputT, DepsT]):
         id: str = "",
         *,
         resume: bool = True,
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         **settings: Unpack[SessionSettings],
     ) -> SyncSession[OutputT]:
         """``session`` for a program without an event loop: ``with agent.session_sync("id") as session``.
@@ -937,6 +937,8 @@ class Agent(Generic[OutputT, DepsT]):
         self, resolved: Settings, own: Mapping[str, object]
     ) -> list[Event]:
         """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
+        if not self._learns(resolved):
+            return first_events(resolved, own)
         learnt = await asyncio.to_thread(self._learnt, resolved)
         overhead = await asyncio.to_thread(self._overhead, resolved)
         return first_events(resolved, own, learnt, overhead)
@@ -966,8 +968,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model; nothing if it can't be read."""
-        if not self._learns(settings):
-            return NOTHING
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
         try:
@@ -987,8 +987,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""
-        if not self._learns(settings):
-            return ()
         provider, model = settings.destination()
         name = (provider.name, model)
         return tuple(
