@@ -55,6 +55,7 @@ PLAIN = (
     "bench/three/support_pydantic_ai.py",
     "deploy/haproxy.cfg",
     "examples/loop.py",
+    "examples/redis_store.py",
     "examples/provider.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",

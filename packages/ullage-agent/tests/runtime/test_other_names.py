@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -217,6 +218,19 @@ async def test_a_call_says_it_too_and_sends_nothing(given: dict[str, Any], answe
         await agent().ask("Hi.", **given)
     with pytest.raises(WrongType, match=answer):
         agent().stream("Hi.", **given)
+
+
+async def test_a_session_says_it_too(tmp_path: Path) -> None:
+    session: Any = agent(store=tmp_path / "s.db").session("s")
+    with pytest.raises(WrongType, match=r"session\.ask: 'stream' is no argument here"):
+        await session.ask("Hi.", stream=True)
+    with pytest.raises(WrongType, match=r"session\.stream: 'max_turns' is `max_steps`"):
+        session.stream("Hi.", max_turns=3)
+    waiting: Any = agent(store=tmp_path / "s.db").session_sync("s")
+    with pytest.raises(WrongType, match=r"session\.ask: 'model' is a setting"):
+        waiting.ask("Hi.", model=MODEL)
+    with pytest.raises(WrongType, match=r"It takes output_type, output_retries\. Give"):
+        waiting.stream("Hi.", fast=True)
 
 
 def test_methods_of_other_libraries_are_answered() -> None:

@@ -16,7 +16,8 @@ from ullage.messages import Message, ToolResultPart
 from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import SqliteStore
 from ullage_agent.runtime.agent import Agent
-from ullage_agent.runtime.subagent import child_of, subagent
+from ullage_agent.runtime.children import child_of
+from ullage_agent.runtime.subagent import subagent
 from ullage_agent.tools.functions import tool
 from ullage_agent.tools.tool import ToolContext
 from ullage_simulators import Scenario, Server, running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,3 +82,14 @@ def test_an_agent_says_where_it_stores(
 def test_what_is_no_store_is_refused_before_anything_is_asked() -> None:
     with pytest.raises(SettingError, match="42 is no store"):
         Agent(CLAUDE.model, config=False, store=42)  # type: ignore[arg-type]
+
+
+def test_an_override_stores_elsewhere_or_nowhere(server: Server) -> None:
+    agent = agent_at(server, store=":memory:")
+    agent.run_sync("Kept.", session="kept")
+    with agent.override(store=None) as changed:
+        assert (agent.stored_in, changed.stored_in) == ("nowhere", "nowhere")
+        agent.run_sync("Not kept.", session="other")
+    with agent.override(tools=[]) as changed:
+        assert changed.stored_in == "memory"
+    assert [row.id for row in asyncio.run(agent.sessions())] == ["kept"]

@@ -37,7 +37,7 @@ def test_the_script_goes_over_the_real_wire() -> None:
     model = ScriptedModel(
         [
             [reasoning("I add."), "One moment.", tool_call("add", a=1, b=2)],
-            RateLimited("Later.", retry_after_s=0),
+            RateLimited("Later.", status=429, retry_after_s=0),
             "Three.",
             City("Rome", 3),
             structured([1, 2]),
@@ -61,5 +61,7 @@ def test_a_script_that_ran_out_says_so() -> None:
 
 
 def test_errors_without_a_status_are_refused() -> None:
-    with pytest.raises(SettingError, match="QuotaExhausted can't be simulated"):
+    with pytest.raises(
+        SettingError, match="QuotaExhausted can't be simulated without its status"
+    ):
         ScriptedModel([QuotaExhausted("No.")], simulated=True)

@@ -8,7 +8,6 @@ from ullage.installation import explained
 
 try:
     from ullage.messages import Tool
-    from ullage_agent.runtime.subagent import Task
     from ullage_agent.tools.builtin import builtin_tools
     from ullage_agent.tools.file_access import FileAccess
     from ullage_agent.tools.functions import ApprovalRule, Function, ToolOptions, tool
@@ -44,7 +43,6 @@ __all__ = [
     "ProcessSpec",
     "Run",
     "Sandbox",
-    "Task",
     "Tool",
     "ToolContext",
     "ToolError",

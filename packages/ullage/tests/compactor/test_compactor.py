@@ -42,6 +42,7 @@ from ullage.errors import (
     SettingError,
 )
 from ullage.messages import Request
+from ullage.store.memory import MemoryStore
 from ullage.store.sqlite.store import SqliteStore
 from ullage_simulators import running
 from ullage_simulators.scenario import read
@@ -400,10 +401,11 @@ def test_a_store_without_a_session_is_refused(tmp_path: Path) -> None:
         Compactor(store=tmp_path / "s.db")
 
 
+@pytest.mark.parametrize("kind", [SqliteStore, MemoryStore])
 def test_a_store_serves_one_compactor_after_the_other(
-    tmp_path: Path, loop: OwnLoop
+    kind: type[Any], tmp_path: Path, loop: OwnLoop
 ) -> None:
-    store = SqliteStore(tmp_path / "s.db")
+    store = SqliteStore(tmp_path / "s.db") if kind is SqliteStore else MemoryStore()
     with loop.compactor(store=store, session="casks") as compactor:
         turns(loop, compactor, 25)
         loop.say("And now?")

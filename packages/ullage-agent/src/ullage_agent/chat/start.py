@@ -21,6 +21,7 @@ from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
+from ullage.store.places import UNSET, is_memory
 from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.chat.plain import converse
@@ -160,7 +161,7 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
         args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
-        store=place_of(args.store) if args.store else None,
+        store=place_of(args.store) if args.store else UNSET,
         config=(
             *(read_configs(Path.cwd(), os.environ) if simulated is None else ()),
             own_defaults(tools=LOOKING.split(",")),
@@ -200,6 +201,8 @@ def resume_command(args: argparse.Namespace, session: str) -> str:
 
 def _shown_store(name: str) -> str:
     """The store for a command that a person may repeat elsewhere."""
+    if is_memory(name):
+        return name
     if is_database_url(name):
         return shown_place(name)
     return str(Path(name).expanduser().absolute())

@@ -90,6 +90,7 @@ from ullage.store.urls import is_database_url
 from ullage.tokens.calibration import Calibration
 from ullage.wire.client import Client, Timeouts
 from ullage_agent.runtime.authority import is_hidden
+from ullage_agent.runtime.children import answer_within
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
 from ullage_agent.runtime.exported import function_of, mcp_server_of
@@ -115,7 +116,6 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 from ullage_agent.runtime.settings import KEYS, Settings
 from ullage_agent.runtime.settings_types import AgentSettings, SessionSettings
-from ullage_agent.runtime.subagent import answer_within
 from ullage_agent.runtime.sync_session import SyncSession, SyncTextStream
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.tooling import page_room
@@ -133,7 +133,7 @@ log = logging.getLogger("ullage_agent.loop")
 
 NOTHING = Calibration()
 
-_OF_A_CALL = ("session", "deps", "check", "output_type")
+_OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 if TYPE_CHECKING:
@@ -532,7 +532,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:3], KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -632,7 +632,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3], KEYS)
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )
@@ -937,6 +937,8 @@ class Agent(Generic[OutputT, DepsT]):
         self, resolved: Settings, own: Mapping[str, object]
     ) -> list[Event]:
         """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
+        if not self._learns(resolved):
+            return first_events(resolved, own)
         learnt = await asyncio.to_thread(self._learnt, resolved)
         overhead = await asyncio.to_thread(self._overhead, resolved)
         return first_events(resolved, own, learnt, overhead)
@@ -966,8 +968,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model; nothing if it can't be read."""
-        if not self._learns(settings):
-            return NOTHING
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
         try:
@@ -987,8 +987,6 @@ class Agent(Generic[OutputT, DepsT]):
 
     def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
         """Those of agents with this model whose system prompt and tools are known."""
-        if not self._learns(settings):
-            return ()
         provider, model = settings.destination()
         name = (provider.name, model)
         return tuple(

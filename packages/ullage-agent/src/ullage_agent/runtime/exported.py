@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ullage.errors import MissingExtra, SettingError, UllageError
 from ullage.installation import extra_command
-from ullage_agent.runtime.subagent import subagent, told
-
-if TYPE_CHECKING:
-    from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.children import Asked, task_itself, task_tool, told
 
 _ARGUMENTS = """
 
@@ -22,7 +19,7 @@ Args:
 
 
 def function_of(
-    agent: Agent[Any, Any], name: str, description: str, *, is_sync: bool
+    agent: Asked, name: str, description: str, *, is_sync: bool
 ) -> Callable[[str], Any]:
     """A function that asks the agent in a new session, and looks like one that was written by hand.
 
@@ -45,11 +42,13 @@ def function_of(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = description.strip() + _ARGUMENTS
     function.__annotations__ = {"task": str, "return": str}
-    function.__ullage_tool__ = subagent(agent, name=name, description=description)
+    function.__ullage_tool__ = task_tool(
+        agent, task_itself, name=name, description=description
+    )
     return function  # type: ignore[no-any-return]
 
 
-def mcp_server_of(agent: Agent[Any, Any], name: str, description: str) -> Any:
+def mcp_server_of(agent: Asked, name: str, description: str) -> Any:
     """A server of the MCP SDK whose one tool asks the agent. Raises ``MissingExtra``, and as ``function_of``."""
     try:
         from mcp.server import MCPServer

@@ -42,10 +42,15 @@ def with_texts(value: T, change: ChangeText) -> T:
     Texts are those of messages, results of tools, arguments of tool calls, files that are sent as text, and the system
     prompt. Reasoning stays: its provider refuses it when it is altered. What ``change`` gives back unchanged stays the
     same object, and so in the provider's cache.
+
+    Args:
+        value: What a hook was given; it stays as it is.
+        change: Makes a text of each text.
     """
     if isinstance(value, Answer):
         return value._replace(message=with_texts(value.message, change))
-    return _changed(value, change)
+    changed: T = _changed(value, change)
+    return changed
 
 
 def _changed(value: Any, change: ChangeText) -> Any:
@@ -62,7 +67,12 @@ def _changed(value: Any, change: ChangeText) -> Any:
 
 
 def with_message(request: Request, text: str) -> Request:
-    """A request with a message of the user behind the others: a reminder that the conversation does not keep."""
+    """A request with a message of the user behind the others: a reminder that the conversation does not keep.
+
+    Args:
+        request: What a hook was given; it stays as it is.
+        text: What the message says.
+    """
     name = f"hook-{len(request.messages)}"
     part = TextPart(id=f"{name}.text", text=clean_text(text).text)
     message = Message(id=name, role="user", parts=(part,), origin="injected")

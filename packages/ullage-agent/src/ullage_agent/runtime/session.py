@@ -34,6 +34,7 @@ from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
+    Final,
     Generic,
     Literal,
     Never,
@@ -106,7 +107,7 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
-from ullage_agent.runtime.guardrails import guarded_message, guarded_output
+from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.message_input import (
     MessageInput,
@@ -133,15 +134,20 @@ from ullage_agent.runtime.output_type import (
 )
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
+from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
+from ullage_agent.tools.other_names import refuse_arguments
 from ullage_agent.tools.tool import ToolRetry
 
 log = logging.getLogger("ullage_agent.loop")
+
+OF_A_MESSAGE: Final = ("output_type", "output_retries", "check")
+"""The keyword arguments of a call that gives a message."""
 
 
 class Opener(Protocol):
@@ -533,8 +539,11 @@ class Session(Generic[OutputT]):
         check: bool = True,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> Result[Any]:
-        """``send``, then ``wait``. The answer's schema is part of the request. A cancel leaves the turn running.
+        """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
+
+        Its schema is part of the request. A cancel leaves the turn running.
 
         Args:
             pieces: The message, as in ``send``.
@@ -542,12 +551,14 @@ class Session(Generic[OutputT]):
             output_type: The type that the answer is read into, by default the agent's.
             output_retries: How often an answer that does not fit is asked for again, by default as the agent has
                 it.
+            others: None: a keyword of another library is answered with what it is called here.
 
         Raises:
             ProviderError: The turn failed.
             AnswerInvalid: The answer does not fit; the error keeps its text.
             InputError: The message can't be sent; nothing was stored.
         """
+        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
         output = self._output if output_type is None else OutputType(output_type)
         with self._wanting(output):
             await self.send(*pieces)
@@ -665,13 +676,21 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> TextStream[Any]:
         """``ask``, whose answer is read while it is written: ``async for text in session.stream("…")``.
 
         ``async for partial in session.stream("…", output_type=T).partials()`` gives values of the type that grow.
-        Nothing is sent before the first step of the loop. Leaving the loop early leaves the turn running; leaving a
-        block ``async with session.stream("…") as stream`` early cancels it.
+        Nothing is sent before the first step of the loop. Leaving the loop early leaves the turn running; leaving
+        a block ``async with session.stream("…") as stream`` early cancels it.
+
+        Args:
+            pieces: The message, as in ``send``.
+            output_type: As in ``ask``.
+            output_retries: As in ``ask``.
+            others: As in ``ask``.
         """
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
         return TextStream(
             nullcontext(self), pieces, output=output, retries=output_retries
@@ -752,7 +771,7 @@ class Session(Generic[OutputT]):
             reason: Why it may not, for the model.
             digest: Identifies the exact call that was shown.
             by_nobody: A denial because there is no person to ask, which the model is told.
-            others: None.
+            others: None: a keyword of another library is answered with what it is called here.
 
         Raises:
             CommandRefused: Another call waits than the one that ``digest`` identifies.
@@ -773,8 +792,9 @@ class Session(Generic[OutputT]):
     async def grant(
         self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session"
     ) -> Grant:
-        """Allow all calls of a tool, or all commands that begin with these words, without asking again. Waiting calls
-        that the grant covers run.
+        """Allow all calls of a tool, or all commands that begin with these words, without asking again.
+
+        Waiting calls that the grant covers run.
 
         Args:
             tool: The tool's name.
@@ -991,8 +1011,9 @@ class Session(Generic[OutputT]):
         await self._command(Renamed(title=line))
 
     async def fork(self, id: str = "", *, through: int | None = None) -> Fork:
-        """Copy the session. The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay
-        here alone.
+        """Copy the session: its events up to the one with the number ``through``, or all of them.
+
+        The copy is at rest; open it with ``agent.session(made.session)``. Queued messages stay here alone.
 
         Args:
             id: The id of the copy; by default a new one.

@@ -26,8 +26,10 @@ from ullage.events import SessionEvent
 from ullage.loop_thread import SHARED
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
-from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session import OF_A_MESSAGE, Session
+from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.text_stream import TextStream
+from ullage_agent.tools.other_names import refuse_arguments
 
 P = ParamSpec("P")
 
@@ -126,6 +128,7 @@ class SyncSession(Generic[OutputT]):
         check: bool = True,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
 
@@ -134,7 +137,9 @@ class SyncSession(Generic[OutputT]):
             check: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
             output_retries: As in ``Session.ask``.
+            others: As in ``Session.ask``.
         """
+        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
         return self._run(
             lambda: self._session.ask(
                 *pieces,
@@ -173,14 +178,17 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         output_type: Any = None,
         output_retries: int | None = None,
+        **others: object,
     ) -> SyncTextStream[Any]:
         """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
 
         Args:
-            pieces: As in ``Session.stream``.
-            output_type: As in ``Session.stream``.
-            output_retries: As in ``Session.stream``.
+            pieces: As in ``Session.ask``.
+            output_type: As in ``Session.ask``.
+            output_retries: As in ``Session.ask``.
+            others: As in ``Session.ask``.
         """
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
         stream = self._session.stream(
             *pieces, output_type=output_type, output_retries=output_retries
         )
@@ -204,9 +212,9 @@ class SyncSession(Generic[OutputT]):
     pending = _twin(Session.pending)
     """The queued messages in the order of delivery."""
     edit = _twin(Session.edit)
-    """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+    """Replace the content of a queued message."""
     withdraw = _twin(Session.withdraw)
-    """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
+    """Remove a message from the queue."""
 
     # -- steering the loop --
 
@@ -215,33 +223,33 @@ class SyncSession(Generic[OutputT]):
     questions = _twin(Session.questions)
     """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
     approve = _twin(Session.approve)  # type: ignore[arg-type]  # of `Never`
-    """Answer for a tool call that needs approval; ``reason`` says why it is denied, for the model."""
+    """Answer for a tool call that needs approval. A second answer for a call changes nothing."""
     grant = _twin(Session.grant)
     """Allow all calls of a tool, or all commands that begin with these words, without asking again."""
     grants = _twin(Session.grants)
     """The grants of this session and of its project."""
     revoke = _twin(Session.revoke)
-    """Revoke a grant of the session or of its project. Raises ``CommandRefused`` for an unknown grant."""
+    """Revoke a grant of the session or of its project."""
     resume = _twin(Session.resume)
     """Resume a paused turn, with its budgets counted from zero, or an interrupted one."""
     set = _twin(Session.set)
-    """Change settings of this session; the next reading shows it. ``None`` unsets one."""
+    """Change settings of this session; the next reading shows it."""
     rewind = _twin(Session.rewind)
     """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
     hand_over = _twin(Session.hand_over)
-    """Let the agent with this name continue, as soon as no tool call is open; empty: the one it was begun with."""
+    """Let another agent continue, as soon as no tool call is open."""
     compact = _twin(Session.compact)
     """Compact now, or before the next model call of the current turn."""
     uncompact = _twin(Session.uncompact)
     """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
     rename = _twin(Session.rename)
-    """Give the session this title, in lists and displays. Raises ``InputError`` for an empty or very long one."""
+    """Give the session this title, in lists and displays."""
     fork = _twin(Session.fork)
     """Copy the session: its events up to the one with the number ``through``, or all of them."""
     pin = _twin(Session.pin)
-    """Protect these messages from every compaction, or no longer."""
+    """Protect messages from every compaction, or no longer."""
     close = _twin(Session.close)
-    """Stop driving the session; with ``waits``, after it has come to rest. A second close does nothing."""
+    """Stop driving the session. A second close does nothing."""
 
     # -- looking --
 
@@ -258,7 +266,7 @@ class SyncSession(Generic[OutputT]):
 class SyncTextStream(Generic[OutputT]):
     """A ``TextStream`` that is read with ``for``. Made by ``SyncSession.stream`` and ``Agent.stream_sync``."""
 
-    def __init__(self, stream: TextStream[OutputT], run: Run) -> None:
+    def __init__(self, stream: TextStream[OutputT], run: SyncRun) -> None:
         self._stream = stream
         self._run = run
 
@@ -300,13 +308,13 @@ class SyncTextStream(Generic[OutputT]):
         self._run(self._stream.aclose)
 
 
-class Run(Protocol):
+class SyncRun(Protocol):
     """Runs a coroutine in the event loop of all synchronous calls."""
 
     def __call__(self, make: Callable[[], Coroutine[Any, Any, T]], /) -> T: ...
 
 
-def _each(items: AsyncIterator[T], run: Run) -> Iterator[T]:
+def _each(items: AsyncIterator[T], run: SyncRun) -> Iterator[T]:
     async def following() -> tuple[T] | None:
         async for item in items:
             return (item,)

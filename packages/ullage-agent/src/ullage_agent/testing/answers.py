@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 import json
 import re
 from collections.abc import (
@@ -26,12 +25,10 @@ from ullage.provider import AnswerPiece
 from ullage.usage import Usage
 from ullage_agent.runtime.answer_tool import ANSWER
 from ullage_agent.runtime.output_type import VALUE
+from ullage_agent.testing.policy import CHARS_PER_TOKEN
 
 _WORDS: Final = re.compile(r"\s*\S+\s*|\s+")
 """How a text streams: word by word."""
-
-CHARS_PER_TOKEN: Final = 4
-"""By which a made-up answer reports usage where its script names none. No tokenizer's: a round number for tests."""
 
 
 class Delay(NamedTuple):
@@ -199,8 +196,3 @@ def usual_usage(request: Request, output: int) -> Usage:
     """The usage that is reported where a script names none; ``output`` in characters."""
     sent = len(msgspec.json.encode((request.system, request.tools, request.messages)))
     return Usage(input=1 + sent // CHARS_PER_TOKEN, output=1 + output // CHARS_PER_TOKEN)
-
-
-def new_ids() -> Iterator[int]:
-    """Numbers from 1 on."""
-    return itertools.count(1)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
+from itertools import count
 
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
 from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
-from ullage_agent.testing.answers import Script, new_ids, pieces_of, usual_usage
+from ullage_agent.testing.answers import Script, pieces_of, usual_usage
+from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
-
-WINDOW = 128_000
-"""The window of a model that is made up, in tokens, unless the test names another one."""
 
 
 class _MadeUp(Provider):
@@ -30,7 +29,7 @@ class _MadeUp(Provider):
         self.requests: list[Request] = []
         """The requests so far, oldest first: ``system``, ``messages``, ``tools``, ``params``."""
         self._pause_s = pause_s
-        self._ids = new_ids()
+        self._ids = count(1)
 
     @abstractmethod
     def _answer(self, request: Request) -> object:

@@ -1,4 +1,4 @@
-"""The policy of ``check_store``, as numbers. Judged by tests/testing/test_stores.py."""
+"""The numbers of ``ullage.testing``. Those of ``check_store`` are judged by tests/testing/test_stores.py."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ WRITES = 10
 
 LARGE_BYTES = 3_000_000
 """Of a row and of a value: a long result of a tool, an image."""
+
+WINDOW = 128_000
+"""The window of a made-up model in tokens, unless the test names another one: usual, and large for most tests."""
+
+CHARS_PER_TOKEN = 4
+"""By which a made-up answer reports usage where its script names none. No tokenizer's: a round number."""

@@ -9,17 +9,7 @@ from weakref import finalize
 
 import msgspec
 
-from ullage.errors import (
-    BadKey,
-    MissingExtra,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    ProviderError,
-    RateLimited,
-    ServerError,
-    SettingError,
-)
+from ullage.errors import MissingExtra, ProviderError, SettingError
 from ullage.installation import extra_command
 from ullage.messages import ReasoningPart, TextPart, Tool, ToolCallPart
 from ullage.models.providers import ProviderRow, vendors_of
@@ -34,15 +24,6 @@ if TYPE_CHECKING:
 MODEL: Final = "claude-simulated"
 _LIKE: Final = "claude-opus-4-6"
 """The model whose rules the simulated one has."""
-
-_STATUS: Final[dict[type[ProviderError], int]] = {
-    BadKey: 401,
-    PermissionDenied: 403,
-    NotFound: 404,
-    RateLimited: 429,
-    Overloaded: 529,
-    ServerError: 500,
-}
 
 
 class SimulatedScript:
@@ -100,14 +81,14 @@ def _fault(number: int, error: BaseException) -> Fault:
     """The refusal of the request of this number."""
     from ullage_simulators.faults import Fault
 
-    status = _STATUS.get(type(error)) if isinstance(error, ProviderError) else None
-    if status is None or not isinstance(error, ProviderError):
-        known = ", ".join(kind.__name__ for kind in _STATUS)
+    if not isinstance(error, ProviderError) or error.status is None:
+        name = type(error).__name__
         raise SettingError(
-            f"{type(error).__name__} can't be simulated: give one of {known}, or leave out simulated=True."
+            f"{name} can't be simulated without its status: give it one, as in RateLimited(…, status=429), or leave "
+            "out simulated=True."
         )
     return Fault(
-        "status", request=number, status=status, retry_after_s=error.retry_after_s
+        "status", request=number, status=error.status, retry_after_s=error.retry_after_s
     )
 
 

@@ -165,7 +165,10 @@ def _runner(function: Function, signature: Signature) -> Run:
         values = signature.convert(arguments) | dict.fromkeys(
             signature.context_names, context
         )
-        return await in_thread(as_output, await called(function, **values))
+        result = await called(function, **values)
+        if type(result) is str:
+            return as_output(result)
+        return await in_thread(as_output, result)
 
     return run
 

@@ -47,6 +47,22 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
         assert await _tidied(talk.store, "kept")
 
 
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ((), "sessions.db"),
+        (("--store", ":memory:"), "memory"),
+        (("--store", "sqlite://"), "memory"),
+    ],
+)
+def test_sessions_are_stored_where_the_option_says(
+    options: tuple[str, ...], place: str
+) -> None:
+    args = parser().parse_args(["chat", *options])
+    assert agent_of(args).stored_in.rpartition("/")[2] == place
+    assert "/:memory:" not in resume_command(args, "s")
+
+
 SIMULATOR = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ullage.display.text import printable
 from ullage.errors import StoreUnavailable
-from ullage.store.places import store_at
+from ullage.store.places import is_memory, store_at
 from ullage.store.records import FileRecords, Records
 from ullage.store.sqlite.ownership import require_own
 from ullage.store.urls import is_database_url, shown_place
@@ -21,7 +21,7 @@ def place_of(name: str) -> Path | str:
 
     Raises ``ForeignStore`` for a file that others own or may change, ``StoreUnavailable``.
     """
-    return name if is_database_url(name) else own_file(name)
+    return name if is_memory(name) or is_database_url(name) else own_file(name)
 
 
 def place_option(option: str, place: str) -> str:

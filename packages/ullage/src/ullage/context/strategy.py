@@ -118,8 +118,9 @@ class Strategy(Protocol):
         ...
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        """The next call it needs, or what it would commit. One that raises is skipped, with the exception in its
-        ``CompactionRolledBack``.
+        """The next call it needs, or what it would commit.
+
+        One that raises is skipped, with the exception in its ``CompactionRolledBack``.
 
         Args:
             situation: The conversation that is to be compacted.

@@ -243,7 +243,8 @@ class StoreAdapter:
             is_deleted = await self._ask(self._store.delete, session, version)
         self._watchers.tell([Change(session)])
         if session in await self.shared(SPENT_BY):
-            await self.revise([SharedKey(SPENT_BY, session)], _forget)
+            key = SharedKey(SPENT_BY, session)
+            await self.revise([key], lambda before, now: Revision(("",), None))
 
     async def sessions(
         self, *, limit: int = 100, before: SessionCursor | None = None, tenant: str = ""
@@ -586,6 +587,12 @@ class StoreAdapter:
         if most <= 0 or after < 0:
             return []
         rows = await self._ask(self._store.read_rows, session, after=after, limit=most)
+        if len(rows) != most:
+            await self._about(session)  # it may have been deleted meanwhile
+            raise StoreUnavailable(
+                f"{self._store!r} gave {len(rows)} of the {most} rows behind row {after} of the session {session!r}: "
+                "it has lost some. Run ullage.testing.check_store on it."
+            )
         return [
             (_event(session, seq, row), len(row))
             for seq, row in enumerate(rows, after + 1)
@@ -794,7 +801,3 @@ def _make_due(writing: _Writing) -> None:
     asked = writing.now + ASKED_S
     due = writing.about.due_at
     writing.about.due_at = asked if due is None else min(due, asked)
-
-
-def _forget(before: tuple[str, ...], now: float) -> Revision[None]:
-    return Revision(("",) * len(before), None)

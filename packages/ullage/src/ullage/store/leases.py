@@ -7,7 +7,7 @@ import secrets
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,12 @@ def new_owner() -> str:
     the end of its lease. If the system does not report the start of a process, the third field is empty.
     """
     pid = os.getpid()
-    return f"{_machine()}:{pid}:{_start_of(pid)}:{secrets.token_hex(4)}"
+    return f"{_machine()}:{pid}:{_own_start(pid)}:{secrets.token_hex(4)}"
+
+
+@lru_cache(maxsize=1)
+def _own_start(pid: int) -> str:
+    return _start_of(pid)
 
 
 def is_dead(owner: str) -> bool:

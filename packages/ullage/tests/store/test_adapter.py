@@ -1,0 +1,87 @@
+"""What is said of a store that has lost or damaged something. ``test_store`` and others try the rest of the adapter."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.store.sessions import said
+from ullage.errors import SessionNotFound, StoreUnavailable
+from ullage.events import DraftPiece, QueueLeft, RowDamaged, TurnStarted
+from ullage.store.adapter import StoreAdapter
+from ullage.store.memory import MemoryStore
+from ullage.store.protocol import ABOUT
+from ullage.store.store import Checkpoint
+
+
+async def stored(memory: MemoryStore) -> StoreAdapter:
+    store = StoreAdapter(memory)
+    await store.create("s", [TurnStarted(turn=str(number)) for number in range(3)])
+    return store
+
+
+async def test_a_damaged_row_is_read_as_one_and_the_others_as_they_are() -> None:
+    memory = MemoryStore()
+    store = await stored(memory)
+    memory._sessions["s"].rows[1] = b'{"type":"turn_st\xff'
+    found = await store.read("s")
+    assert [type(event) for event in found] == [TurnStarted, RowDamaged, TurnStarted]
+    assert found[1].seq == 2
+
+
+async def test_rows_that_are_lost_or_mixed_up_are_named() -> None:
+    memory = MemoryStore()
+    store = await stored(memory)
+    rows = memory._sessions["s"].rows
+    rows[0], rows[1] = rows[1], rows[0]
+    with pytest.raises(
+        StoreUnavailable, match="In the place of row 1 of the session 's'"
+    ):
+        await store.read("s")
+    del rows[1:]
+    with pytest.raises(StoreUnavailable, match="gave 1 of the 3 rows behind row 0"):
+        await store.read("s")
+
+
+async def test_a_damaged_value_about_names_its_session() -> None:
+    memory = MemoryStore()
+    store = await stored(memory)
+    memory._sessions["s"].values[ABOUT] = b"nonsense"
+    for asked in (
+        store.about("s"),
+        store.sessions(),
+        store.send("s", said("m"), "steer"),
+    ):
+        with pytest.raises(StoreUnavailable, match="'about' of the session 's'"):
+            await asked
+
+
+async def test_what_ends_leaves_no_values_behind() -> None:
+    memory = MemoryStore()
+    store = await stored(memory)
+    lease = await store.acquire("s", "driver", ttl_s=60)
+    await store.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
+    await store.draft(lease, [DraftPiece("c", 1, "text", "p", "x")])
+    await store.save_checkpoint(lease, Checkpoint(3, "f", b"x"))
+    await store.append(lease, [TurnStarted(turn="t")], after=3, ends_draft="c")
+    assert memory._sessions["s"].values.keys() == {ABOUT, "checkpoint"}
+    await store.release(lease)
+    await store.delete("s")
+    assert not memory._sessions
+    await store.release(lease)
+    with pytest.raises(SessionNotFound):
+        await store.about("s")
+
+
+async def test_messages_that_were_delivered_make_no_write_larger() -> None:
+    memory = MemoryStore()
+    store = await stored(memory)
+    lease = await store.acquire("s", "driver", ttl_s=60)
+    sizes = []
+    for number in range(30):
+        await store.send("s", said(f"m{number}"), "steer")
+        left = QueueLeft(message_id=f"m{number}", how="delivered")
+        await store.append(lease, [left], after=3)
+        sizes.append(len(memory._sessions["s"].values[ABOUT]))
+    assert sizes[-1] <= sizes[0] + 10
+    receipt = await store.receipt("s", "m3")
+    assert receipt is not None and receipt.state == "delivered"
