@@ -101,6 +101,7 @@ keeper = ullage.Agent(
 known: ullage.Agent[Invoice, Cellar] = keeper
 invoice: Invoice = keeper.run_sync("Read it.", deps=Cellar({})).output
 keeper.run_sync("Read it.", deps=3)  # type: ignore[call-overload]
+keeper.run_sync("Read it.")  # wrong for pyright alone
 keeper.run_sync("Read it.", deps=Cellar({})).output.strange  # type: ignore[attr-defined]
 total: float = keeper.run_sync(
     "And the total?", deps=Cellar({}), output_type=float
@@ -147,5 +148,5 @@ with keeper.session_sync("s", deps=Cellar({})) as opened:
     opened.pin(3)  # type: ignore[arg-type]
     opened.send("Read it.", kind="later")  # type: ignore[arg-type]
     opened.wait().strange  # type: ignore[attr-defined]
-for page in keeper.stream_sync("Read it.").partials():
+for page in keeper.stream_sync("Read it.", deps=Cellar({})).partials():
     page.total.is_integer()

@@ -13,7 +13,7 @@ import pytest
 
 PROGRAMS = sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__)})
 ROOT = Path(__file__).parents[4]
-WRONG = "# type: ignore["
+WRONG = ("# type: ignore[", "# wrong for pyright alone")
 
 Found = set[tuple[str, int]]
 """Lines by the name of their program."""
@@ -24,7 +24,7 @@ def wrong_lines() -> Found:
     for program in PROGRAMS:
         lines = program.read_text("utf-8").splitlines()
         for number, line in enumerate(lines, 1):
-            if WRONG in line:
+            if any(mark in line for mark in WRONG):
                 found.add((program.stem, number))
     return found
 

@@ -403,7 +403,7 @@ class Agent(Generic[OutputT, DepsT]):
         id: str = "",
         *,
         resume: bool = True,
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         **settings: Unpack[SessionSettings],
     ) -> Session[OutputT]:
         """The session with this id, created if it does not exist. Use as ``async with``.
@@ -488,7 +488,7 @@ class Agent(Generic[OutputT, DepsT]):
                 self, pieces, within, deps=deps, output_type=output_type
             )
             return found.or_raise() if check else found
-        async with self.session(session, deps=deps) as opened:
+        async with self.session(session, deps=deps) as opened:  # type: ignore[arg-type]  # the session refuses None
             result: Result[Any] = await opened.ask(
                 *pieces, check=check, output_type=output_type
             )
@@ -499,7 +499,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: type[AnyT],
     ) -> TextStream[AnyT]: ...
 
@@ -508,7 +508,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: None = ...,
     ) -> TextStream[OutputT]: ...
 
@@ -516,7 +516,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: Any = None,
         **others: object,
     ) -> TextStream[Any]:
@@ -542,7 +542,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = ...,
         output_type: type[AnyT],
     ) -> Result[AnyT]: ...
@@ -552,7 +552,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = ...,
         output_type: None = ...,
     ) -> Result[OutputT]: ...
@@ -561,7 +561,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         check: bool = True,
         output_type: Any = None,
         **others: object,
@@ -602,7 +602,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: type[AnyT],
     ) -> SyncTextStream[AnyT]: ...
 
@@ -611,7 +611,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = ...,
-        deps: DepsT | None = ...,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: None = ...,
     ) -> SyncTextStream[OutputT]: ...
 
@@ -619,7 +619,7 @@ class Agent(Generic[OutputT, DepsT]):
         self,
         *pieces: MessageInput,
         session: str = "",
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         output_type: Any = None,
         **others: object,
     ) -> SyncTextStream[Any]:
@@ -643,7 +643,7 @@ class Agent(Generic[OutputT, DepsT]):
         id: str = "",
         *,
         resume: bool = True,
-        deps: DepsT | None = None,
+        deps: DepsT = None,  # type: ignore[assignment]
         **settings: Unpack[SessionSettings],
     ) -> SyncSession[OutputT]:
         """``session`` for a program without an event loop: ``with agent.session_sync("id") as session``.
