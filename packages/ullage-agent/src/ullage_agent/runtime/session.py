@@ -389,9 +389,7 @@ class Session(Generic[OutputT]):
         _check_texts("id", id)
         self._check_deps(self._open)
         try:
-            await self._check_key()
-            await self._open.quotas.check_calls()
-            message = await self._guarded(await self._message(*pieces, id=id))
+            message = await self._sendable(*pieces, id=id)
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
@@ -399,6 +397,12 @@ class Session(Generic[OutputT]):
             return sent
         self._driving.want(self._wanted)
         return await self._store(message, kind, trace or current_trace())
+
+    async def _sendable(self, *pieces: MessageInput, id: str) -> Message:
+        """The message as it is stored. Raises what ``send`` raises where nothing may be sent."""
+        await self._check_key()
+        await self._open.quotas.check_calls()
+        return await self._guarded(await self._message(*pieces, id=id))
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)
