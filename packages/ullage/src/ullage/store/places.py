@@ -71,8 +71,9 @@ def checked_place(place: P) -> P | MemoryStore:
 
 def _has(place: object, name: str) -> bool:
     """Whether a store has written a method, or may inherit it."""
-    found = getattr(type(place), name, None)
-    return callable(found) and (name in _INHERITED or found is not getattr(Store, name))
+    found = getattr(place, name, None)
+    is_unwritten = getattr(found, "__func__", None) is getattr(Store, name)
+    return callable(found) and (name in _INHERITED or not is_unwritten)
 
 
 def place_of_agent(place: P) -> P | MemoryStore | Unset:
