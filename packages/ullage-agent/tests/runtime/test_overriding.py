@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ullage.errors import BadKey, CommandRefused
+from ullage.errors import BadKey, CommandRefused, SettingError
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.subagent import subagent
 from ullage_agent.testing import FunctionModel, ScriptedModel, tool_call
@@ -167,3 +167,10 @@ async def test_overrides_that_end_in_another_order_and_task_leave_nothing(
     third = module.override(model=says("Third."))
     await asyncio.create_task(third.__aenter__())
     await asyncio.create_task(third.__aexit__(None, None, None))
+
+
+def test_an_override_that_can_not_be_leaves_the_agent_as_it_was() -> None:
+    agent = Agent(ScriptedModel(["One."]), store=None, config=False)
+    with pytest.raises(SettingError), agent.override(model=["Two."]):  # type: ignore[arg-type]
+        pass
+    assert agent.run_sync("Hi").text == "One."

@@ -11,7 +11,13 @@ import msgspec
 import pydantic
 import pytest
 
-from ullage.errors import AnswerInvalid, InternalError, QuotaExhausted, RateLimited
+from ullage.errors import (
+    AnswerInvalid,
+    InternalError,
+    QuotaExhausted,
+    RateLimited,
+    WrongType,
+)
 from ullage.messages import ReasoningPart, Request, Stopped, ToolCallPart
 from ullage.usage import Usage
 from ullage_agent.runtime.agent import Agent
@@ -215,3 +221,8 @@ def test_a_typed_answer_grows_in_partials(tmp_path: Path) -> None:
     made = agent(ScriptedModel([structured(["one", "two"])]), tmp_path)
     stream = made.stream_sync("Hi", output_type=list[str])
     assert [*stream.partials()][-2:] == [["one"], ["one", "two"]]
+
+
+def test_one_text_is_no_list_of_answers() -> None:
+    with pytest.raises(WrongType, match=r"ScriptedModel\(\['Hello'\]\)"):
+        ScriptedModel("Hello")

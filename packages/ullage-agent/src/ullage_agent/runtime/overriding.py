@@ -93,7 +93,11 @@ class Override(Generic[AgentT]):
             )
         self._was_entered = True
         _active.set((*_active.get(), self))
-        return self._agent._current()
+        try:
+            return self._agent._current()
+        except BaseException:  # of a model that can't be: the block is not entered
+            _active.reset(self._token)
+            raise
 
     def __exit__(
         self,

@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import count
 
+from ullage.display.text import quoted
+from ullage.errors import WrongType
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
 from ullage.meter.meter import Meter
 from ullage.models.providers import ProviderRow
@@ -77,6 +79,9 @@ class ScriptedModel(_MadeUp):
             requests go over the real wire and what a provider would refuse is refused. It takes texts, calls,
             reasoning (said where the agent sets ``effort``), typed answers, and errors that have a status; ``requests``
             stays empty (``capture`` has them). Needs ``ullage[simulators]``.
+
+    Raises:
+        WrongType: ``answers`` is one text.
     """
 
     def __init__(
@@ -89,6 +94,10 @@ class ScriptedModel(_MadeUp):
         pause_s: float = 0.0,
         simulated: bool = False,
     ) -> None:
+        if isinstance(answers, str):
+            raise WrongType(
+                f"ScriptedModel takes a list of answers: ScriptedModel([{quoted(answers)}])."
+            )
         super().__init__(name, window, max_output, pause_s)
         self._script = Script(answers)
         self._simulated: SimulatedScript | None = None
