@@ -36,6 +36,7 @@ from typing import (
     Literal,
     Self,
     TypeAlias,
+    TypeVar,
     Unpack,
     overload,
 )
@@ -128,6 +129,7 @@ from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
+from ullage_agent.tools.type_variables import DepsT, OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -136,18 +138,7 @@ NOTHING = Calibration()
 _OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    DepsT = TypeVar("DepsT", default=Any)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    DepsT = TypeVar("DepsT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, cast
+from typing import Any, Final, Generic, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -24,15 +24,7 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind
 from ullage.usage import Usage, UsageSum
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
+from ullage_agent.tools.type_variables import OutputT
 
 INTERRUPTED: Final = "interrupted"
 """The reason of a result whose turn has no driver: the process that worked on it ended."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from ullage.errors import CommandRefused
@@ -94,28 +93,18 @@ class Override(Generic[AgentT]):
         self._token = _active.set((*_active.get(), self))
         return self._agent._current()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         assert self._token is not None
         _active.reset(self._token)
         model = self._substitutes.model
-        if kind is None and isinstance(model, _UsedUp):
+        if problem[0] is None and isinstance(model, _UsedUp):
             model.assert_used_up()
 
     async def __aenter__(self) -> AgentT:
         return self.__enter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, problem, trace)
+    async def __aexit__(self, *problem: object) -> None:
+        self.__exit__(*problem)
 
     def changed(self, original: AgentT, current: AgentT) -> AgentT:
         """``current``, which stands for the ``original`` so far, with the changes if they are meant for it."""

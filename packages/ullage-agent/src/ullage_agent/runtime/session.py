@@ -30,9 +30,7 @@ from contextlib import (
 )
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -40,6 +38,7 @@ from typing import (
     Never,
     Protocol,
     Self,
+    TypeVar,
     Unpack,
     get_args,
     overload,
@@ -143,6 +142,7 @@ from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 from ullage_agent.tools.other_names import refuse_arguments
 from ullage_agent.tools.tool import ToolRetry
+from ullage_agent.tools.type_variables import OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -170,16 +170,7 @@ class Opener(Protocol):
         ...
 
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 class Session(Generic[OutputT]):
@@ -254,13 +245,8 @@ class Session(Generic[OutputT]):
             self._idle.set()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close(waits=problem is None)
+    async def __aexit__(self, *problem: object) -> None:
+        await self.close(waits=problem[0] is None)
 
     async def close(self, *, waits: bool = False) -> None:
         """Stop driving the session. A second close does nothing.

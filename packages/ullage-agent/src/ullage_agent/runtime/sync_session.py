@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import TracebackType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
     ParamSpec,
     Protocol,
     Self,
+    TypeVar,
     overload,
 )
 
@@ -30,21 +29,12 @@ from ullage_agent.runtime.session import OF_A_MESSAGE, Session
 from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.tools.other_names import refuse_arguments
+from ullage_agent.tools.type_variables import OutputT
 
 P = ParamSpec("P")
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-    T = TypeVar("T")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
-    T = TypeVar("T")
+AnyT = TypeVar("AnyT")
+T = TypeVar("T")
 
 
 def _twin(
@@ -83,14 +73,9 @@ class SyncSession(Generic[OutputT]):
         self._run(self._session.__aenter__)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         if self._process == os.getpid():
-            self.close(waits=problem is None)
+            self.close(waits=problem[0] is None)
 
     @property
     def id(self) -> str:

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, DraftPiece, MessageAdded, QueueLeft, SessionEvent
@@ -18,17 +17,9 @@ from ullage_agent.runtime.outcome import CancelAnswer, Result
 from ullage_agent.runtime.output_type import AnswerMisfit, OutputType
 from ullage_agent.runtime.partial_json import PartialJson
 from ullage_agent.runtime.policy import PARTIAL_STEP, STREAM_CANCEL_S
+from ullage_agent.tools.type_variables import OutputT
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 class StreamedSession(Protocol):
@@ -159,12 +150,7 @@ class TextStream(Generic[OutputT]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *problem: object) -> None:
         await self.aclose()
 
     @property
