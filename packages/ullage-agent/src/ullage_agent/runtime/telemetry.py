@@ -82,8 +82,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "ullage"
 
-NANOSECONDS: Final = 1_000_000_000
-
 CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that switches content on; its values are those of opentelemetry-util-genai 1.3b0, and of the time before
 ``true``: https://github.com/open-telemetry/opentelemetry-python-genai."""
@@ -536,4 +534,5 @@ class Telemetry(Hook):
 
 
 def _time(at: float) -> int | None:
-    return round(at * NANOSECONDS) if at else None
+    """Nanoseconds; ``None`` where no time is known."""
+    return round(at * 1e9) if at else None
