@@ -129,7 +129,6 @@ from ullage_agent.runtime.output_type import (
     AGAIN,
     AnswerMisfit,
     OutputType,
-    check_retries,
 )
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
@@ -146,7 +145,7 @@ from ullage_agent.tools.type_variables import OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
-OF_A_MESSAGE: Final = ("output_type", "output_retries", "check")
+OF_A_MESSAGE: Final = ("output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 
@@ -507,7 +506,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> Result[AnyT]: ...
 
     @overload
@@ -516,7 +514,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> Result[OutputT]: ...
 
     async def ask(
@@ -524,7 +521,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = True,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
@@ -535,8 +531,6 @@ class Session(Generic[OutputT]):
             pieces: The message, as in ``send``.
             check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
             output_type: The type that the answer is read into, by default the agent's.
-            output_retries: How often an answer that does not fit is asked for again, by default as the agent has
-                it.
             others: None: a keyword of another library is answered with what it is called here.
 
         Raises:
@@ -548,7 +542,7 @@ class Session(Generic[OutputT]):
         output = self._output if output_type is None else OutputType(output_type)
         with self._wanting(output):
             await self.send(*pieces)
-            return await self._typed_result(output, output_retries, check=check)
+            return await self._typed_result(output, check=check)
 
     @contextmanager
     def _wanting(self, output: OutputType[Any] | None) -> Iterator[None]:
@@ -560,17 +554,15 @@ class Session(Generic[OutputT]):
             self._wanted = self._output
 
     async def _typed_result(
-        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+        self, output: OutputType[Any] | None, *, check: bool
     ) -> Result[Any]:
         if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
-            most = self._output_retries if retries is None else retries
-            check_retries(most)
-            result = await self._settled(output, most)
+            result = await self._settled(output)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any] | None, retries: int) -> Result[Any]:
+    async def _settled(self, output: OutputType[Any] | None) -> Result[Any]:
         """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
         answers more.
 
@@ -578,6 +570,7 @@ class Session(Generic[OutputT]):
         that no guardrail has seen.
         """
         name = "the guardrails" if output is None else output.name
+        retries = self._output_retries
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
@@ -646,7 +639,6 @@ class Session(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> TextStream[AnyT]: ...
 
     @overload
@@ -654,14 +646,12 @@ class Session(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> TextStream[OutputT]: ...
 
     def stream(
         self,
         *pieces: MessageInput,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> TextStream[Any]:
         """``ask``, whose answer is read while it is written: ``async for text in session.stream("…")``.
@@ -673,14 +663,11 @@ class Session(Generic[OutputT]):
         Args:
             pieces: The message, as in ``send``.
             output_type: As in ``ask``.
-            output_retries: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1], KEYS)
         output = None if output_type is None else OutputType[Any](output_type)
-        return TextStream(
-            nullcontext(self), pieces, output=output, retries=output_retries
-        )
+        return TextStream(nullcontext(self), pieces, output=output)
 
     # -- steering the loop --
 
@@ -1188,7 +1175,7 @@ class Session(Generic[OutputT]):
             ContextUnfixable: The conversation can't be made to fit.
             InternalError: A hook, a guardrail or Ullage itself failed.
         """
-        return await self._typed_result(self._output, None, check=check)
+        return await self._typed_result(self._output, check=check)
 
     async def _rested(self) -> SessionRuntime:
         """The session, once it rests or waits for a person. Raises the error that stopped its driver."""

@@ -95,7 +95,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> Result[AnyT]: ...
 
     @overload
@@ -104,7 +103,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> Result[OutputT]: ...
 
     def ask(
@@ -112,7 +110,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = True,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
@@ -121,7 +118,6 @@ class SyncSession(Generic[OutputT]):
             pieces: As in ``Session.ask``.
             check: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
-            output_retries: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
         refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
@@ -130,7 +126,6 @@ class SyncSession(Generic[OutputT]):
                 *pieces,
                 check=check,
                 output_type=output_type,
-                output_retries=output_retries,
             )
         )
 
@@ -147,7 +142,6 @@ class SyncSession(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> SyncTextStream[AnyT]: ...
 
     @overload
@@ -155,14 +149,12 @@ class SyncSession(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> SyncTextStream[OutputT]: ...
 
     def stream(
         self,
         *pieces: MessageInput,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> SyncTextStream[Any]:
         """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
@@ -170,13 +162,10 @@ class SyncSession(Generic[OutputT]):
         Args:
             pieces: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
-            output_retries: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
-        stream = self._session.stream(
-            *pieces, output_type=output_type, output_retries=output_retries
-        )
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1], KEYS)
+        stream = self._session.stream(*pieces, output_type=output_type)
         return SyncTextStream(stream, self._run)
 
     def events(

@@ -34,7 +34,7 @@ class StreamedSession(Protocol):
         ...
 
     async def _typed_result(
-        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+        self, output: OutputType[Any] | None, *, check: bool
     ) -> Result[Any]:
         """``wait`` for an answer of this type."""
         ...
@@ -77,9 +77,8 @@ class TextStream(Generic[OutputT]):
         *,
         owns: bool = False,
         output: OutputType[Any] | None = None,
-        retries: int | None = None,
     ) -> None:
-        self._state = _StreamState(output, retries)
+        self._state = _StreamState(output)
         self._owns = owns
         self._pieces = _read(self._state, opening, pieces, owns)
 
@@ -198,14 +197,13 @@ class _StreamState:
     """What a stream and its generator share. Neither refers to the other, so that a stream which is dropped ends."""
 
     output: OutputType[Any] | None
-    retries: int | None
     session: StreamedSession | None = None
     """The session, once the message is sent."""
     result: Result[Any] | None = None
 
     async def settled(self, session: StreamedSession) -> Result[Any]:
         """The result once the session rests."""
-        return await session._typed_result(self.output, self.retries, check=False)
+        return await session._typed_result(self.output, check=False)
 
 
 async def _read(
@@ -238,47 +236,32 @@ async def _sent(
     tool = await session._answer_tool()
     receipt = await session.send(*pieces)
     state.session = session
-    answers = _Answers(receipt.id, tool)
+    is_delivered = False
+    sent: dict[str, dict[str, int]] = {}
+    """The characters of each part that were given, by the model call."""
     async with aclosing(session.events(after=begin, until_rest=True)) as events:
         async for event in events:
-            for piece in answers.take(event):
-                yield piece
-
-
-class _Answers:
-    """Picks the answers to one message out of a session's events."""
-
-    def __init__(self, message: str, tool: str) -> None:
-        self._message = message
-        self._tool = tool
-        self._is_delivered = False
-        self._given: dict[str, dict[str, int]] = {}
-        """The characters of each part that were given, by the model call."""
-
-    def take(self, event: SessionEvent) -> list[_Piece]:
-        """What an event brings of them."""
-        match event:
-            case QueueLeft(message_id=self._message):
-                self._is_delivered = True
-            case CallStarted(purpose="main") if self._is_delivered:
-                self._given[event.call] = {}
-            case DraftPiece(kind="text") if event.call in self._given:
-                given = self._given[event.call]
-                given[event.part] = given.get(event.part, 0) + len(event.text)
-                return [_Piece(event.call, event.text)] if event.text else []
-            case DraftPiece(kind="call") if event.call in self._given:
-                is_answer = event.name == self._tool
-                return [_Piece(event.call, event.text, self._tool)] if is_answer else []
-            case MessageAdded() if event.message.call in self._given:
-                # what did not stream, or streamed faster than it was read
-                call = event.message.call
-                given = self._given.pop(call)
-                parts = event.message.of_type(TextPart)
-                rests = [part.text[given.get(part.id, 0) :] for part in parts]
-                return [_Piece(call, rest) for rest in rests if rest]
-            case _:
-                pass
-        return []
+            match event:
+                case QueueLeft(message_id=receipt.id):
+                    is_delivered = True
+                case CallStarted(purpose="main") if is_delivered:
+                    sent[event.call] = {}
+                case DraftPiece(kind="text") if event.call in sent and event.text:
+                    given = sent[event.call]
+                    given[event.part] = given.get(event.part, 0) + len(event.text)
+                    yield _Piece(event.call, event.text)
+                case DraftPiece(kind="call", name=name) if event.call in sent:
+                    if name == tool:
+                        yield _Piece(event.call, event.text, tool)
+                case MessageAdded() if event.message.call in sent:
+                    # what did not stream, or streamed faster than it was read
+                    call = event.message.call
+                    given = sent.pop(call)
+                    for part in event.message.of_type(TextPart):
+                        if rest := part.text[given.get(part.id, 0) :]:
+                            yield _Piece(call, rest)
+                case _:
+                    pass
 
 
 async def end_turn(session: StreamedSession, within_s: float) -> Result[Any] | None:
