@@ -264,7 +264,7 @@ class Agent(Generic[OutputT, DepsT]):
             if isinstance(config, bool)
             else config
         )
-        self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._hooks = _hooks_among(hooks)
         self._guardrails = Guardrails(
             _listed("input_guardrails", input_guardrails or ()),
             _listed("output_guardrails", output_guardrails or ()),
@@ -326,7 +326,7 @@ class Agent(Generic[OutputT, DepsT]):
             model=model,
             store=store,
             tools=None if tools is None else _listed("tools", tools),
-            hooks=_hooks_among(_listed("hooks", hooks)),
+            hooks=_hooks_among(hooks),
         )
         return Override(self, substitutes, all_agents=all_agents)
 
@@ -930,9 +930,8 @@ class Agent(Generic[OutputT, DepsT]):
         """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
         if not self._learns(resolved):
             return first_events(resolved, own)
-        learnt = await asyncio.to_thread(self._learnt, resolved)
-        overhead = await asyncio.to_thread(self._overhead, resolved)
-        return first_events(resolved, own, learnt, overhead)
+        learnt, calls = await asyncio.to_thread(self._learnt, resolved)
+        return first_events(resolved, own, learnt, calls)
 
     def _check_settings(self, settings: Settings, own: Mapping[str, object]) -> None:
         """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read.
@@ -957,16 +956,24 @@ class Agent(Generic[OutputT, DepsT]):
             return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
-    def _learnt(self, settings: Settings) -> Calibration:
-        """What earlier sessions have learnt about the model; nothing if it can't be read."""
+    def _learnt(self, settings: Settings) -> tuple[Calibration, tuple[FirstCall, ...]]:
+        """What earlier sessions have learnt about the model, and the first calls of agents with it whose system prompt
+        and tools are known; nothing if it can't be read."""
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
+        learnt = NOTHING
         try:
             known = CalibrationStore(self._data, records=self._records).read().models
+            if key in known:
+                learnt = Calibration(models={key: known[key]})
         except UllageError as problem:
             log.warning("%s Going on without it.", problem)
-            return NOTHING
-        return Calibration(models={key: known[key]} if key in known else {})
+        calls = [
+            call
+            for call in self._first_calls()
+            if call.content and f"{call.provider}/{call.model}" == key
+        ]
+        return learnt, tuple(calls[:FIRST_CALLS_GIVEN])
 
     def _first_calls(self) -> tuple[FirstCall, ...]:
         """What earlier sessions' first calls held beyond their estimates."""
@@ -975,16 +982,6 @@ class Agent(Generic[OutputT, DepsT]):
         except UllageError as problem:
             log.warning("%s", problem)
             return ()
-
-    def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
-        """Those of agents with this model whose system prompt and tools are known."""
-        provider, model = settings.destination()
-        name = (provider.name, model)
-        return tuple(
-            call
-            for call in self._first_calls()
-            if call.content and (call.provider, call.model) == name
-        )[:FIRST_CALLS_GIVEN]
 
     async def _remember(self, meter: Meter) -> None:
         """Store what a session has learnt for later ones. Logs a warning if it can't be written."""
@@ -1187,12 +1184,13 @@ def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
-    for hook in given:
+    hooks = _listed("hooks", given)
+    for hook in hooks:
         if not isinstance(hook, Hook):
             raise WrongType(
                 f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
             )
-    return tuple(given)
+    return hooks
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

@@ -23,7 +23,7 @@ from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind
-from ullage.usage import Usage, UsageSum
+from ullage.usage import KINDS, Usage, UsageSum
 from ullage_agent.tools.type_variables import OutputT
 
 INTERRUPTED: Final = "interrupted"
@@ -163,41 +163,29 @@ def usage_between(before: Spend, after: Spend) -> Usage:
     """What the calls between two sums reported together. A call that failed without a report used nothing."""
     sums, earlier = after.all, before.all
     estimated = sums.estimated - earlier.estimated
-
-    def reported(kind: str) -> int | None:
-        if _unsaid(after, kind) > _unsaid(before, kind):
-            return None
-        total: int = getattr(sums, kind) - getattr(earlier, kind)
-        return total
-
-    tokens = reported("input")
+    tokens: dict[str, Any] = {
+        kind: getattr(sums, kind) - getattr(earlier, kind)
+        for kind in KINDS
+        if _unsaid(after, kind) <= _unsaid(before, kind)
+    }
     if estimated:
-        tokens = sums.input - earlier.input + estimated
-    return Usage(
-        input=tokens,
-        output=reported("output"),
-        cache_read=reported("cache_read"),
-        cache_write=reported("cache_write"),
-        reasoning=reported("reasoning"),
-        verified=not estimated,
-    )
+        tokens["input"] = sums.input - earlier.input + estimated
+    return Usage(**tokens, verified=not estimated)
 
 
 def cost_between(before: Spend, after: Spend) -> float | None:
     """US dollars of the calls between two sums; ``None`` where one has no known price."""
     unpriced = after.money.unpriced - before.money.unpriced
-    failed = _failed(after).unsaid.get("input", 0) - _failed(before).unsaid.get(
-        "input", 0
-    )
+    failed = _unsaid_failed(after, "input") - _unsaid_failed(before, "input")
     return None if unpriced > failed else after.money.usd - before.money.usd
 
 
 def _unsaid(spend: Spend, kind: str) -> int:
-    return spend.all.unsaid.get(kind, 0) - _failed(spend).unsaid.get(kind, 0)
+    return spend.all.unsaid.get(kind, 0) - _unsaid_failed(spend, kind)
 
 
-def _failed(spend: Spend) -> UsageSum:
-    return spend.by_purpose.get("failed", UsageSum())
+def _unsaid_failed(spend: Spend, kind: str) -> int:
+    return spend.by_purpose.get("failed", UsageSum()).unsaid.get(kind, 0)
 
 
 def error_of(

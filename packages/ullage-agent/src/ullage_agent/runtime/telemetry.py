@@ -316,9 +316,8 @@ class Telemetry(Hook):
             }
         )
         if event.estimate is not None:
-            attributes["ullage.estimate.tokens"] = event.estimate.tokens
-            attributes["ullage.estimate.low"] = event.estimate.low
-            attributes["ullage.estimate.high"] = event.estimate.high
+            for size in ("tokens", "low", "high"):
+                attributes[f"ullage.estimate.{size}"] = getattr(event.estimate, size)
         if event.purpose == "main":
             view = self._view(event)
             self._turn(session, event)
@@ -430,10 +429,11 @@ class Telemetry(Hook):
             case CompactionRolledBack():
                 self._end(session, key, event, wrong=event.reason, text=event.note)
             case CompactionCommitted() | Pruned():
-                sizes = {"before": event.before or 0, "after": event.after or 0}
-                rung = event.rung if isinstance(event, CompactionCommitted) else "clear"
-                told = {f"ullage.tokens.{name}": tokens for name, tokens in sizes.items()}
-                attributes = {"ullage.strategy": rung, **told}
+                attributes = {
+                    "ullage.strategy": getattr(event, "rung", "clear"),
+                    "ullage.tokens.before": event.before or 0,
+                    "ullage.tokens.after": event.after or 0,
+                }
                 summary = getattr(event, "summary", None)
                 if summary is not None and self._content is not None:
                     said = self._content.messages([summary], "stop")
