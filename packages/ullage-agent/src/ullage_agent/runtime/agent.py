@@ -231,11 +231,6 @@ class Agent(Generic[OutputT, DepsT]):
         _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
-        if isinstance(output_type, str | Mapping):
-            raise WrongType(
-                f"`output_type` takes a type, as output_type=Invoice or list[str], and not "
-                f"{type(output_type).__name__}."
-            )
         if output_type is not None and output_type is not str:
             self._output = OutputType(output_type)
         self._output_retries = output_retries

@@ -18,14 +18,12 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import (
     AbstractAsyncContextManager,
     aclosing,
-    contextmanager,
     nullcontext,
 )
 from dataclasses import replace
@@ -199,7 +197,6 @@ class Session(Generic[OutputT]):
         self.id = session
         self._output = output
         self._output_retries = output_retries
-        self._wanted = output
         self._agent = agent
         self._drives = resume
         """Whether this process drives the session: from the start, or since the first command."""
@@ -231,7 +228,7 @@ class Session(Generic[OutputT]):
                 takes_over=self._takes_over,
                 place=place,
             )
-            self._driver.want(self._wanted)
+            self._driver.want(self._output)
             await self._driver.look()
         except BaseException:
             await self._agent._leave(self.id)
@@ -364,6 +361,18 @@ class Session(Generic[OutputT]):
             BadKey: The provider's key is missing.
             QuotaReached: The tenant may make no further call today.
         """
+        return await self._send(pieces, self._output, kind=kind, id=id, trace=trace)
+
+    async def _send(
+        self,
+        pieces: Sequence[MessageInput],
+        output: OutputType[Any] | None,
+        *,
+        kind: QueueKind = "steer",
+        id: str = "",
+        trace: str = "",
+    ) -> Receipt:
+        """``send`` for an answer of this type."""
         if kind not in get_args(QueueKind):
             raise WrongType(
                 f"kind is 'steer' or 'follow_up', and not {quoted(kind)}. Nothing was stored."
@@ -379,7 +388,7 @@ class Session(Generic[OutputT]):
             if sent is None:
                 raise
             return sent
-        self._driving.want(self._wanted)
+        self._driving.want(output)
         return await self._store(message, kind, trace or current_trace())
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
@@ -540,18 +549,8 @@ class Session(Generic[OutputT]):
         """
         refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
         output = self._output if output_type is None else OutputType(output_type)
-        with self._wanting(output):
-            await self.send(*pieces)
-            return await self._typed_result(output, check=check)
-
-    @contextmanager
-    def _wanting(self, output: OutputType[Any] | None) -> Iterator[None]:
-        """A block whose messages are answered with this type."""
-        self._wanted = output
-        try:
-            yield
-        finally:
-            self._wanted = self._output
+        await self._send(pieces, output)
+        return await self._typed_result(output, check=check)
 
     async def _typed_result(
         self, output: OutputType[Any] | None, *, check: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
@@ -27,10 +27,10 @@ class StreamedSession(Protocol):
 
     _output: OutputType[Any] | None
 
-    async def send(self, *pieces: MessageInput) -> Receipt: ...
-
-    def _wanting(self, output: OutputType[Any] | None) -> AbstractContextManager[None]:
-        """A block whose messages are answered with this type."""
+    async def _send(
+        self, pieces: Sequence[MessageInput], output: OutputType[Any] | None
+    ) -> Receipt:
+        """Send a message for an answer of this type."""
         ...
 
     async def _typed_result(
@@ -216,11 +216,10 @@ async def _read(
     async with opening as session:
         state.output = state.output or session._output
         try:
-            with session._wanting(state.output):
-                async with aclosing(_sent(state, session, pieces)) as answer:
-                    async for piece in answer:
-                        yield piece
-                state.result = await state.settled(session)
+            async with aclosing(_sent(state, session, pieces)) as answer:
+                async for piece in answer:
+                    yield piece
+            state.result = await state.settled(session)
         except (asyncio.CancelledError, GeneratorExit):
             if owns:
                 state.result = await end_turn(session, STREAM_CANCEL_S)
@@ -234,7 +233,7 @@ async def _sent(
     """Send the message, and give the answers that have seen it."""
     begin = await session._newest()
     tool = await session._answer_tool()
-    receipt = await session.send(*pieces)
+    receipt = await session._send(pieces, state.output)
     state.session = session
     is_delivered = False
     sent: dict[str, dict[str, int]] = {}
