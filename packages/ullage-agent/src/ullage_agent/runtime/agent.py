@@ -103,7 +103,7 @@ from ullage_agent.runtime.handovers import (
     team_of,
 )
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer, unknown_setting
+from ullage_agent.runtime.layers import Layer, refuse_arguments, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
@@ -124,7 +124,7 @@ from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instr
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
-from ullage_agent.tools.other_names import METHODS, refuse_arguments
+from ullage_agent.tools.other_names import METHODS
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
@@ -468,7 +468,7 @@ class Agent(Generic[OutputT, DepsT]):
             AnswerInvalid: The answer does not fit ``output_type``.
             InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.ask", others, _OF_A_CALL)
         if within is not None:
             found = await answer_within(
                 self, pieces, within, deps=deps, output_type=output_type
@@ -518,7 +518,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL[:3], KEYS)
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:3])
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -570,7 +570,7 @@ class Agent(Generic[OutputT, DepsT]):
             CommandRefused: It was called inside that background loop, as by an async tool.
             ProviderError: As in ``ask``, with the others.
         """
-        refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
         agent = self._background()
         return SHARED.run(
@@ -618,7 +618,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3], KEYS)
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3])
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )

@@ -106,6 +106,7 @@ from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
 from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed
+from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -130,14 +131,12 @@ from ullage_agent.runtime.output_type import (
 )
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
-from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
-from ullage_agent.tools.other_names import refuse_arguments
 from ullage_agent.tools.tool import ToolRetry
 from ullage_agent.tools.type_variables import OutputT
 
@@ -547,7 +546,7 @@ class Session(Generic[OutputT]):
             AnswerInvalid: The answer does not fit; the error keeps its text.
             InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
+        refuse_arguments("session.ask", others, OF_A_MESSAGE)
         output = self._output if output_type is None else OutputType(output_type)
         await self._send(pieces, output)
         return await self._typed_result(output, check=check)
@@ -664,7 +663,7 @@ class Session(Generic[OutputT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1], KEYS)
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1])
         output = None if output_type is None else OutputType[Any](output_type)
         return TextStream(nullcontext(self), pieces, output=output)
 

@@ -23,12 +23,11 @@ from typing import (
 from ullage.errors import CommandRefused
 from ullage.events import SessionEvent
 from ullage.loop_thread import SHARED
+from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.session import OF_A_MESSAGE, Session
-from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.tools.other_names import refuse_arguments
 from ullage_agent.tools.type_variables import OutputT
 
 P = ParamSpec("P")
@@ -120,7 +119,7 @@ class SyncSession(Generic[OutputT]):
             output_type: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
-        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
+        refuse_arguments("session.ask", others, OF_A_MESSAGE)
         return self._run(
             lambda: self._session.ask(
                 *pieces,
@@ -164,7 +163,7 @@ class SyncSession(Generic[OutputT]):
             output_type: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1], KEYS)
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1])
         stream = self._session.stream(*pieces, output_type=output_type)
         return SyncTextStream(stream, self._run)
 
@@ -237,15 +236,12 @@ class SyncSession(Generic[OutputT]):
     """Where a message went: in view, cleared, in which summary, dropped and why."""
 
 
-class SyncTextStream(Generic[OutputT]):
+class SyncTextStream(Iterator[str], Generic[OutputT]):
     """A ``TextStream`` that is read with ``for``. Made by ``SyncSession.stream`` and ``Agent.stream_sync``."""
 
     def __init__(self, stream: TextStream[OutputT], run: SyncRun) -> None:
         self._stream = stream
         self._run = run
-
-    def __iter__(self) -> Self:
-        return self
 
     def __next__(self) -> str:
         for text in _each(self._stream, self._run):

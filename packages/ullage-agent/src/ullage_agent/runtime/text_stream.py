@@ -56,7 +56,7 @@ class StreamedSession(Protocol):
         ...
 
 
-class TextStream(Generic[OutputT]):
+class TextStream(AsyncIterator[str], Generic[OutputT]):
     """The text of the answers to one message, piece by piece, and then ``result``. Made by ``Session.stream``.
 
     Read it as text, ``async for text in stream``, or as values of the answer's type that grow, with ``partials``.
@@ -81,9 +81,6 @@ class TextStream(Generic[OutputT]):
         self._state = _StreamState(output)
         self._owns = owns
         self._pieces = _read(self._state, opening, pieces, owns)
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> str:
         while True:
