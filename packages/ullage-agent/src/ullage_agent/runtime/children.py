@@ -101,7 +101,7 @@ async def answer_within(
     deps = context.deps if deps is None else deps
     session = agent.session(child, resume=False, deps=deps)
     if output_type is not None:
-        session._output = session._wanted = OutputType(output_type)
+        session._output = OutputType(output_type)
     async with session:
         fold = (await session._look()).fold
         known = await _noted(context) if fold.spend.all.calls else set()
