@@ -32,6 +32,11 @@ def _of_the_run(name: str) -> str:
     return os.environ.get(name) or getattr(plugin, "OF_THE_RUN", {}).get(name, "")
 
 
+def is_before_tests() -> bool:
+    """Whether a run of tests imports its modules: no test has begun."""
+    return current_test().endswith(" 0")
+
+
 def reaches_network() -> bool:
     """Whether model calls may leave this machine: always outside of tests."""
     test = current_test()

@@ -224,6 +224,9 @@ class Session(Generic[OutputT]):
         self._failure: BaseException | None = None
         """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
 
+    def __repr__(self) -> str:
+        return f"Session({self.id!r})"
+
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
@@ -1250,6 +1253,9 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
+        hook = self._driving.failed_hook
+        if error is not None and hook is not None and str(hook) == loop.note:
+            error = hook
         return replace(
             result,
             reason=reason,

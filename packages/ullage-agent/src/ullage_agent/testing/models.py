@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import count
 
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.meter.meter import Meter
 from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
-from ullage_agent.testing.answers import Script, pieces_of, usual_usage
+from ullage_agent.testing.answers import Script, last_words, pieces_of, usual_usage
 from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
 
@@ -30,29 +31,30 @@ class _MadeUp(Provider):
         """The requests so far, oldest first: ``system``, ``messages``, ``tools``, ``params``."""
         self._pause_s = pause_s
         self._ids = count(1)
+        self._meter = Meter(name, provider=name, window=window)
 
     @abstractmethod
     def _answer(self, request: Request) -> object:
         """The value that answers this request."""
 
     async def stream(self, request: Request) -> AsyncGenerator[AnswerPiece, None]:
-        """See ``Provider``. Usage is reported as a quarter of the characters, where the answer holds none."""
+        """See ``Provider``. Where the answer holds no usage, the one that Ullage expects is reported."""
         self.requests.append(request)
-        written, has_usage = 0, False
+        written, has_usage = "", False
         value = self._answer(request)
         async for piece in pieces_of(value, request, self._ids, self._pause_s):
             match piece:
                 case Usage():
                     has_usage = True
                 case str():
-                    written += len(piece)
+                    written += piece
                 case TextPart() | ReasoningPart():
-                    written += len(piece.text)
+                    written += piece.text
                 case ToolCallPart():
-                    written += len(piece.name) + len(piece.arguments)
+                    written += f"{piece.name} {piece.arguments}"
             yield piece
         if not has_usage:
-            yield usual_usage(request, written)
+            yield usual_usage(self._meter, request, written)
 
 
 class ScriptedModel(_MadeUp):
@@ -100,8 +102,7 @@ class ScriptedModel(_MadeUp):
         return None if self._simulated is None else (self._simulated.row(), MODEL)
 
     def _answer(self, request: Request) -> object:
-        asked = request.messages[-1].parts[-1:] if request.messages else ()
-        return self._script.next(repr(asked))
+        return self._script.next(last_words(request))
 
     def add(self, *answers: object) -> None:
         """More answers, behind those that are left.
