@@ -45,7 +45,15 @@ ENTRY = """::: {path}
 """
 
 OPAQUE = frozenset(
-    {"Calibration", "ClientLimits", "Fold", "Override", "SessionStore", "SqliteStore"}
+    {
+        "Calibration",
+        "ClientLimits",
+        "Fold",
+        "Override",
+        "Sandbox",
+        "SessionStore",
+        "SqliteStore",
+    }
 )
 """Classes that a caller passes on: what is inside of them is no promise."""
 

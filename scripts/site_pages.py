@@ -57,6 +57,7 @@ PLAIN = (
     "examples/loop.py",
     "examples/redis_store.py",
     "examples/provider.py",
+    "examples/redis_store.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )

@@ -6,13 +6,17 @@ from typing import Any
 import pytest
 
 from ullage.cli.parser import parser
+from ullage.errors import InputError
+from ullage.store.memory import MemoryStore
 from ullage_agent.cli.agent_options import (
     agent_with_instructions,
     endpoint_settings,
+    session_meant,
     tools_settings,
     warn_of,
 )
 from ullage_agent.cli.run import agent_of
+from ullage_agent.runtime.agent import Agent
 
 COMMANDS = (("run", "hello"), ("serve",), ("chat",))
 
@@ -109,3 +113,25 @@ def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
         f"Warning: Commands of shell are not confined, so each one needs approval: {place} holds the home directory, "
         "with files that start programs and hold keys; choose another --root, such as the directory of one project."
     ) + (" --yes gives it without asking." if yes else "")
+
+
+async def test_a_random_id_is_meant_by_its_beginning_or_end_and_a_chosen_one_by_all_of_it(
+    place: Path,
+) -> None:
+    random = ("20261128-5f2a9c1e", "20261129-5f2b0000", "20261129-77aa0000")
+    agent = Agent("ollama:m", store=MemoryStore(), config=False, environment={})
+    for name in (*random, "cask-2", "the-cask"):
+        async with agent.session(name, resume=False):
+            pass
+    for said, meant in (
+        ("20261128", random[0]),
+        ("20261129-5f", random[1]),
+        ("9c1e", random[0]),
+        ("cask-2", "cask-2"),
+    ):
+        assert await session_meant(agent, said) == (meant, True)
+    for said in ("cask", "c1e", "20261130"):
+        assert await session_meant(agent, said) == (said, False)
+    assert await session_meant(agent, "") == ("", False)
+    with pytest.raises(InputError, match=r"of 2 sessions: .*Give more of it"):
+        await session_meant(agent, "20261129")

@@ -9,12 +9,9 @@ from ullage.installation import explained
 try:
     from ullage.messages import Tool
     from ullage_agent.tools.builtin import builtin_tools
-    from ullage_agent.tools.file_access import FileAccess
     from ullage_agent.tools.functions import ApprovalRule, Function, ToolOptions, tool
     from ullage_agent.tools.mcp import McpServer
     from ullage_agent.tools.paths import NarrowRoot
-    from ullage_agent.tools.processes import ProcessSpec
-    from ullage_agent.tools.protected_paths import UllageCode
     from ullage_agent.tools.sandbox import CommandLimits, Sandbox
     from ullage_agent.tools.tool import (
         AgentTool,
@@ -34,13 +31,11 @@ __all__ = [
     "ApprovalRule",
     "BadArguments",
     "CommandLimits",
-    "FileAccess",
     "Function",
     "McpServer",
     "NarrowRoot",
     "Output",
     "Picture",
-    "ProcessSpec",
     "Run",
     "Sandbox",
     "Tool",
@@ -48,7 +43,6 @@ __all__ = [
     "ToolError",
     "ToolOptions",
     "ToolRetry",
-    "UllageCode",
     "builtin_tools",
     "tool",
 ]

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ullage.cli.screen import Screen
-from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.stores import place_of
 from ullage.display.glyphs import glyphs_for
 from ullage.display.text import printable
 from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.installation import extra_command
 from ullage.store.places import UNSET, is_memory
-from ullage.store.store import MOST_LISTED, SessionStore
+from ullage.store.store import SessionStore
 from ullage.store.urls import is_database_url, shown_place
 from ullage_agent.chat.plain import converse
 from ullage_agent.cli.agent_options import (
@@ -31,6 +30,7 @@ from ullage_agent.cli.agent_options import (
     endpoint_settings,
     own_defaults,
     sandbox_settings,
+    session_meant,
     session_settings,
     tools_settings,
     warn_of,
@@ -238,7 +238,7 @@ async def opened(
         if not rows:
             raise nothing_to_resume(args)
         name = rows[0].id
-    name, is_known = await found(host.agent, name)
+    name, is_known = await session_meant(host.agent, name)
     if not is_known:
         if simulated is not None:
             settings.setdefault("model", simulated.model)
@@ -259,19 +259,6 @@ def nothing_to_resume(args: argparse.Namespace) -> SessionNotFound:
         "There is no simulated session to continue: `ullage chat --simulate` begins one. "
         "Simulated sessions are kept apart from your own, which `ullage chat --continue` finds."
     )
-
-
-async def found(agent: Agent, name: str) -> tuple[str, bool]:
-    """The whole id of the session that is called so or ends so, and whether there is one."""
-    if not name:
-        return "", False
-    known = {row.id for row in await agent.sessions(limit=MOST_LISTED)}
-    ending = (
-        [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
-    )
-    if name in known or len(ending) != 1:
-        return name, name in known
-    return ending[0], True
 
 
 def no_model(why: str) -> SettingError:

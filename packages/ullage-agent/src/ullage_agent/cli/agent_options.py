@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any, Final
 
+from ullage.cli.sessions import SHORTEST_ID
+from ullage.display.text import quoted
+from ullage.errors import InputError
+from ullage.store.store import MOST_LISTED
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.precedence import left_out
@@ -21,6 +26,9 @@ ASK_FIRST: Final = "write,edit,shell,mcp"
 """What needs a person's approval unless the user's files or environment say otherwise: the tools that change things,
 and every tool of an MCP server. That one calls itself read-only is the server's own word, which nobody checks."""
 
+
+_RANDOM_ID: Final = re.compile(r"\d{8}-[0-9a-f]{8}")
+"""An id that nobody chose."""
 
 _KEPT_WITH_SESSION: Final = ("wire", "window", "max_output", "strategy")
 """The address, and whether it is asked to count, are not stored with a session."""
@@ -44,6 +52,28 @@ def session_settings(args: argparse.Namespace) -> dict[str, Any]:
     model = {"model": args.model} if args.model else {}
     said = endpoint_settings(args)
     return model | {name: said[name] for name in _KEPT_WITH_SESSION if name in said}
+
+
+async def session_meant(agent: Agent, name: str) -> tuple[str, bool]:
+    """The id of the session that is meant, and whether there is one: its id, or the beginning or end of a random id.
+
+    Raises ``InputError`` where several begin or end so. An id that a person chose is given whole.
+    """
+    if not name:
+        return "", False
+    known = [row.id for row in await agent.sessions(limit=MOST_LISTED)]
+    alike = [
+        one
+        for one in known
+        if _RANDOM_ID.fullmatch(one) and (one.startswith(name) or one.endswith(name))
+    ]
+    if name in known or not alike or len(name) < SHORTEST_ID:
+        return name, name in known
+    if len(alike) > 1:
+        raise InputError(
+            f"The id {quoted(name)} is of {len(alike)} sessions: {', '.join(alike[:5])}. Give more of it."
+        )
+    return alike[0], True
 
 
 def tools_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ullage.cli.screen import Screen
 from ullage.display.gauge_line import amount
 from ullage.display.text import counted, json_text, number, percent, safe
 from ullage.encoding import encode
-from ullage.errors import BadKey, InputError, SessionNotFound, SettingError
+from ullage.errors import BadKey, InputError, SettingError
 from ullage.events import DraftPiece, Event
 from ullage.messages import clean_text
 from ullage.meter.reading import Reading
@@ -37,6 +37,7 @@ from ullage_agent.cli.agent_options import (
     endpoint_settings,
     own_defaults,
     sandbox_settings,
+    session_meant,
     session_settings,
     tools_settings,
     warn_of,
@@ -75,7 +76,9 @@ def agent_of(args: argparse.Namespace) -> Agent:
 
 async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     own = session_settings(args)
-    is_known = await _check(agent, args)
+    name, is_known = await session_meant(agent, args.session)
+    if not is_known:
+        _check(agent)
     warn_of(agent, yes=args.yes)
     is_piped = args.json or args.events or not sys.stdout.isatty()
     screen = Screen(sys.stderr if is_piped else sys.stdout)
@@ -86,7 +89,7 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         shows_reasoning=screen.is_terminal,
         allows_all=args.yes,
     )
-    async with agent.session(args.session, resume=True, **own) as session:
+    async with agent.session(name, resume=True, **own) as session:
         if is_known and own:
             await session._set(own)
         with suppress(
@@ -114,10 +117,8 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     return OF_TURNS.get(result.reason, FAILED)
 
 
-async def _check(agent: Agent, args: argparse.Namespace) -> bool:
-    """Say what is missing before anything is stored; whether the session is there, with its own model."""
-    if args.session and await _is_known(agent, args.session):
-        return True
+def _check(agent: Agent) -> None:
+    """Say what is missing before anything is stored: a session that is there has its own model."""
     settings = agent.settings
     if not settings.model:
         raise SettingError(
@@ -128,19 +129,6 @@ async def _check(agent: Agent, args: argparse.Namespace) -> bool:
         settings.endpoint(os.environ)
     except BadKey as problem:
         raise BadKey(f"{problem} {DEMO}") from problem
-    return False
-
-
-async def _is_known(agent: Agent, session: str) -> bool:
-    shared = await agent._enter()
-    try:
-        await shared.store.about(session)
-    except SessionNotFound:
-        return False
-    else:
-        return True
-    finally:
-        await agent._leave()
 
 
 def canceller(session: Session) -> Callable[[], None]:

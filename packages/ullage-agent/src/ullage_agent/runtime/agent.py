@@ -80,6 +80,7 @@ from ullage.store.places import (
     Unset,
     checked_place,
     default_place,
+    place_of_agent,
     shown_store,
     store_at,
 )
@@ -266,7 +267,7 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._yields = yields
         self._data = data_directory(self._environment)
-        self._given_store = checked_place(store)
+        self._given_store = place_of_agent(store)
         self._has_told_store = False
         self._given_client: Client | None = None
         self._on_call: Callable[[Request], None] | None = None

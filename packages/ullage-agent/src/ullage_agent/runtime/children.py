@@ -20,7 +20,7 @@ from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType
-from ullage_agent.runtime.policy import CHILD_CANCEL_S, CHILD_S
+from ullage_agent.runtime.policy import CHILD_CANCEL_S, CHILD_TASK_S
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.text_stream import end_turn
 from ullage_agent.runtime.tooling import CallContext
@@ -61,7 +61,7 @@ def task_tool(
     *,
     name: str,
     description: str,
-    timeout_s: float = CHILD_S,
+    timeout_s: float = CHILD_TASK_S,
 ) -> AgentTool:
     """A tool that gives the agent the task which this function writes."""
     written = tool(name=name, description=description)(write)

@@ -143,10 +143,10 @@ LONGEST_TITLE = 200
 
 LARGEST_SETTING = 10**12
 
-# --- Subagents.
+# --- Subagents. Judged by tests/runtime/test_subagent.py.
 
-CHILD_S = 3_600.0
-"""Seconds that a task may take: an hour of work on files."""
+CHILD_TASK_S = 3_600.0
+"""Seconds that a subagent's task may take by default; its parent waits for it meanwhile."""
 
 CHILD_CANCEL_S = 1.5
 """Seconds a child gets to close its turn when its parent is cancelled: less than tools get to end what they started."""

@@ -210,6 +210,9 @@ class Session(Generic[OutputT]):
         self._failure: BaseException | None = None
         """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
 
+    def __repr__(self) -> str:
+        return f"Session({self.id!r})"
+
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
@@ -379,9 +382,7 @@ class Session(Generic[OutputT]):
         _check_texts("id", id)
         self._check_deps(self._open)
         try:
-            await self._check_key()
-            await self._open.quotas.check_calls()
-            message = await self._guarded(await self._message(*pieces, id=id))
+            message = await self._sendable(*pieces, id=id)
         except (BadKey, InputError, QuotaReached):
             sent = await self._open.store.receipt(self.id, id) if id else None
             if sent is None:
@@ -389,6 +390,12 @@ class Session(Generic[OutputT]):
             return sent
         self._driving.want(output)
         return await self._store(message, kind, trace or current_trace())
+
+    async def _sendable(self, *pieces: MessageInput, id: str) -> Message:
+        """The message as it is stored. Raises what ``send`` raises where nothing may be sent."""
+        await self._check_key()
+        await self._open.quotas.check_calls()
+        return await self._guarded(await self._message(*pieces, id=id))
 
     async def _store(self, message: Message, kind: QueueKind, trace: str = "") -> Receipt:
         receipt = await self._open.store.send(self.id, message, kind, trace=trace)
@@ -1217,6 +1224,9 @@ class Session(Generic[OutputT]):
         error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
+        hook = self._driving.failed_hook
+        if error is not None and hook is not None and str(hook) == loop.note:
+            error = hook
         return replace(
             result,
             reason=reason,

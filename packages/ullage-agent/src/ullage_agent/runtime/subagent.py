@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from ullage_agent.runtime.children import task_itself, task_tool
-from ullage_agent.runtime.policy import CHILD_S
+from ullage_agent.runtime.policy import CHILD_TASK_S
 from ullage_agent.tools.tool import AgentTool
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def subagent(
     *,
     name: str = "",
     description: str = "",
-    timeout_s: float = CHILD_S,
+    timeout_s: float = CHILD_TASK_S,
 ) -> AgentTool | Callable[[Task], AgentTool]:
     """A tool that gives ``agent`` a task and returns its last answer: of an ``output_type``, as JSON.
 

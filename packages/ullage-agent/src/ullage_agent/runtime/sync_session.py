@@ -60,6 +60,9 @@ class SyncSession(Generic[OutputT]):
         self._session = session
         self._process = os.getpid()
 
+    def __repr__(self) -> str:
+        return f"SyncSession({self.id!r})"
+
     def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._process != os.getpid():
             raise CommandRefused(

@@ -19,13 +19,24 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.display.text import counted
-from ullage.messages import ReasoningPart, Request, Stopped, TextPart, Tool, ToolCallPart
+from ullage.display.text import counted, quoted
+from ullage.messages import (
+    ReasoningPart,
+    Request,
+    Stopped,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.meter import Meter
 from ullage.provider import AnswerPiece
+from ullage.tokens.content import text_tokens
+from ullage.tokens.families import family_for
+from ullage.tokens.text import counter_for
 from ullage.usage import Usage
 from ullage_agent.runtime.answer_tool import ANSWER
 from ullage_agent.runtime.output_type import VALUE
-from ullage_agent.testing.policy import CHARS_PER_TOKEN
 
 _WORDS: Final = re.compile(r"\s*\S+\s*|\s+")
 """How a text streams: word by word."""
@@ -61,7 +72,7 @@ class Script:
         if self.left:
             return self.left.pop(0)
         raise AssertionError(
-            f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for: {asked:.300}. Add an "
+            f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for {asked}. Add an "
             "answer, or look at `requests` for what the agent did."
         )
 
@@ -116,7 +127,13 @@ async def pieces_of(
                 if pause_s:
                     await asyncio.sleep(pause_s)
                 yield word
-        case TextPart() | ReasoningPart() | ToolCallPart():
+        case ToolCallPart():
+            whole = value if value.id else replace(value, id=f"part-{next(ids)}")
+            for word in _WORDS.findall(value.arguments) or [""]:
+                if pause_s:
+                    await asyncio.sleep(pause_s)
+                yield replace(whole, arguments=word)
+        case TextPart() | ReasoningPart():
             yield value if value.id else replace(value, id=f"part-{next(ids)}")
         case Usage() | Stopped():
             yield value
@@ -179,7 +196,25 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=plain).decode()
 
 
-def usual_usage(request: Request, output: int) -> Usage:
-    """The usage that is reported where a script names none; ``output`` in characters."""
-    sent = len(msgspec.json.encode((request.system, request.tools, request.messages)))
-    return Usage(input=1 + sent // CHARS_PER_TOKEN, output=1 + output // CHARS_PER_TOKEN)
+def last_words(request: Request) -> str:
+    """What the last message of a request says, quoted: its text, or its last result."""
+    if not request.messages:
+        return "nothing"
+    last = request.messages[-1]
+    results = [*last.of_type(ToolResultPart)]
+    if not results:
+        return quoted(last.text)
+    return f"{quoted(results[-1].text)}, the result of {results[-1].name}"
+
+
+def usual_usage(meter: Meter, request: Request, written: str) -> Usage:
+    """The usage that is reported where a script names none: what Ullage expects, so that no reading doubts it.
+
+    Args:
+        meter: Of earlier requests; it was given no usage.
+        request: What was sent.
+        written: The answer's text, reasoning and tool calls.
+    """
+    family = family_for(request.wire, request.provider, request.model)
+    output = text_tokens(written, family, counter_for())
+    return Usage(input=meter.before(request).used.tokens, output=1 + round(output))

@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import count
 
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.meter.meter import Meter
 from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
-from ullage_agent.testing.answers import Script, pieces_of, usual_usage
+from ullage_agent.testing.answers import Script, last_words, pieces_of, usual_usage
 from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
 
@@ -46,25 +47,26 @@ class FunctionModel(Provider):
         """The requests so far, oldest first: ``system``, ``messages``, ``tools``, ``params``."""
         self._pause_s = pause_s
         self._ids = count(1)
+        self._meter = Meter(name, provider=name, window=window)
 
     async def stream(self, request: Request) -> AsyncGenerator[AnswerPiece, None]:
-        """See ``Provider``. Usage is reported as a quarter of the characters, where the answer holds none."""
+        """See ``Provider``. Where the answer holds no usage, the one that Ullage expects is reported."""
         self.requests.append(request)
-        written, has_usage = 0, False
+        written, has_usage = "", False
         answer = pieces_of(self._function, request, self._ids, self._pause_s)
         async for piece in answer:
             match piece:
                 case Usage():
                     has_usage = True
                 case str():
-                    written += len(piece)
+                    written += piece
                 case TextPart() | ReasoningPart():
-                    written += len(piece.text)
+                    written += piece.text
                 case ToolCallPart():
-                    written += len(piece.name) + len(piece.arguments)
+                    written += f"{piece.name} {piece.arguments}"
             yield piece
         if not has_usage:
-            yield usual_usage(request, written)
+            yield usual_usage(self._meter, request, written)
 
 
 class ScriptedModel(FunctionModel):
@@ -99,23 +101,23 @@ class ScriptedModel(FunctionModel):
         pause_s: float = 0.0,
         simulated: bool = False,
     ) -> None:
+        self._script = script = Script(answers)
         super().__init__(
-            self._next, name=name, window=window, max_output=max_output, pause_s=pause_s
+            lambda request: script.next(last_words(request)),
+            name=name,
+            window=window,
+            max_output=max_output,
+            pause_s=pause_s,
         )
-        self._script = Script(answers)
         self._simulated: SimulatedScript | None = None
         if simulated:
             self._simulated = SimulatedScript(
-                self, self._script, window=window, pause_s=pause_s
+                self, script, window=window, pause_s=pause_s
             )
 
     def served(self) -> tuple[ProviderRow, str] | None:
         """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
         return None if self._simulated is None else (self._simulated.row(), MODEL)
-
-    def _next(self, request: Request) -> object:
-        asked = request.messages[-1].parts[-1:] if request.messages else ()
-        return self._script.next(repr(asked))
 
     def add(self, *answers: object) -> None:
         """More answers, behind those that are left.

@@ -12,7 +12,6 @@ from ullage_agent.chat.start import (
     _tidied,
     agent_of,
     environment_for,
-    found,
     is_full_screen,
     lacking,
     no_model,
@@ -147,15 +146,6 @@ def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:
     assert given == ""
     assert lacking(agent, {"model": "ollama:qwen3"}, {}) == ""
     assert "--simulate" in str(no_model("No model."))
-
-
-async def test_a_session_is_found_by_id_or_end_or_begun(tmp_path: Path) -> None:
-    async with talking(tmp_path, session="20261121-5f2a9c1e") as talk:
-        agent = talk.host.agent
-        assert await found(agent, "20261121-5f2a9c1e") == ("20261121-5f2a9c1e", True)
-        assert await found(agent, "5f2a9c1e") == ("20261121-5f2a9c1e", True)
-        assert await found(agent, "1e") == ("1e", False)
-        assert await found(agent, "") == ("", False)
 
 
 async def test_continue_takes_the_newest_and_options_change_it(tmp_path: Path) -> None:

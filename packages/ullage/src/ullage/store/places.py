@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 from ullage.errors import SettingError
 from ullage.installation import part
-from ullage.isolation import current_test
+from ullage.isolation import current_test, is_before_tests
 from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import Store
@@ -64,6 +64,14 @@ def checked_place(place: P) -> P | MemoryStore:
             "stored, or an object of a subclass of ullage.Store."
         )
     return place
+
+
+def place_of_agent(place: P) -> P | MemoryStore | Unset:
+    """The place that an agent is given, checked. The file or database of one that a module of tests imports is left
+    alone: each test has the default, its memory."""
+    if isinstance(place, str | Path) and is_before_tests():
+        return UNSET
+    return checked_place(place)
 
 
 def default_place(data: Path) -> StorePlace:
