@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from ullage.errors import WrongType
+from ullage.events import MessageAdded
+from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import Store
+from ullage_agent.runtime.agent import Agent
+from ullage_agent.testing.models import FunctionModel
 from ullage_agent.testing.stores import CHECKS, check_store
 
 
@@ -217,6 +221,27 @@ async def test_a_store_in_memory_keeps_all_promises() -> None:
 async def test_the_polling_that_a_store_inherits_is_enough() -> None:
     memory = MemoryStore()
     await check_store(lambda: OverMemory(memory))
+
+
+async def test_two_agents_that_are_asked_in_one_session_at_once_both_get_their_answer() -> (
+    None
+):
+    store = OverMemory(MemoryStore())
+    model = FunctionModel(lambda request: f"Heard: {request.messages[-1].text}")
+    agents = [Agent(model, store=store) for _ in range(2)]
+    results = await asyncio.gather(
+        *(
+            agent.ask(f"Question {number}.", session="s")
+            for number, agent in enumerate(agents)
+        )
+    )
+    assert all(result.text.startswith("Heard") for result in results)
+    events = await StoreAdapter(store).read("s")
+    added = [each.message.text for each in events if isinstance(each, MessageAdded)]
+    assert [text for text in sorted(added) if text.startswith("Question")] == [
+        "Question 0.",
+        "Question 1.",
+    ]
 
 
 async def test_stores_that_are_not_of_one_database_are_told_so() -> None:

@@ -1,7 +1,7 @@
 """Stores of every kind."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -24,6 +24,21 @@ def new_database() -> Callable[[], AbstractContextManager[str]]:
     return database
 
 
+@contextmanager
+def _places(
+    kind: str, folder: Path, new_database: Callable[[], AbstractContextManager[str]]
+) -> Iterator[Callable[[], StorePlace]]:
+    if kind == "memory":
+        yield MemoryStore
+        return
+    if kind == "sqlite":
+        names = (str(folder / f"sessions-{number}.db") for number in count())
+        yield lambda: next(names)
+        return
+    with ExitStack() as made:
+        yield lambda: made.enter_context(new_database())
+
+
 @pytest.fixture(params=STORES)
 def new_place(
     tmp_path: Path,
@@ -31,15 +46,19 @@ def new_place(
     new_database: Callable[[], AbstractContextManager[str]],
 ) -> Iterator[Callable[[], StorePlace]]:
     """Gives places of empty stores of one kind, as ``store_at`` takes them."""
-    if request.param == "memory":
-        yield MemoryStore
-        return
-    if request.param == "sqlite":
-        names = (str(tmp_path / f"sessions-{number}.db") for number in count())
-        yield lambda: next(names)
-        return
-    with ExitStack() as made:
-        yield lambda: made.enter_context(new_database())
+    with _places(request.param, tmp_path, new_database) as made:
+        yield made
+
+
+@pytest.fixture(params=("sqlite", "postgres"))
+def processes_place(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    new_database: Callable[[], AbstractContextManager[str]],
+) -> Iterator[StorePlace]:
+    """Where an empty store is that several processes can use."""
+    with _places(request.param, tmp_path, new_database) as made:
+        yield made()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.losing import lose
-from tests.store.sessions import for_processes, said
+from tests.store.sessions import said
 from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
@@ -227,18 +227,19 @@ asyncio.run(main())
 """
 
 
-@for_processes
-async def test_a_follower_elsewhere_sees_what_two_processes_write(place: str) -> None:
-    store = store_at(place)
+async def test_a_follower_elsewhere_sees_what_two_processes_write(
+    processes_place: str,
+) -> None:
+    store = store_at(processes_place)
     await store.create("s", [TurnStarted(turn="1")])
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", FOLLOWS, place, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", FOLLOWS, processes_place, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     assert await process.stdout.readline() == b"follows\n"
     own = asyncio.create_task(until_the_end(store.follow("s")))
     lease = await store.acquire("s", "o", ttl_s=60)
-    other = store_at(place)
+    other = store_at(processes_place)
     for number in range(60):
         await store.append(lease, [TurnStarted(turn="x")], after=0)
         await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])

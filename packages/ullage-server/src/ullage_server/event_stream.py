@@ -249,7 +249,7 @@ async def read_events(
     with suppress(SessionNotFound, StoreUnavailable):
         while True:
             try:
-                await _read_on(store, session, position, held)
+                return await _read_on(store, session, position, held)
             except HistoryLost:
                 position = await newest_position(store, session)
                 data = msgspec.json.encode({"seq": position.seq})

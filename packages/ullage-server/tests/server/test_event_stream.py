@@ -115,7 +115,8 @@ def test_a_hundred_reconnects_leave_no_gap_and_no_duplicate(busy: Local) -> None
     while not (
         seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"
     ):
-        found = take(api, session, last, rng.randint(1, 5))
+        # Pieces of an answer that has ended are not sent: a slow machine sees few of them, but all 200 other frames.
+        found = take(api, session, last, rng.randint(1, 2))
         seen += found
         last = next((frame.id for frame in reversed(found) if frame.id), last)
         connections += 1

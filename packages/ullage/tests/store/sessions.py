@@ -3,7 +3,6 @@
 import random
 
 import msgspec
-import pytest
 
 from ullage.events import (
     CallEnded,
@@ -29,11 +28,6 @@ TEXT = (
     "write token window call result model answer error session async await tuple list dict str int bytes"
 )
 WORDS = TEXT.split()
-
-for_processes = pytest.mark.parametrize(
-    "new_place", ["sqlite", "postgres"], indirect=True
-)
-"""For a test that gives ``place`` to a program: with the stores that several processes can use."""
 
 
 def said(name: str, text: str = "Please go on.") -> Message:

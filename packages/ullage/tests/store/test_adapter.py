@@ -7,12 +7,13 @@ import asyncio
 import pytest
 
 from tests.store.sessions import said
-from ullage.errors import SessionNotFound, StoreUnavailable
-from ullage.events import DraftPiece, QueueLeft, RowDamaged, TurnStarted
+from ullage.errors import LeaseLost, SessionBusy, SessionNotFound, StoreUnavailable
+from ullage.events import CancelAsked, DraftPiece, QueueLeft, RowDamaged, TurnStarted
 from ullage.store.adapter import SHARED, StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import ABOUT
 from ullage.store.store import Checkpoint, Revision, SharedKey
+from ullage.tasks import background
 
 
 async def stored(memory: MemoryStore) -> StoreAdapter:
@@ -113,3 +114,52 @@ async def test_messages_that_were_delivered_make_no_write_larger() -> None:
     assert sizes[-1] <= sizes[0] + 10
     receipt = await store.receipt("s", "m3")
     assert receipt is not None and receipt.state == "delivered"
+
+
+async def test_of_drivers_that_take_a_session_through_two_adapters_one_wins_and_who_lost_it_writes_nothing() -> (
+    None
+):
+    memory = MemoryStore()
+    first, second = StoreAdapter(memory), StoreAdapter(memory)
+    await first.create("s")
+    taken = await asyncio.gather(
+        *(
+            (first, second)[number % 2].acquire("s", f"driver {number}", ttl_s=600)
+            for number in range(8)
+        ),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(each, SessionBusy) for each in taken) == 7
+    old = next(each for each in taken if not isinstance(each, BaseException))
+    await second.acquire("s", "thief", ttl_s=600, steal=True)
+    with pytest.raises(LeaseLost):
+        await first.append(old, [TurnStarted(turn="late")], after=0)
+    assert not await second.read("s")
+
+
+async def test_what_many_send_through_two_adapters_is_stored_once_and_followed_in_order() -> (
+    None
+):
+    memory = MemoryStore()
+    first, second = StoreAdapter(memory), StoreAdapter(memory)
+    await first.create("s")
+    seen: list[int] = []
+
+    async def follow() -> None:
+        async for each in second.follow("s"):
+            assert not isinstance(each, DraftPiece)
+            seen.append(each.seq)
+            if len(seen) == 80:
+                return
+
+    async def send(number: int) -> None:
+        store = (first, second)[number % 2]
+        for each in range(5):
+            await store.send("s", said(f"m{number}-{each}"), "follow_up")
+            await store.command("s", [CancelAsked()])
+
+    async with asyncio.timeout(30), background(follow()) as following:
+        await asyncio.gather(*(send(number) for number in range(8)))
+        await following
+    assert seen == list(range(1, 81))
+    assert len(await first.pending("s")) == 40

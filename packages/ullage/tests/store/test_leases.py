@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.processes import run_python
-from tests.store.sessions import for_processes
 from ullage.errors import SessionBusy
 from ullage.store.leases import is_dead, new_owner
 from ullage.store.places import store_at
@@ -91,12 +90,13 @@ async def test_of_many_who_ask_at_once_exactly_one_holds(store: SessionStore) ->
     assert sum(isinstance(each, SessionBusy) for each in given) == 49
 
 
-@for_processes
-async def test_of_two_racing_processes_one_holds_each_session(place: str) -> None:
-    store = store_at(place)
+async def test_of_two_racing_processes_one_holds_each_session(
+    processes_place: str,
+) -> None:
+    store = store_at(processes_place)
     for number in range(100):
         await store.create(f"s{number}")
-    command = [sys.executable, "-c", RACER, place]
+    command = [sys.executable, "-c", RACER, processes_place]
     racers = [
         subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1)
         for _ in range(2)

@@ -5,7 +5,7 @@ import sys
 import msgspec
 import pytest
 
-from tests.store.sessions import for_processes, said, step
+from tests.store.sessions import said, step
 from ullage.encoding import decode_event, encode
 from ullage.errors import (
     CommandRefused,
@@ -438,8 +438,9 @@ async def test_a_write_whose_caller_was_cancelled_is_written(store: SessionStore
     assert len(await store.read("s")) == 21
 
 
-@for_processes
-async def test_an_unclosed_store_writes_what_was_begun_at_the_end(place: str) -> None:
+async def test_an_unclosed_store_writes_what_was_begun_at_the_end(
+    processes_place: str,
+) -> None:
     program = f"""
 import asyncio
 from ullage.events import TurnStarted
@@ -447,7 +448,7 @@ from ullage.store.places import store_at
 from ullage.store.waiting import edit, withdraw
 from ullage.store.forking import fork
 async def main():
-    store = store_at({place!r})
+    store = store_at({processes_place!r})
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     for number in range(500):
@@ -457,7 +458,7 @@ asyncio.run(main())
 """
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
     assert await process.wait() == 0
-    store = store_at(place)
+    store = store_at(processes_place)
     assert len(await store.read("s")) == 500
     await store.close()
 

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Final, Literal, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -137,16 +137,14 @@ class _About(msgspec.Struct, omit_defaults=True):
         lives = self.expires > time.time() and not is_dead(self.owner)
         return self.owner if lives else ""
 
-    def ahead(self, kind: QueueKind, queued: int) -> int:
-        """How many waiting messages are delivered before one of this kind."""
-        mine = _order(kind, queued)
-        return sum(
-            _order(each.kind, each.queued) < mine for each in self.waiting.values()
-        )
+    def place_of(self, message: Queueing) -> int:
+        """The place in the queue of a message that waits, or will; 1 is delivered next."""
+        mine = _order(message)
+        return 1 + sum(_order(each) < mine for each in self.waiting.values())
 
 
-def _order(kind: QueueKind, queued: int) -> tuple[bool, int]:
-    return kind == "follow_up", queued
+def _order(message: Queueing) -> tuple[bool, int]:
+    return message.kind == "follow_up", message.queued
 
 
 @dataclass(slots=True)
@@ -162,17 +160,10 @@ class _Writing:
     tells: bool = False
 
 
-class _StoredDraft(NamedTuple):
-    row: int
-    first: int
-    seq: int
-    body: bytes
-
-
 _of_about: Final = msgspec.json.Decoder(_About)
 _of_queueing: Final = msgspec.json.Decoder(Queueing)
 _of_shared: Final = msgspec.json.Decoder(dict[str, str])
-_of_draft: Final = msgspec.msgpack.Decoder(_StoredDraft)
+_of_draft: Final = msgspec.msgpack.Decoder(tuple[int, str, int, int, bytes])
 _of_checkpoint: Final = msgspec.msgpack.Decoder(Checkpoint)
 
 _Work = Callable[[_Writing], Awaitable[T]]
@@ -272,7 +263,7 @@ class StoreAdapter:
         about = await self._about(session)
         if at and not is_same_event(at, await self._time_of(session, about, after)):
             raise history_lost(session, after)
-        return [event for event, _ in await self._events(session, about, after, limit)]
+        return await self._events(session, about, after, limit)
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
         about = await self._about(session)
@@ -281,8 +272,7 @@ class StoreAdapter:
             enumerate(sorted(set(seqs))), lambda each: each[1] - each[0]
         ):
             numbers = [seq for _, seq in run]
-            read = await self._events(session, about, numbers[0] - 1, len(numbers))
-            found += [event for event, _ in read]
+            found += await self._events(session, about, numbers[0] - 1, len(numbers))
         return found
 
     # -- the driver --
@@ -355,8 +345,7 @@ class StoreAdapter:
             about = writing.about
             if after > about.seq:
                 raise history_lost(lease.session, after)
-            found = await self._events(lease.session, about, after)
-            others = tuple(event for event, _ in found)
+            others = tuple(await self._events(lease.session, about, after))
             if exact and others:
                 return others
             draft = about.drafts.pop(ends_draft, _Draft())
@@ -375,8 +364,9 @@ class StoreAdapter:
                 if group.first <= draft.last:
                     raise offset_used(lease.session)
                 about.draft_rows += 1
-                stored = (about.draft_rows, group.first, about.seq, group.body)
-                name = f"draft/{draft.rows}/{group.call}"
+                call, first = group.call, group.first
+                stored = (about.draft_rows, call, first, about.seq, group.body)
+                name = f"draft/{draft.rows}/{call}"
                 writing.values[name] = msgspec.msgpack.encode(stored)
                 draft.rows, draft.last = draft.rows + 1, group.last
             writing.stored = tuple(pieces)
@@ -429,7 +419,8 @@ class StoreAdapter:
             sent = await self._receipt(session, about, message.id)
             if sent is not None:
                 return sent
-            place = 1 + about.ahead(kind, about.seq + 1)
+            seq = about.seq + 1
+            place = about.place_of(Queueing(kind, "pending", seq, seq, at))
             queued = Queued(
                 message=message, kind=kind, position=place, trace=trace, at=at
             )
@@ -444,12 +435,10 @@ class StoreAdapter:
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
         about = await self._about(session)
-        waiting = sorted(
-            about.waiting.items(), key=lambda each: _order(each[1].kind, each[1].queued)
-        )
+        waiting = sorted(about.waiting.items(), key=lambda each: _order(each[1]))
         found = []
         for place, (name, queueing) in enumerate(waiting, 1):
-            for event, _ in await self._events(session, about, queueing.seq - 1, 1):
+            for event in await self._events(session, about, queueing.seq - 1, 1):
                 if isinstance(event, Queued | QueueEdited):
                     receipt = Receipt(name, place, queueing.at, is_new=False)
                     found.append((receipt, event.message, queueing.kind))
@@ -512,15 +501,16 @@ class StoreAdapter:
 
         async def look() -> FoundEvents:
             about = await self._about(session)
-            found = await self._events(session, about, follower.seq, follower.limit)
-            is_all = len(found) < follower.limit
+            after = follower.seq
+            rows = await self._rows(session, about, after, follower.limit)
+            is_all = len(rows) < follower.limit
             drafts = await self._drafts(session, about) if is_all else []
             return FoundEvents(
-                [event for event, _ in found],
+                _decoded_events(session, after, rows),
                 [row for row in drafts if row.id > follower.row],
                 is_all,
-                await self._time_of(session, about, follower.seq),
-                sum(size for _, size in found),
+                await self._time_of(session, about, after),
+                sum(map(len, rows)),
             )
 
         return follower.follow(self._watching(session, has_pieces=True), look)
@@ -586,10 +576,10 @@ class StoreAdapter:
             after = page[-1][0] if page else ""
         return found
 
-    async def _events(
+    async def _rows(
         self, session: str, about: _About, after: int, limit: int | None = None
-    ) -> list[tuple[Event, int]]:
-        """Events behind ``after``, each with the bytes of its JSON: those that there were when ``about`` was read."""
+    ) -> list[bytes]:
+        """The JSON of events behind ``after``: of those that there were when ``about`` was read."""
         most = about.seq - after if limit is None else min(limit, about.seq - after)
         if most <= 0 or after < 0:
             return []
@@ -600,29 +590,29 @@ class StoreAdapter:
                 f"{self._store!r} gave {len(rows)} of the {most} rows behind row {after} of the session {session!r}: "
                 "it has lost some. Run ullage.testing.check_store on it."
             )
-        return [
-            (_event(session, seq, row), len(row))
-            for seq, row in enumerate(rows, after + 1)
-        ]
+        return list(rows)
+
+    async def _events(
+        self, session: str, about: _About, after: int, limit: int | None = None
+    ) -> list[Event]:
+        rows = await self._rows(session, about, after, limit)
+        return _decoded_events(session, after, rows)
 
     async def _time_of(self, session: str, about: _About, seq: int) -> float | None:
         found = await self._events(session, about, seq - 1, 1)
-        return found[0][0].at if found else None
+        return found[0].at if found else None
 
     async def _drafts(self, session: str, about: _About) -> list[DraftRow]:
-        calls = {
-            f"draft/{number}/{call}": call
+        names = [
+            f"draft/{number}/{call}"
             for call, draft in about.drafts.items()
             for number in range(draft.rows)
-        }
-        found: list[DraftRow] = []
-        if calls:
-            _, values = await self._ask(self._store.read_values, session, list(calls))
-            for name, value in values.items():
-                row, first, seq, body = _of_draft.decode(value)
-                draft = to_row(session, row, calls[name], first, seq, body)
-                found += [draft] if draft else []
-        return sorted(found)
+        ]
+        if not names:
+            return []
+        _, values = await self._ask(self._store.read_values, session, names)
+        rows = (to_row(session, *_of_draft.decode(each)) for each in values.values())
+        return sorted(row for row in rows if row)
 
     async def _queueing(
         self, session: str, about: _About, message: str
@@ -636,8 +626,7 @@ class StoreAdapter:
         found = await self._queueing(session, about, message)
         if found is None:
             return None
-        waits = found.state == "pending"
-        place = 1 + about.ahead(found.kind, found.queued) if waits else 0
+        place = about.place_of(found) if found.state == "pending" else 0
         return Receipt(message, place, found.at, found.state, is_new=False)
 
     async def _write(
@@ -717,21 +706,18 @@ class StoreAdapter:
                 name = event.message_id
             case _:
                 return
-        waiting = writing.about.waiting
+        waiting, stored = writing.about.waiting, f"message/{name}"
         found = await self._queueing(writing.session, writing.about, name)
-        if (left := writing.values.get(f"message/{name}")) and found is None:
+        if found is None and (left := writing.values.get(stored)):
             found = _of_queueing.decode(left)
-        waits = found is not None and found.state == "pending"
         match event:
-            case Queued(kind=kind) if found is None:
-                seq, at = event.seq, event.at
-                waiting[name] = Queueing(kind, "pending", seq, seq, at)
-            case QueueEdited() if waits:
+            case Queued(kind=kind, seq=seq) if found is None:
+                waiting[name] = Queueing(kind, "pending", seq, seq, event.at)
+            case QueueEdited() if name in waiting:
                 waiting[name] = waiting[name]._replace(seq=event.seq)
-            case QueueLeft() if waits:
-                left_queue = waiting.pop(name)._replace(state=event.how)
-                body = msgspec.json.encode(left_queue)
-                writing.values[f"message/{name}"] = body
+            case QueueLeft(how=how) if name in waiting:
+                left_queue = waiting.pop(name)._replace(state=how)
+                writing.values[stored] = msgspec.json.encode(left_queue)
             case Queued() if strict:
                 raise CommandRefused(queued_before(name))
             case _ if strict:
@@ -784,6 +770,10 @@ class StoreAdapter:
     def _check_open(self) -> None:
         if self._is_closed:
             raise was_closed(repr(self._store))
+
+
+def _decoded_events(session: str, after: int, rows: Sequence[bytes]) -> list[Event]:
+    return [_event(session, seq, row) for seq, row in enumerate(rows, after + 1)]
 
 
 def _event(session: str, seq: int, row: bytes) -> Event:
