@@ -101,22 +101,23 @@ class ScriptedModel(FunctionModel):
         pause_s: float = 0.0,
         simulated: bool = False,
     ) -> None:
+        self._script = script = Script(answers)
         super().__init__(
-            self._next, name=name, window=window, max_output=max_output, pause_s=pause_s
+            lambda request: script.next(last_words(request)),
+            name=name,
+            window=window,
+            max_output=max_output,
+            pause_s=pause_s,
         )
-        self._script = Script(answers)
         self._simulated: SimulatedScript | None = None
         if simulated:
             self._simulated = SimulatedScript(
-                self, self._script, window=window, pause_s=pause_s
+                self, script, window=window, pause_s=pause_s
             )
 
     def served(self) -> tuple[ProviderRow, str] | None:
         """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
         return None if self._simulated is None else (self._simulated.row(), MODEL)
-
-    def _next(self, request: Request) -> object:
-        return self._script.next(last_words(request))
 
     def add(self, *answers: object) -> None:
         """More answers, behind those that are left.
