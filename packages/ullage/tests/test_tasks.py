@@ -27,6 +27,13 @@ async def test_an_error_of_the_work_ends_the_block_and_is_raised_as_it_is() -> N
             await asyncio.Event().wait()
 
 
+async def test_the_cancel_of_the_block_is_not_shown_before_an_error() -> None:
+    with pytest.raises(Broken) as raised:
+        async with background(fail()):
+            await asyncio.Event().wait()
+    assert raised.value.__context__ is None
+
+
 async def test_an_error_of_the_block_is_raised_as_it_is() -> None:
     with pytest.raises(Broken):
         async with background(asyncio.Event().wait()) as task:

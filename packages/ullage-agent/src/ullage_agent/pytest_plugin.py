@@ -21,6 +21,9 @@ VARIABLE: Final = "ULLAGE_ISOLATED"
 
 MARK: Final = "ullage_network"
 
+OF_THE_RUN: Final[dict[str, str]] = {}
+"""The variables that are set, for ``ullage.isolation`` in a test that clears the environment."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option for runs with real models."""
@@ -39,9 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     data = os.path.join(tempfile.gettempdir(), f"ullage-tests-{os.getpid()}")
     before = {name: os.environ.get(name) for name in (VARIABLE, "ULLAGE_DATA")}
-    os.environ |= {VARIABLE: _value(config, 0), "ULLAGE_DATA": data}
+    _set({VARIABLE: _value(config, 0), "ULLAGE_DATA": data})
 
     def end() -> None:
+        OF_THE_RUN.clear()
         shutil.rmtree(data, ignore_errors=True)
         for name, value in before.items():
             if value is None:
@@ -56,13 +60,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Give each test a number, by which it has a store in memory of its own."""
     config = item.config
-    number = int(os.environ[VARIABLE].partition(" ")[2]) + 1
+    number = int(OF_THE_RUN[VARIABLE].partition(" ")[2]) + 1
     may_call = item.get_closest_marker(MARK) is not None
-    os.environ[VARIABLE] = _value(config, number, may_call=may_call)
+    _set({VARIABLE: _value(config, number, may_call=may_call)})
     try:
         return (yield)
     finally:
-        os.environ[VARIABLE] = _value(config, number)
+        _set({VARIABLE: _value(config, number)})
+
+
+def _set(variables: dict[str, str]) -> None:
+    OF_THE_RUN.update(variables)
+    os.environ.update(OF_THE_RUN)
 
 
 def _value(config: pytest.Config, number: int, *, may_call: bool = False) -> str:

@@ -13,7 +13,9 @@ from tests.promises.stage import CLAUDE, agent_for, of_kind, results_of, script
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalAsked, GrantGiven, ToolEnded, ToolStarted
 from ullage.turns.approving import NOBODY_COULD_BE_ASKED, digest_of
+from ullage_agent.runtime.approvals import Question
 from ullage_agent.runtime.session import Session
+from ullage_agent.tools.call_text import call_lines
 from ullage_agent.tools.functions import tool
 from ullage_agent.tools.tool import AgentTool
 from ullage_simulators import Scenario, running
@@ -180,3 +182,15 @@ async def test_a_tool_that_nothing_confines_is_asked_about_each_time_and_can_not
             with pytest.raises(CommandRefused, match="nothing confines them"):
                 await session.grant("shell", ("git", "status"))
     assert ran == []
+
+
+def test_a_question_is_printed_as_the_call() -> None:
+    question = Question(
+        call_id="t",
+        name="pay",
+        digest="d",
+        lines=call_lines("pay", '{"to": "Ann", "note": "for\\nwine"}'),
+        offer=None,
+    )
+    assert str(question).splitlines()[:2] == ["pay", "to: Ann"]
+    assert "wine" in str(question)

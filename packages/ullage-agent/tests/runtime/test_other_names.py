@@ -229,7 +229,7 @@ async def test_a_session_says_it_too(tmp_path: Path) -> None:
     waiting: Any = agent(store=tmp_path / "s.db").session_sync("s")
     with pytest.raises(WrongType, match=r"session\.ask: 'model' is a setting"):
         waiting.ask("Hi.", model=MODEL)
-    with pytest.raises(WrongType, match=r"It takes output_type, output_retries\. Give"):
+    with pytest.raises(WrongType, match=r"It takes output_type\. Give"):
         waiting.stream("Hi.", fast=True)
 
 
@@ -286,3 +286,10 @@ def test_what_no_agent_can_have_is_refused_at_once() -> None:
 def test_a_word_that_is_ours_is_never_explained_away() -> None:
     assert explained("max-steps", KEYS).endswith("Did you mean 'max_steps'?")
     assert not TOOL_OPTIONS.keys() & {"name", "description", "retries", "timeout_s"}
+
+
+def test_names_of_other_libraries_are_answered_with_ours() -> None:
+    with pytest.raises(AttributeError, match=r"RunContext is ullage\.ToolContext here"):
+        ullage.RunContext  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="Did you mean 'Agent'"):
+        ullage.Agnt  # type: ignore[attr-defined]  # noqa: B018

@@ -150,3 +150,20 @@ def test_an_error_in_the_block_is_not_hidden_by_an_unused_script(tmp_path: Path)
         agent(tmp_path).override(model=ScriptedModel(["a"])),
     ):
         raise ZeroDivisionError
+
+
+async def test_overrides_that_end_in_another_order_and_task_leave_nothing(
+    tmp_path: Path,
+) -> None:
+    module = agent(tmp_path, says("Own."))
+    first = module.override(model=says("First."))
+    second = module.override(model=says("Second."))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (await module.ask("Hi")).text == "Second."
+    second.__exit__(None, None, None)
+    assert (await module.ask("Hi")).text == "Own."
+    third = module.override(model=says("Third."))
+    await asyncio.create_task(third.__aenter__())
+    await asyncio.create_task(third.__aexit__(None, None, None))

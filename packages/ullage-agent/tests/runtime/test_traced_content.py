@@ -126,6 +126,7 @@ def test_a_key_is_struck_out_wherever_it_stands() -> None:
         CONTENT.value(arguments),
         CONTENT.value(f"not JSON: {KEY}"),
         CONTENT.text("x" * (TRACED_TEXT - 5) + KEY),
+        CONTENT.text("x" + KEY * TRACED_TEXT),
         CONTENT.request(sent(tools=(Tool(name="f", description=f"Uses {KEY}"),))),
     ]
     assert not [text for text in texts if "sk-live" in str(text)]

@@ -13,8 +13,11 @@ import pytest
 from tests.promises.stage import CLAUDE, agent_for
 from ullage.directories import data_directory
 from ullage.errors import SettingError
+from ullage.isolation import VARIABLE
 from ullage.store.memory import MemoryStore
+from ullage.store.protocol import Store
 from ullage_agent.runtime.agent import Agent
+from ullage_agent.testing import ScriptedModel
 from ullage_simulators import Server, running
 from ullage_simulators.scenario import read
 
@@ -93,3 +96,27 @@ def test_an_override_stores_elsewhere_or_nowhere(server: Server) -> None:
     with agent.override(tools=[]) as changed:
         assert changed.stored_in == "memory"
     assert [row.id for row in asyncio.run(agent.sessions())] == ["kept"]
+
+
+def test_the_file_of_an_imported_agent_is_left_alone_by_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "s.db"
+    monkeypatch.setenv(VARIABLE, "ISOLATED 0")
+    imported = Agent(ScriptedModel(["One."]), store=file, config=False)
+    monkeypatch.setenv(VARIABLE, "ISOLATED 1")
+    assert imported.stored_in == "memory"
+    assert imported.run_sync("Hi", session="s").text == "One."
+    assert not file.exists()
+    made = Agent(ScriptedModel(["Two."]), store=file, config=False)
+    assert made.stored_in == str(file)
+
+
+class _Unwritten(Store):
+    async def delete(self, session: str, version: int) -> bool:
+        return False
+
+
+def test_a_store_without_its_methods_is_refused_and_they_are_named() -> None:
+    with pytest.raises(SettingError, match="no read_values, read_rows, write, sessions"):
+        Agent(ScriptedModel([]), store=_Unwritten(), config=False)  # type: ignore[abstract]

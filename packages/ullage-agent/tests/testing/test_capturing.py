@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from ullage.events import CallEnded, CallStarted, TurnEnded
 from ullage_agent.runtime.agent import Agent
+from ullage_agent.runtime.hooks import Hook, HookFailed
 from ullage_agent.runtime.subagent import subagent
 from ullage_agent.testing import FunctionModel, ScriptedModel, capture, tool_call
 
@@ -58,3 +61,32 @@ def test_sub_agents_calls_are_among_them_and_an_override_goes_with_it(
         "function",
         "scripted",
     ]
+
+
+def test_it_is_told_in_a_few_lines(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel(["One."]), store=None, config=False, environment={})
+    with capture(agent) as sent:
+        agent.run_sync("First?")
+    events = len(sent.events)
+    assert repr(sent).splitlines() == [
+        f"Sent(1 request, {events} events)",
+        "  1 message to scripted, the last one says 'First?'",
+    ]
+
+
+class _Broken(Hook):
+    async def after_call(self, answer):  # type: ignore[no-untyped-def, override]
+        """Takes too few arguments."""
+
+
+def test_a_hook_that_fails_is_raised_as_such_with_its_cause(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel(["One."]), store=None, config=False, hooks=[_Broken()])
+    with pytest.raises(HookFailed, match=r"_Broken.after_call failed") as raised:
+        agent.run_sync("First?")
+    assert isinstance(raised.value.__cause__, TypeError)
+
+
+def test_sessions_are_told_by_their_ids() -> None:
+    agent = Agent(ScriptedModel([]), store=None, config=False)
+    assert repr(agent.session("a")) == "Session('a')"
+    assert repr(agent.session_sync("a")) == "SyncSession('a')"

@@ -177,7 +177,7 @@ def test_an_assertion_inside_reaches_the_test(tmp_path: Path) -> None:
 
 def test_a_script_that_ran_out_says_for_what(tmp_path: Path) -> None:
     with pytest.raises(
-        InternalError, match=r"has 1 answer and was called once more, for: .*add"
+        InternalError, match=r"once more, for '2', the result of add\. Add"
     ):
         agent(
             ScriptedModel([tool_call("add", a=1, b=1)]), tmp_path, tools=[add]
@@ -198,3 +198,20 @@ def test_a_script_that_is_left_says_what(tmp_path: Path) -> None:
 def test_an_answer_without_a_json_form_is_named(tmp_path: Path) -> None:
     with pytest.raises(InternalError, match="type object has no JSON form"):
         agent(ScriptedModel([object()]), tmp_path).run_sync("Hi")
+
+
+def test_what_is_reported_is_what_a_reading_expects(tmp_path: Path) -> None:
+    answers: list[object] = [tool_call("add", a=1, b=2), "Three.", "more words " * 300]
+    answers += ['{"json": [1, 2]}' * 40, "漢字" * 200, "Done."]
+    made = agent(ScriptedModel(answers), tmp_path, tools=[add], system="Be brief.")
+    with made.session_sync("s") as session:
+        for _ in range(5):
+            reading = session.ask("A longer question " * 20).reading
+            assert reading.notes == ()
+            assert "doubt" not in str(reading)
+
+
+def test_a_typed_answer_grows_in_partials(tmp_path: Path) -> None:
+    made = agent(ScriptedModel([structured(["one", "two"])]), tmp_path)
+    stream = made.stream_sync("Hi", output_type=list[str])
+    assert [*stream.partials()][-2:] == [["one"], ["one", "two"]]

@@ -10,6 +10,7 @@ import pytest
 TESTS = """
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import ullage
@@ -64,6 +65,16 @@ def test_a_marked_test_has_keys_and_a_network():
     assert marked._environment["OPENAI_API_KEY"] == "secret"
 
 
+def test_an_environment_that_a_test_clears_changes_nothing():
+    with mock.patch.dict(os.environ, {"OPENAI_API_KEY": "x"}, clear=True):
+        cleared = ullage.Agent("openai:gpt-5")
+        assert cleared.stored_in == "memory"
+        with pytest.raises(errors.BadKey, match="Tests do not see it"):
+            cleared.run_sync("Hi")
+        with pytest.raises(errors.SettingError, match="Nothing was sent"):
+            ullage.Agent("openai:gpt-5", environment={"OPENAI_API_KEY": "x"}).run_sync("Hi")
+
+
 def test_the_next_one_has_not():
     assert "OPENAI_API_KEY" not in ullage.Agent("openai:gpt-5")._environment
     assert os.environ["OPENAI_API_KEY"] == "secret"
@@ -109,7 +120,7 @@ def test_a_project_of_agents(tmp_path: Path) -> None:
     done = pytest_in(tmp_path, TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     # The second one is the end of the fixture, which finds the answer that is left.
-    assert "7 passed, 2 xfailed" in done.stdout
+    assert "8 passed, 2 xfailed" in done.stdout
 
 
 def test_a_project_without_ullage(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from ullage.errors import WrongType
 from ullage.events import MessageAdded
 from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
@@ -260,3 +261,10 @@ async def test_each_fault_is_named(fault: Callable[[MemoryStore], Store]) -> Non
 def test_each_check_says_what_must_hold() -> None:
     for check in CHECKS:
         assert check.__doc__ and check.__doc__.strip().endswith(".")
+
+
+async def test_a_store_in_the_place_of_a_function_is_answered_with_what_to_write() -> (
+    None
+):
+    with pytest.raises(WrongType, match=r"check_store\(lambda: store\)"):
+        await check_store(MemoryStore())  # type: ignore[arg-type]

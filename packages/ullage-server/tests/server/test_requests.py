@@ -71,6 +71,14 @@ def test_a_hostile_log_is_read_or_refused_and_the_server_goes_on(
     assert api.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("kind", ["application/json", "application/octet-stream"])
+def test_deep_json_is_refused_whatever_it_is_called(api: Api, kind: str) -> None:
+    body = b'{"settings":' + DEEP
+    answer = api.post("/v1/sessions", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == 400, answer.text
+    assert "nested too deep" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("path", ["/v1/look", "/v1/sessions/import"])
 def test_a_log_that_is_half_sent_leaves_nothing(local: Local, path: str) -> None:
     start = b'{"half": "sent 4711'

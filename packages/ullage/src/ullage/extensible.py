@@ -18,6 +18,7 @@ class Extensible(
     frozen=True,
     kw_only=True,
     omit_defaults=True,
+    repr_omit_defaults=True,
     forbid_unknown_fields=True,
 ):
     """A frozen value. Fields that this version does not know are kept in ``extra`` and written back unchanged."""

@@ -7,6 +7,7 @@ inherit. docs/testing.md tells how a test asks for a network.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -17,10 +18,23 @@ VARIABLE: Final = "ULLAGE_ISOLATED"
 
 NETWORK: Final = "NETWORK"
 
+_DATA: Final = "ULLAGE_DATA"
+
 
 def current_test() -> str:
     """The test that runs, by the plug-in's number; empty outside of tests."""
-    return os.environ.get(VARIABLE, "")
+    return _of_the_run(VARIABLE)
+
+
+def _of_the_run(name: str) -> str:
+    """What the plug-in has set, also where a test has cleared the environment."""
+    plugin = sys.modules.get("ullage_agent.pytest_plugin")
+    return os.environ.get(name) or getattr(plugin, "OF_THE_RUN", {}).get(name, "")
+
+
+def is_before_tests() -> bool:
+    """Whether a run of tests imports its modules: no test has begun."""
+    return current_test().endswith(" 0")
 
 
 def reaches_network() -> bool:
@@ -37,15 +51,16 @@ def environment_of(given: Mapping[str, str] | None) -> dict[str, str]:
     environment = dict(os.environ if given is None else given)
     if not current_test():
         return environment
+    data = {_DATA: _of_the_run(_DATA)}
     if given is not None:
-        return {"ULLAGE_DATA": os.environ.get("ULLAGE_DATA", ""), **environment}
+        return data | environment
     hidden = set[str]()
     if not reaches_network():
         for row in known_providers():
             hidden.update(row.key_env, row.url_env)
-    return {
+    seen = {
         name: value
         for name, value in environment.items()
-        if name not in hidden
-        and (name == "ULLAGE_DATA" or not name.startswith("ULLAGE_"))
+        if name not in hidden and not name.startswith("ULLAGE_")
     }
+    return seen | data

@@ -36,7 +36,11 @@ async def background(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
         return
     if owner.cancelling() > cancels_before:
         raise asyncio.CancelledError from error
-    raise error
+    context = error.__context__
+    try:
+        raise error
+    finally:  # without the cancel of the block, which a traceback would show first
+        error.__context__ = context
 
 
 async def to_completion(work: Coroutine[Any, Any, T]) -> T:

@@ -9,10 +9,10 @@ import pytest
 from tests.store.sessions import said
 from ullage.errors import LeaseLost, SessionBusy, SessionNotFound, StoreUnavailable
 from ullage.events import CancelAsked, DraftPiece, QueueLeft, RowDamaged, TurnStarted
-from ullage.store.adapter import StoreAdapter
+from ullage.store.adapter import SHARED, StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import ABOUT
-from ullage.store.store import Checkpoint
+from ullage.store.store import Checkpoint, Revision, SharedKey
 from ullage.tasks import background
 
 
@@ -56,6 +56,32 @@ async def test_a_damaged_value_about_names_its_session() -> None:
     ):
         with pytest.raises(StoreUnavailable, match="'about' of the session 's'"):
             await asked
+
+
+async def test_what_all_processes_share_is_no_session() -> None:
+    store = StoreAdapter(MemoryStore())
+    key = SharedKey("grants", "g")
+    await store.revise([key], lambda before, now: Revision(("given",), None))
+    for asked in (store.about(SHARED), store.read(SHARED), store.delete(SHARED)):
+        with pytest.raises(SessionNotFound):
+            await asked
+    assert await store.shared("grants") == {"g": "given"}
+
+
+async def test_a_store_that_waits_for_nothing_does_not_stop_its_event_loop() -> None:
+    class Hasty(MemoryStore):
+        looks = 0
+
+        async def wait(self, session: str, version: int, timeout_s: float) -> None:
+            self.looks += 1
+            assert self.looks < 100
+
+    memory = Hasty()
+    store = await stored(memory)
+    async with store.watch("s"):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert memory.looks < 50
 
 
 async def test_what_ends_leaves_no_values_behind() -> None:

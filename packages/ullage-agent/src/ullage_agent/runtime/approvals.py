@@ -44,6 +44,10 @@ class Question(NamedTuple):
     lines: tuple[CallLine, ...]
     offer: tuple[str, ...] | None
 
+    def __str__(self) -> str:
+        """The whole call for a person to read, a line each."""
+        return "\n".join("".join(piece.text for piece in line) for line in self.lines)
+
     @property
     def offered(self) -> str:
         """What "always" would allow, as text; empty if no grant is offered."""

@@ -127,6 +127,7 @@ class Driver:
         self._opening = asyncio.Lock()
         """Held while a session is opened: who looks meanwhile gets the same folds."""
         self.problem: Exception | None = None
+        self.failed_hook: HookFailed | None = None
         """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None
         self._rests_at: int | None = None
@@ -357,6 +358,7 @@ class Driver:
         try:
             await self._perform(runtime, step)
         except HookFailed as problem:
+            self.failed_hook = problem
             await self._give_up(runtime, str(problem))
         if isinstance(step, Rest) and runtime.ledger.loop.seq == decided_at:
             self._rests_at = decided_at

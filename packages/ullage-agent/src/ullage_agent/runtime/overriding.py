@@ -7,9 +7,8 @@ there, and in ``asyncio.to_thread``; other threads and tasks use the agent as it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from ullage.errors import CommandRefused
@@ -82,40 +81,31 @@ class Override(Generic[AgentT]):
         self._agent = agent
         self._substitutes = substitutes
         self._all_agents = all_agents
-        self._token: Token[tuple[Override[Any], ...]] | None = None
+        self._was_entered = False
         self._changed: dict[int, tuple[Any, Any]] = {}
         """By the identity of an agent: itself, and its copy with the changes."""
 
     def __enter__(self) -> AgentT:
-        if self._token is not None:
+        if self._was_entered:
             raise CommandRefused(
                 "This override was entered before. Make another one: agent.override(…)."
             )
-        self._token = _active.set((*_active.get(), self))
+        self._was_entered = True
+        _active.set((*_active.get(), self))
         return self._agent._current()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._token is not None
-        _active.reset(self._token)
+    def __exit__(self, *problem: object) -> None:
+        # Not by a token: fixtures may be left in another order, and in another context, than they were entered.
+        _active.set(tuple(each for each in _active.get() if each is not self))
         model = self._substitutes.model
-        if kind is None and isinstance(model, _UsedUp):
+        if problem[0] is None and isinstance(model, _UsedUp):
             model.assert_used_up()
 
     async def __aenter__(self) -> AgentT:
         return self.__enter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, problem, trace)
+    async def __aexit__(self, *problem: object) -> None:
+        self.__exit__(*problem)
 
     def changed(self, original: AgentT, current: AgentT) -> AgentT:
         """``current``, which stands for the ``original`` so far, with the changes if they are meant for it."""

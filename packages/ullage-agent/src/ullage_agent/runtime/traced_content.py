@@ -90,7 +90,7 @@ class TracedContent:
     def text(self, text: str) -> str:
         """Any text."""
         # Masked before it is cut: no piece of a secret is left at the end.
-        masked = self._secrets.masked(text[: 2 * TRACED_TEXT])
+        masked = self._secrets.masked(text)
         if max(len(text), len(masked)) <= TRACED_TEXT:
             return masked
         return (

@@ -19,13 +19,24 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.display.text import counted
-from ullage.messages import ReasoningPart, Request, Stopped, TextPart, Tool, ToolCallPart
+from ullage.display.text import counted, quoted
+from ullage.messages import (
+    ReasoningPart,
+    Request,
+    Stopped,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.meter import Meter
 from ullage.provider import AnswerPiece
+from ullage.tokens.content import text_tokens
+from ullage.tokens.families import family_for
+from ullage.tokens.text import counter_for
 from ullage.usage import Usage
 from ullage_agent.runtime.answer_tool import ANSWER
 from ullage_agent.runtime.output_type import VALUE
-from ullage_agent.testing.policy import CHARS_PER_TOKEN
 
 _WORDS: Final = re.compile(r"\s*\S+\s*|\s+")
 """How a text streams: word by word."""
@@ -61,7 +72,7 @@ class Script:
         if self.left:
             return self.left.pop(0)
         raise AssertionError(
-            f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for: {asked:.300}. Add an "
+            f"ScriptedModel has {counted(self._count, 'answer')} and was called once more, for {asked}. Add an "
             "answer, or look at `requests` for what the agent did."
         )
 
@@ -108,13 +119,21 @@ async def pieces_of(
     value: object, request: Request, ids: Iterator[int], pause_s: float
 ) -> AsyncGenerator[AnswerPiece, None]:
     """What a provider yields for one value of a script. Raises the value where it is an exception."""
+    if is_value(value):
+        value = as_answer(value, request.tools)
     match value:
         case str():
             for word in _WORDS.findall(value):
                 if pause_s:
                     await asyncio.sleep(pause_s)
                 yield word
-        case TextPart() | ReasoningPart() | ToolCallPart():
+        case ToolCallPart():
+            whole = value if value.id else replace(value, id=f"part-{next(ids)}")
+            for word in _WORDS.findall(value.arguments) or [""]:
+                if pause_s:
+                    await asyncio.sleep(pause_s)
+                yield replace(whole, arguments=word)
+        case TextPart() | ReasoningPart():
             yield value if value.id else replace(value, id=f"part-{next(ids)}")
         case Usage() | Stopped():
             yield value
@@ -122,7 +141,7 @@ async def pieces_of(
             await asyncio.sleep(value.seconds)
         case BaseException():
             raise value
-        case list() | tuple() if type(value) in (list, tuple):
+        case list() | tuple():
             for one in value:
                 async for piece in pieces_of(one, request, ids, pause_s):
                     yield piece
@@ -136,27 +155,12 @@ async def pieces_of(
                 made = await made
             async for piece in pieces_of(made, request, ids, pause_s):
                 yield piece
-        case _:
-            made = as_answer(value, request.tools)
-            async for piece in pieces_of(made, request, ids, pause_s):
-                yield piece
 
 
 def is_value(value: object) -> bool:
     """Whether an item of a script is an answer of a type, and nothing that a model says otherwise."""
-    is_said = isinstance(
-        value,
-        str
-        | TextPart
-        | ReasoningPart
-        | ToolCallPart
-        | Usage
-        | Stopped
-        | Delay
-        | BaseException,
-    )
-    is_said = is_said or type(value) in (list, tuple)
-    return not (is_said or callable(value) or isinstance(value, AsyncIterator))
+    is_said = isinstance(value, AnswerPiece | Delay | BaseException | AsyncIterator)
+    return not (is_said or type(value) in (list, tuple) or callable(value))
 
 
 def as_answer(
@@ -192,7 +196,25 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value, enc_hook=plain).decode()
 
 
-def usual_usage(request: Request, output: int) -> Usage:
-    """The usage that is reported where a script names none; ``output`` in characters."""
-    sent = len(msgspec.json.encode((request.system, request.tools, request.messages)))
-    return Usage(input=1 + sent // CHARS_PER_TOKEN, output=1 + output // CHARS_PER_TOKEN)
+def last_words(request: Request) -> str:
+    """What the last message of a request says, quoted: its text, or its last result."""
+    if not request.messages:
+        return "nothing"
+    last = request.messages[-1]
+    results = [*last.of_type(ToolResultPart)]
+    if not results:
+        return quoted(last.text)
+    return f"{quoted(results[-1].text)}, the result of {results[-1].name}"
+
+
+def usual_usage(meter: Meter, request: Request, written: str) -> Usage:
+    """The usage that is reported where a script names none: what Ullage expects, so that no reading doubts it.
+
+    Args:
+        meter: Of earlier requests; it was given no usage.
+        request: What was sent.
+        written: The answer's text, reasoning and tool calls.
+    """
+    family = family_for(request.wire, request.provider, request.model)
+    output = text_tokens(written, family, counter_for())
+    return Usage(input=meter.before(request).used.tokens, output=1 + round(output))

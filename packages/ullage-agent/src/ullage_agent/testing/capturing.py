@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from ullage.display.text import counted
 from ullage.events import Event
 from ullage.messages import Request
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.overriding import Override, Substitutes
+from ullage_agent.testing.answers import last_words
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Sent:
     """What was sent and recorded so far, in order."""
 
@@ -23,6 +25,16 @@ class Sent:
     among ``params`` the settings of the call (``max_output``, ``temperature``, ``effort``)."""
     events: list[Event] = field(default_factory=list)
     """What the sessions recorded."""
+
+    def __repr__(self) -> str:
+        """How much it is, and of each request the last words."""
+        told = counted(len(self.requests), "request")
+        lines = [f"Sent({told}, {counted(len(self.events), 'event')})"]
+        lines += [
+            f"  {counted(len(one.messages), 'message')} to {one.model}, the last one says {last_words(one)}"
+            for one in self.requests
+        ]
+        return "\n".join(lines)
 
 
 class _Recorder(Hook):

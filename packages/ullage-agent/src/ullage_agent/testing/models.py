@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import count
 
 from ullage.messages import ReasoningPart, Request, TextPart, ToolCallPart
+from ullage.meter.meter import Meter
 from ullage.models.providers import ProviderRow
 from ullage.provider import AnswerPiece, Provider
 from ullage.usage import Usage
-from ullage_agent.testing.answers import Script, pieces_of, usual_usage
+from ullage_agent.testing.answers import Script, last_words, pieces_of, usual_usage
 from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
 
 
-class _MadeUp(Provider):
-    """A model in this process. What it was asked is in ``requests``."""
+class FunctionModel(Provider):
+    """Answers by a function of the request: ``Agent(FunctionModel(lambda request: request.messages[-1].text))``.
+
+    Args:
+        function: Gets the ``Request`` and gives what an item of ``ScriptedModel`` may be. It may be async, or an async
+            generator of such items. What it raises is raised to the agent's caller inside ``InternalError``; a
+            ``ProviderError`` is a failed call.
+        name: The model's name, and its provider's.
+        window: The context window in tokens; ``None``: unknown.
+        max_output: The largest answer in tokens.
+        pause_s: Seconds before each word.
+    """
 
     learns = False
 
     def __init__(
-        self, name: str, window: int | None, max_output: int | None, pause_s: float
+        self,
+        function: Callable[[Request], object],
+        *,
+        name: str = "function",
+        window: int | None = WINDOW,
+        max_output: int | None = None,
+        pause_s: float = 0.0,
     ) -> None:
+        self._function = function
         self.name = self.model = name
         self.window = window
         self.max_output = max_output
@@ -30,32 +47,29 @@ class _MadeUp(Provider):
         """The requests so far, oldest first: ``system``, ``messages``, ``tools``, ``params``."""
         self._pause_s = pause_s
         self._ids = count(1)
-
-    @abstractmethod
-    def _answer(self, request: Request) -> object:
-        """The value that answers this request."""
+        self._meter = Meter(name, provider=name, window=window)
 
     async def stream(self, request: Request) -> AsyncGenerator[AnswerPiece, None]:
-        """See ``Provider``. Usage is reported as a quarter of the characters, where the answer holds none."""
+        """See ``Provider``. Where the answer holds no usage, the one that Ullage expects is reported."""
         self.requests.append(request)
-        written, has_usage = 0, False
-        value = self._answer(request)
-        async for piece in pieces_of(value, request, self._ids, self._pause_s):
+        written, has_usage = "", False
+        answer = pieces_of(self._function, request, self._ids, self._pause_s)
+        async for piece in answer:
             match piece:
                 case Usage():
                     has_usage = True
                 case str():
-                    written += len(piece)
+                    written += piece
                 case TextPart() | ReasoningPart():
-                    written += len(piece.text)
+                    written += piece.text
                 case ToolCallPart():
-                    written += len(piece.name) + len(piece.arguments)
+                    written += f"{piece.name} {piece.arguments}"
             yield piece
         if not has_usage:
-            yield usual_usage(request, written)
+            yield usual_usage(self._meter, request, written)
 
 
-class ScriptedModel(_MadeUp):
+class ScriptedModel(FunctionModel):
     """Answers by a list, one item for each call of the model: ``Agent(ScriptedModel(["Hello."]))``.
 
     An item is a text; ``tool_call(…)``; ``reasoning(…)``; an object of the agent's ``output_type``; ``Usage``; a
@@ -87,7 +101,9 @@ class ScriptedModel(_MadeUp):
         pause_s: float = 0.0,
         simulated: bool = False,
     ) -> None:
-        super().__init__(name, window, max_output, pause_s)
+        super().__init__(
+            self._next, name=name, window=window, max_output=max_output, pause_s=pause_s
+        )
         self._script = Script(answers)
         self._simulated: SimulatedScript | None = None
         if simulated:
@@ -99,9 +115,8 @@ class ScriptedModel(_MadeUp):
         """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
         return None if self._simulated is None else (self._simulated.row(), MODEL)
 
-    def _answer(self, request: Request) -> object:
-        asked = request.messages[-1].parts[-1:] if request.messages else ()
-        return self._script.next(repr(asked))
+    def _next(self, request: Request) -> object:
+        return self._script.next(last_words(request))
 
     def add(self, *answers: object) -> None:
         """More answers, behind those that are left.
@@ -114,32 +129,3 @@ class ScriptedModel(_MadeUp):
     def assert_used_up(self) -> None:
         """Raise ``AssertionError`` if answers are left."""
         self._script.assert_used_up()
-
-
-class FunctionModel(_MadeUp):
-    """Answers by a function of the request: ``Agent(FunctionModel(lambda request: request.messages[-1].text))``.
-
-    Args:
-        function: Gets the ``Request`` and gives what an item of ``ScriptedModel`` may be. It may be async, or an async
-            generator of such items. What it raises is raised to the agent's caller inside ``InternalError``; a
-            ``ProviderError`` is a failed call.
-        name: The model's name, and its provider's.
-        window: The context window in tokens; ``None``: unknown.
-        max_output: The largest answer in tokens.
-        pause_s: Seconds before each word.
-    """
-
-    def __init__(
-        self,
-        function: Callable[[Request], object],
-        *,
-        name: str = "function",
-        window: int | None = WINDOW,
-        max_output: int | None = None,
-        pause_s: float = 0.0,
-    ) -> None:
-        super().__init__(name, window, max_output, pause_s)
-        self._function = function
-
-    def _answer(self, request: Request) -> object:
-        return self._function

@@ -9,6 +9,7 @@ from weakref import finalize
 
 import msgspec
 
+from ullage.display.text import quoted
 from ullage.errors import MissingExtra, ProviderError, SettingError
 from ullage.installation import extra_command
 from ullage.messages import ReasoningPart, TextPart, Tool, ToolCallPart
@@ -97,7 +98,7 @@ def _next(script: Script, asked: ScriptContext) -> object:
     while script.left and isinstance(script.left[0], BaseException):
         script.left.pop(0)
     try:
-        return script.next(repr(asked.text or asked.results))
+        return script.next(quoted(asked.text or asked.results))
     except AssertionError as problem:
         return str(problem)
 

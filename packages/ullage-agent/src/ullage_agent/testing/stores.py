@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final, cast
 
 from ullage.display.text import counted
-from ullage.errors import UllageError
+from ullage.errors import UllageError, WrongType
 from ullage.events import MessageAdded
 from ullage.messages import Request
 from ullage.store.adapter import StoreAdapter
@@ -450,7 +450,12 @@ async def check_store(make_store: Callable[[], Store]) -> None:
 
     Raises:
         AssertionError: With a line for each promise that is broken, and what was seen.
+        WrongType: ``make_store`` is no function.
     """
+    if not callable(make_store):
+        raise WrongType(
+            "check_store takes a function that opens a store, as in check_store(lambda: store)."
+        )
     broken: list[str] = []
     for check in CHECKS:
         bench = _Bench(make_store)

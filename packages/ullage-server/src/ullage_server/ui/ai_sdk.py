@@ -12,6 +12,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
+from ullage.bounds import json_excess
 from ullage.events import ReadingTaken
 from ullage.messages import FilePart, ImagePart, Message, TextPart, ToolResultPart
 from ullage.watching.status import status_of
@@ -124,7 +125,9 @@ def _part(step: PartStep) -> Chunk:
 
 
 def arguments(text: str) -> object:
-    """A call's arguments as JSON; the text itself where the model wrote something else."""
+    """A call's arguments as JSON; the text itself where the model wrote something else, or too deep."""
+    if json_excess(text):
+        return text
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:

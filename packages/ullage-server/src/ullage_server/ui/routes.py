@@ -221,7 +221,7 @@ async def _taken(
     if message:
         await refuse_taken(opened, message)
         if turn.is_again:
-            await opened._message(*turn.pieces, id=message)  # or else nothing changes
+            await opened._sendable(*turn.pieces, id=message)  # or else nothing changes
             message = await _rewound(opened, message, seq)
         receipt = await opened.send(*turn.pieces, id=message)
         if not receipt.is_new:
@@ -236,7 +236,7 @@ async def _rewound(opened: Session, message: str, seq: int) -> str:
     name = message.partition(AGAIN)[0]
     before = ""
     for each in await opened.messages():
-        if each.id.partition(AGAIN)[0] == name:
+        if each.role == "user" and each.id.partition(AGAIN)[0] == name:
             await opened.rewind(before)
             return f"{name}{AGAIN}{seq}"
         before = each.id

@@ -149,3 +149,5 @@ def test_an_image_is_an_address_of_the_server() -> None:
 
 def test_arguments_that_are_no_json_are_shown_as_written() -> None:
     assert arguments('{"pieces": 500') == '{"pieces": 500'
+    deep = "[" * 5_000 + "]" * 5_000
+    assert arguments(deep) == deep

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.server.served import Api, Local, frames_of, script, serving
+from ullage.hooks import Refusal
 from ullage.store.records import FileRecords
 from ullage_agent.tools.functions import tool
 from ullage_server.tokens import NamedTokens
@@ -279,3 +280,28 @@ def test_answers_need_their_scope_and_sessions_are_their_tenants(
             403,
             "urn:ullage:problem:scope",
         )
+
+
+def test_a_refused_message_takes_the_place_of_none(tmp_path: Path) -> None:
+    def guard(text: str) -> Refusal | None:
+        return Refusal("Not that.") if "bad" in text else None
+
+    with (
+        running(script(PLAIN)) as simulator,
+        serving(
+            simulator.url("anthropic"), tmp_path / "s.db", input_guardrails=[guard]
+        ) as server,
+    ):
+        chat(server.api, "kept", user("Hello"))
+        before = server.api.messages("kept")
+        body = {"id": "kept", "messages": [user("bad")], "messageId": "u1"}
+        assert server.api.post("/v1/ai-sdk", json=body).status_code == 422
+        assert server.api.messages("kept") == before
+
+
+def test_a_message_takes_the_place_of_a_persons_alone(api: Api) -> None:
+    chat(api, "alone", user("Hello"))
+    answer = api.messages("alone")[1]["id"]
+    name = f"{answer}~1"
+    chat(api, "alone", user("And now?", name), messageId=name)
+    assert [each["id"] for each in api.messages("alone")][:2] == ["u1", answer]

@@ -32,7 +32,14 @@ from ullage.store.drafts import DraftRow, grouped, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.naming import naming
-from ullage.store.policy import CANCEL_S, LOOK_S, OWN_KEPT, REFUSED_S, RETRY_S
+from ullage.store.policy import (
+    CANCEL_S,
+    LOOK_S,
+    OWN_KEPT,
+    POLL_S,
+    REFUSED_S,
+    RETRY_S,
+)
 from ullage.store.protocol import ABOUT, Store
 from ullage.store.refusals import (
     changed_since,
@@ -533,7 +540,7 @@ class StoreAdapter:
         """The version of a session, and what it is. Raises ``SessionNotFound``."""
         self._check_open()
         version, values = await self._ask(self._store.read_values, session, [ABOUT])
-        if not version:
+        if not version or session == SHARED:
             raise no_session(session)
         return version, self._decoded(session, values.get(ABOUT, b""))
 
@@ -754,7 +761,9 @@ class StoreAdapter:
             is_own = now > version and all(
                 (session, each) in self._own for each in passed
             )
-            if now != version and not is_own:
+            if now == version:
+                await asyncio.sleep(POLL_S)  # a store may return for nothing at once
+            elif not is_own:
                 self._watchers.tell([Change(session)])
             version = now
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 from ullage.errors import SettingError
 from ullage.installation import part
-from ullage.isolation import current_test
+from ullage.isolation import current_test, is_before_tests
 from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
 from ullage.store.protocol import METHODS, Store
@@ -31,6 +31,9 @@ class Unset(Enum):
 
 
 UNSET: Final = Unset.UNSET
+
+_INHERITED: Final = ("wait", "close")
+"""The methods that ``Store`` has written."""
 
 _LEASES: Final = "acquire"
 """A method that every ``SessionStore`` has, and no ``Store``."""
@@ -55,13 +58,28 @@ def checked_place(place: P) -> P | MemoryStore:
         return MemoryStore()
     if place is None or isinstance(place, str | Path | Unset) or hasattr(place, _LEASES):
         return place
-    lacking = [name for name in METHODS if not callable(getattr(place, name, None))]
+    lacking = [name for name in METHODS if not _has(place, name)]
     if lacking:
         raise SettingError(
             f"store: {place!r} is no store: it has no {', '.join(lacking)}. Give a path, ':memory:', None for nothing "
             "stored, or an object of a subclass of ullage.Store."
         )
     return place
+
+
+def _has(place: object, name: str) -> bool:
+    """Whether a store has written a method, or may inherit it."""
+    found = getattr(place, name, None)
+    is_unwritten = getattr(found, "__func__", None) is getattr(Store, name)
+    return callable(found) and (name in _INHERITED or not is_unwritten)
+
+
+def place_of_agent(place: P) -> P | MemoryStore | Unset:
+    """The place that an agent is given, checked. The file or database of one that a module of tests imports is left
+    alone: each test has the default, its memory."""
+    if isinstance(place, str | Path) and is_before_tests():
+        return UNSET
+    return checked_place(place)
 
 
 def default_place(data: Path) -> StorePlace:
