@@ -81,7 +81,7 @@ class UiStream:
                 kind = f"tool-{came.pop('state')}"
                 yield {"type": kind, "toolCallId": result.call_id, **came}
             case ReadingTaken():
-                data = msgspec.to_builtins(status_of(step))
+                data = status_of(step)
                 yield {"type": "data-ullage-reading", "id": "reading", "data": data}
             case _:
                 assert_never(step)

@@ -33,7 +33,7 @@ def chunks_of(
 def test_a_turn_until_it_waits() -> None:
     chunks = chunks_of(WAITS, waiting=(QUESTION,))
     assert chunks[0] == {"type": "start", "messageId": "u1-answer"}
-    assert chunks[1]["data"]["tokens"] == 50
+    assert chunks[1]["data"].tokens == 50
     assert chunks[2:] == [
         {"type": "start-step"},
         {"type": "reasoning-start", "id": "c1.1"},
