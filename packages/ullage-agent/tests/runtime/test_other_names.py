@@ -229,7 +229,7 @@ async def test_a_session_says_it_too(tmp_path: Path) -> None:
     waiting: Any = agent(store=tmp_path / "s.db").session_sync("s")
     with pytest.raises(WrongType, match=r"session\.ask: 'model' is a setting"):
         waiting.ask("Hi.", model=MODEL)
-    with pytest.raises(WrongType, match=r"It takes output_type, output_retries\. Give"):
+    with pytest.raises(WrongType, match=r"It takes output_type\. Give"):
         waiting.stream("Hi.", fast=True)
 
 

@@ -36,6 +36,7 @@ from typing import (
     Literal,
     Self,
     TypeAlias,
+    TypeVar,
     Unpack,
     overload,
 )
@@ -103,7 +104,7 @@ from ullage_agent.runtime.handovers import (
     team_of,
 )
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.layers import Layer, unknown_setting
+from ullage_agent.runtime.layers import Layer, refuse_arguments, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType, check_retries
@@ -124,11 +125,12 @@ from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instr
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
-from ullage_agent.tools.other_names import METHODS, refuse_arguments
+from ullage_agent.tools.other_names import METHODS
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
+from ullage_agent.tools.type_variables import DepsT, OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -137,18 +139,7 @@ NOTHING = Calibration()
 _OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    DepsT = TypeVar("DepsT", default=Any)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    DepsT = TypeVar("DepsT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
@@ -241,11 +232,6 @@ class Agent(Generic[OutputT, DepsT]):
         _check_names("Agent", settings, Agent.__init__.__kwdefaults__ or ())
         check_retries(output_retries)
         self._output: OutputType[Any] | None = None
-        if isinstance(output_type, str | Mapping):
-            raise WrongType(
-                f"`output_type` takes a type, as output_type=Invoice or list[str], and not "
-                f"{type(output_type).__name__}."
-            )
         if output_type is not None and output_type is not str:
             self._output = OutputType(output_type)
         self._output_retries = output_retries
@@ -274,7 +260,7 @@ class Agent(Generic[OutputT, DepsT]):
             if isinstance(config, bool)
             else config
         )
-        self._hooks = _hooks_among(_listed("hooks", hooks))
+        self._hooks = _hooks_among(hooks)
         self._guardrails = Guardrails(
             _listed("input_guardrails", input_guardrails or ()),
             _listed("output_guardrails", output_guardrails or ()),
@@ -336,7 +322,7 @@ class Agent(Generic[OutputT, DepsT]):
             model=model,
             store=store,
             tools=None if tools is None else _listed("tools", tools),
-            hooks=_hooks_among(_listed("hooks", hooks)),
+            hooks=_hooks_among(hooks),
         )
         return Override(self, substitutes, all_agents=all_agents)
 
@@ -483,7 +469,7 @@ class Agent(Generic[OutputT, DepsT]):
             AnswerInvalid: The answer does not fit ``output_type``.
             InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("agent.ask", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.ask", others, _OF_A_CALL)
         if within is not None:
             found = await answer_within(
                 self, pieces, within, deps=deps, output_type=output_type
@@ -533,7 +519,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream", others, _OF_A_CALL[:3], KEYS)
+        refuse_arguments("agent.stream", others, _OF_A_CALL[:3])
         output = None if output_type is None else OutputType[Any](output_type)
         opening = self.session(session, deps=deps)
         return TextStream(opening, pieces, owns=True, output=output)
@@ -585,7 +571,7 @@ class Agent(Generic[OutputT, DepsT]):
             CommandRefused: It was called inside that background loop, as by an async tool.
             ProviderError: As in ``ask``, with the others.
         """
-        refuse_arguments("agent.run_sync", others, _OF_A_CALL, KEYS)
+        refuse_arguments("agent.run_sync", others, _OF_A_CALL)
 
         agent = self._background()
         return SHARED.run(
@@ -633,7 +619,7 @@ class Agent(Generic[OutputT, DepsT]):
             output_type: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3], KEYS)
+        refuse_arguments("agent.stream_sync", others, _OF_A_CALL[:3])
         stream = self._background().stream(
             *pieces, session=session, deps=deps, output_type=output_type
         )
@@ -940,9 +926,8 @@ class Agent(Generic[OutputT, DepsT]):
         """The first events of a session, with what earlier ones have learnt. Raises ``SettingError``."""
         if not self._learns(resolved):
             return first_events(resolved, own)
-        learnt = await asyncio.to_thread(self._learnt, resolved)
-        overhead = await asyncio.to_thread(self._overhead, resolved)
-        return first_events(resolved, own, learnt, overhead)
+        learnt, calls = await asyncio.to_thread(self._learnt, resolved)
+        return first_events(resolved, own, learnt, calls)
 
     def _check_settings(self, settings: Settings, own: Mapping[str, object]) -> None:
         """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read.
@@ -967,16 +952,24 @@ class Agent(Generic[OutputT, DepsT]):
             return endpoint.source.learns
         return settings.destination().provider.is_own_server or not endpoint.is_local
 
-    def _learnt(self, settings: Settings) -> Calibration:
-        """What earlier sessions have learnt about the model; nothing if it can't be read."""
+    def _learnt(self, settings: Settings) -> tuple[Calibration, tuple[FirstCall, ...]]:
+        """What earlier sessions have learnt about the model, and the first calls of agents with it whose system prompt
+        and tools are known; nothing if it can't be read."""
         provider, model = settings.destination()
         key = f"{provider.name}/{model}"
+        learnt = NOTHING
         try:
             known = CalibrationStore(self._data, records=self._records).read().models
+            if key in known:
+                learnt = Calibration(models={key: known[key]})
         except UllageError as problem:
             log.warning("%s Going on without it.", problem)
-            return NOTHING
-        return Calibration(models={key: known[key]} if key in known else {})
+        calls = [
+            call
+            for call in self._first_calls()
+            if call.content and f"{call.provider}/{call.model}" == key
+        ]
+        return learnt, tuple(calls[:FIRST_CALLS_GIVEN])
 
     def _first_calls(self) -> tuple[FirstCall, ...]:
         """What earlier sessions' first calls held beyond their estimates."""
@@ -985,16 +978,6 @@ class Agent(Generic[OutputT, DepsT]):
         except UllageError as problem:
             log.warning("%s", problem)
             return ()
-
-    def _overhead(self, settings: Settings) -> tuple[FirstCall, ...]:
-        """Those of agents with this model whose system prompt and tools are known."""
-        provider, model = settings.destination()
-        name = (provider.name, model)
-        return tuple(
-            call
-            for call in self._first_calls()
-            if call.content and (call.provider, call.model) == name
-        )[:FIRST_CALLS_GIVEN]
 
     async def _remember(self, meter: Meter) -> None:
         """Store what a session has learnt for later ones. Logs a warning if it can't be written."""
@@ -1197,12 +1180,13 @@ def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
-    for hook in given:
+    hooks = _listed("hooks", given)
+    for hook in hooks:
         if not isinstance(hook, Hook):
             raise WrongType(
                 f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
             )
-    return tuple(given)
+    return hooks
 
 
 def _listed(name: str, given: Iterable[AnyT]) -> tuple[AnyT, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from ullage.display.text import quoted
-from ullage.errors import SettingError
+from ullage.errors import SettingError, WrongType
 from ullage.similar import TYPO
 from ullage_agent.runtime.authority import PROJECT_KEYS, is_hidden
 from ullage_agent.runtime.setting_values import is_secret_name, literal_secrets
@@ -22,7 +22,7 @@ from ullage_agent.runtime.settings import (
     from_text,
     read_value,
 )
-from ullage_agent.tools.other_names import explained
+from ullage_agent.tools.other_names import CALLS, explained
 
 NO_SETTINGS: Final = frozenset(
     {
@@ -107,6 +107,24 @@ def unknown_setting(key: str, arguments: Iterable[str] = ()) -> str:
             "session. Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
         )
     return explained(key, [*KEYS, *arguments])
+
+
+def refuse_arguments(call: str, names: Iterable[str], has: Sequence[str]) -> None:
+    """Raise ``WrongType`` for the first of these arguments, which a call that gives a message does not have.
+
+    Args:
+        call: How the call is written, as ``agent.ask``.
+        names: The names of what it got too much.
+        has: Those that it has.
+    """
+    listed = f"It takes {', '.join(has)}."
+    for name in names:
+        why = explained(name, has, CALLS, listed=listed)
+        if name in KEYS and name not in CALLS:
+            why = f"{quoted(name)} is a setting. {listed}"
+        raise WrongType(
+            f"{call}: {why} Give settings to Agent(…), or to a new session, agent.session(…). Nothing was sent."
+        )
 
 
 def _no_project_s(layer: Layer, key: str) -> SettingError:

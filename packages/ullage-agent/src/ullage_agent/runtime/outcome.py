@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, cast
+from typing import Any, Final, Generic, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -23,16 +23,8 @@ from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind
-from ullage.usage import Usage, UsageSum
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
+from ullage.usage import KINDS, Usage, UsageSum
+from ullage_agent.tools.type_variables import OutputT
 
 INTERRUPTED: Final = "interrupted"
 """The reason of a result whose turn has no driver: the process that worked on it ended."""
@@ -171,41 +163,29 @@ def usage_between(before: Spend, after: Spend) -> Usage:
     """What the calls between two sums reported together. A call that failed without a report used nothing."""
     sums, earlier = after.all, before.all
     estimated = sums.estimated - earlier.estimated
-
-    def reported(kind: str) -> int | None:
-        if _unsaid(after, kind) > _unsaid(before, kind):
-            return None
-        total: int = getattr(sums, kind) - getattr(earlier, kind)
-        return total
-
-    tokens = reported("input")
+    tokens: dict[str, Any] = {
+        kind: getattr(sums, kind) - getattr(earlier, kind)
+        for kind in KINDS
+        if _unsaid(after, kind) <= _unsaid(before, kind)
+    }
     if estimated:
-        tokens = sums.input - earlier.input + estimated
-    return Usage(
-        input=tokens,
-        output=reported("output"),
-        cache_read=reported("cache_read"),
-        cache_write=reported("cache_write"),
-        reasoning=reported("reasoning"),
-        verified=not estimated,
-    )
+        tokens["input"] = sums.input - earlier.input + estimated
+    return Usage(**tokens, verified=not estimated)
 
 
 def cost_between(before: Spend, after: Spend) -> float | None:
     """US dollars of the calls between two sums; ``None`` where one has no known price."""
     unpriced = after.money.unpriced - before.money.unpriced
-    failed = _failed(after).unsaid.get("input", 0) - _failed(before).unsaid.get(
-        "input", 0
-    )
+    failed = _unsaid_failed(after, "input") - _unsaid_failed(before, "input")
     return None if unpriced > failed else after.money.usd - before.money.usd
 
 
 def _unsaid(spend: Spend, kind: str) -> int:
-    return spend.all.unsaid.get(kind, 0) - _failed(spend).unsaid.get(kind, 0)
+    return spend.all.unsaid.get(kind, 0) - _unsaid_failed(spend, kind)
 
 
-def _failed(spend: Spend) -> UsageSum:
-    return spend.by_purpose.get("failed", UsageSum())
+def _unsaid_failed(spend: Spend, kind: str) -> int:
+    return spend.by_purpose.get("failed", UsageSum()).unsaid.get(kind, 0)
 
 
 def error_of(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ullage.codec.foreign import parse_json
-from ullage.errors import SettingError, UllageError
+from ullage.errors import SettingError, UllageError, WrongType
 from ullage_agent.tools.typed_values import read_value, type_schema, with_constraints
 
 T = TypeVar("T")
@@ -107,10 +107,14 @@ class AnswerMisfit(UllageError):
 class OutputType(Generic[T]):
     """A type that answers are read into: a Struct, dataclass, TypedDict, pydantic model, enum, list, number …
 
-    Raises ``SettingError`` for a type without a JSON form.
+    Raises ``SettingError`` for a type without a JSON form, ``WrongType`` for what is no type.
     """
 
     def __init__(self, kind: Any) -> None:
+        if isinstance(kind, str | Mapping):
+            raise WrongType(
+                f"`output_type` takes a type, as output_type=Invoice or list[str], and not {type(kind).__name__}."
+            )
         self.kind = with_constraints(kind)
         self.name = _name_of(kind)
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from ullage.errors import CommandRefused
@@ -96,31 +95,24 @@ class Override(Generic[AgentT]):
         try:
             return self._agent._current()
         except BaseException:  # of a model that can't be: the block is not entered
-            _active.reset(self._token)
+            self._leave()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self) -> None:
         # Not by a token: fixtures may be left in another order, and in another context, than they were entered.
         _active.set(tuple(each for each in _active.get() if each is not self))
+
+    def __exit__(self, *problem: object) -> None:
+        self._leave()
         model = self._substitutes.model
-        if kind is None and isinstance(model, _UsedUp):
+        if problem[0] is None and isinstance(model, _UsedUp):
             model.assert_used_up()
 
     async def __aenter__(self) -> AgentT:
         return self.__enter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, problem, trace)
+    async def __aexit__(self, *problem: object) -> None:
+        self.__exit__(*problem)
 
     def changed(self, original: AgentT, current: AgentT) -> AgentT:
         """``current``, which stands for the ``original`` so far, with the changes if they are meant for it."""

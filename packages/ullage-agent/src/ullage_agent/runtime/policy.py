@@ -68,6 +68,9 @@ MOST_HANDOVERS = 10
 
 # --- Hosts of sessions. Judged by bench.takeover and bench.capacity.
 
+ANY_NUMBER = 2**31
+"""A limit on sessions that limits nothing."""
+
 IDLE_S = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
@@ -102,6 +105,17 @@ TRACED_MESSAGES = 131_072
 
 TRACED_SESSIONS = 10_000
 """Sessions whose open spans are remembered: turns that wait for a person for good."""
+
+# --- Boundaries of histograms, those that the conventions ask for. Judged by tests/runtime/test_telemetry.py.
+
+TRACED_SECONDS = tuple(0.01 * 2**power for power in range(14))
+"""Of the durations of calls and tools, and of the time to the first chunk."""
+
+TRACED_TURN_SECONDS = tuple(0.1 * 2**power for power in range(13))
+"""Of the durations of turns."""
+
+TRACED_TOKENS = tuple(float(4**power) for power in range(14))
+"""Of the tokens of a call."""
 
 # --- Answers in a form.
 

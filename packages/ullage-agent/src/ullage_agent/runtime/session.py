@@ -18,21 +18,17 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import (
     AbstractAsyncContextManager,
     aclosing,
-    contextmanager,
     nullcontext,
 )
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -40,6 +36,7 @@ from typing import (
     Never,
     Protocol,
     Self,
+    TypeVar,
     Unpack,
     get_args,
     overload,
@@ -109,6 +106,7 @@ from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
 from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed
+from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import (
     MessageInput,
     NamedFile,
@@ -130,23 +128,21 @@ from ullage_agent.runtime.output_type import (
     AGAIN,
     AnswerMisfit,
     OutputType,
-    check_retries,
 )
 from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
-from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
-from ullage_agent.tools.other_names import refuse_arguments
 from ullage_agent.tools.tool import ToolRetry
+from ullage_agent.tools.type_variables import OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
-OF_A_MESSAGE: Final = ("output_type", "output_retries", "check")
+OF_A_MESSAGE: Final = ("output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 
@@ -170,16 +166,7 @@ class Opener(Protocol):
         ...
 
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 class Session(Generic[OutputT]):
@@ -209,7 +196,6 @@ class Session(Generic[OutputT]):
         self.id = session
         self._output = output
         self._output_retries = output_retries
-        self._wanted = output
         self._agent = agent
         self._drives = resume
         """Whether this process drives the session: from the start, or since the first command."""
@@ -244,7 +230,7 @@ class Session(Generic[OutputT]):
                 takes_over=self._takes_over,
                 place=place,
             )
-            self._driver.want(self._wanted)
+            self._driver.want(self._output)
             await self._driver.look()
         except BaseException:
             await self._agent._leave(self.id)
@@ -257,13 +243,8 @@ class Session(Generic[OutputT]):
             self._idle.set()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close(waits=problem is None)
+    async def __aexit__(self, *problem: object) -> None:
+        await self.close(waits=problem[0] is None)
 
     async def close(self, *, waits: bool = False) -> None:
         """Stop driving the session. A second close does nothing.
@@ -382,6 +363,18 @@ class Session(Generic[OutputT]):
             BadKey: The provider's key is missing.
             QuotaReached: The tenant may make no further call today.
         """
+        return await self._send(pieces, self._output, kind=kind, id=id, trace=trace)
+
+    async def _send(
+        self,
+        pieces: Sequence[MessageInput],
+        output: OutputType[Any] | None,
+        *,
+        kind: QueueKind = "steer",
+        id: str = "",
+        trace: str = "",
+    ) -> Receipt:
+        """``send`` for an answer of this type."""
         if kind not in get_args(QueueKind):
             raise WrongType(
                 f"kind is 'steer' or 'follow_up', and not {quoted(kind)}. Nothing was stored."
@@ -395,7 +388,7 @@ class Session(Generic[OutputT]):
             if sent is None:
                 raise
             return sent
-        self._driving.want(self._wanted)
+        self._driving.want(output)
         return await self._store(message, kind, trace or current_trace())
 
     async def _sendable(self, *pieces: MessageInput, id: str) -> Message:
@@ -528,7 +521,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> Result[AnyT]: ...
 
     @overload
@@ -537,7 +529,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> Result[OutputT]: ...
 
     async def ask(
@@ -545,7 +536,6 @@ class Session(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = True,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
@@ -556,8 +546,6 @@ class Session(Generic[OutputT]):
             pieces: The message, as in ``send``.
             check: Whether a failed turn raises its error; with ``False`` that is ``result.error``.
             output_type: The type that the answer is read into, by default the agent's.
-            output_retries: How often an answer that does not fit is asked for again, by default as the agent has
-                it.
             others: None: a keyword of another library is answered with what it is called here.
 
         Raises:
@@ -565,33 +553,21 @@ class Session(Generic[OutputT]):
             AnswerInvalid: The answer does not fit; the error keeps its text.
             InputError: The message can't be sent; nothing was stored.
         """
-        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
+        refuse_arguments("session.ask", others, OF_A_MESSAGE)
         output = self._output if output_type is None else OutputType(output_type)
-        with self._wanting(output):
-            await self.send(*pieces)
-            return await self._typed_result(output, output_retries, check=check)
-
-    @contextmanager
-    def _wanting(self, output: OutputType[Any] | None) -> Iterator[None]:
-        """A block whose messages are answered with this type."""
-        self._wanted = output
-        try:
-            yield
-        finally:
-            self._wanted = self._output
+        await self._send(pieces, output)
+        return await self._typed_result(output, check=check)
 
     async def _typed_result(
-        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+        self, output: OutputType[Any] | None, *, check: bool
     ) -> Result[Any]:
         if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
-            most = self._output_retries if retries is None else retries
-            check_retries(most)
-            result = await self._settled(output, most)
+            result = await self._settled(output)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any] | None, retries: int) -> Result[Any]:
+    async def _settled(self, output: OutputType[Any] | None) -> Result[Any]:
         """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
         answers more.
 
@@ -599,6 +575,7 @@ class Session(Generic[OutputT]):
         that no guardrail has seen.
         """
         name = "the guardrails" if output is None else output.name
+        retries = self._output_retries
         tries = 0  # those in view are fewer where a compaction took some
         while True:
             result = await self._wait()
@@ -667,7 +644,6 @@ class Session(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> TextStream[AnyT]: ...
 
     @overload
@@ -675,14 +651,12 @@ class Session(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> TextStream[OutputT]: ...
 
     def stream(
         self,
         *pieces: MessageInput,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> TextStream[Any]:
         """``ask``, whose answer is read while it is written: ``async for text in session.stream("…")``.
@@ -694,14 +668,11 @@ class Session(Generic[OutputT]):
         Args:
             pieces: The message, as in ``send``.
             output_type: As in ``ask``.
-            output_retries: As in ``ask``.
             others: As in ``ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1])
         output = None if output_type is None else OutputType[Any](output_type)
-        return TextStream(
-            nullcontext(self), pieces, output=output, retries=output_retries
-        )
+        return TextStream(nullcontext(self), pieces, output=output)
 
     # -- steering the loop --
 
@@ -1209,7 +1180,7 @@ class Session(Generic[OutputT]):
             ContextUnfixable: The conversation can't be made to fit.
             InternalError: A hook, a guardrail or Ullage itself failed.
         """
-        return await self._typed_result(self._output, None, check=check)
+        return await self._typed_result(self._output, check=check)
 
     async def _rested(self) -> SessionRuntime:
         """The session, once it rests or waits for a person. Raises the error that stopped its driver."""

@@ -9,42 +9,31 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from types import TracebackType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
     ParamSpec,
     Protocol,
     Self,
+    TypeVar,
     overload,
 )
 
 from ullage.errors import CommandRefused
 from ullage.events import SessionEvent
 from ullage.loop_thread import SHARED
+from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.session import OF_A_MESSAGE, Session
-from ullage_agent.runtime.settings import KEYS
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.tools.other_names import refuse_arguments
+from ullage_agent.tools.type_variables import OutputT
 
 P = ParamSpec("P")
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-    T = TypeVar("T")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
-    T = TypeVar("T")
+AnyT = TypeVar("AnyT")
+T = TypeVar("T")
 
 
 def _twin(
@@ -86,14 +75,9 @@ class SyncSession(Generic[OutputT]):
         self._run(self._session.__aenter__)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         if self._process == os.getpid():
-            self.close(waits=problem is None)
+            self.close(waits=problem[0] is None)
 
     @property
     def id(self) -> str:
@@ -113,7 +97,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> Result[AnyT]: ...
 
     @overload
@@ -122,7 +105,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = ...,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> Result[OutputT]: ...
 
     def ask(
@@ -130,7 +112,6 @@ class SyncSession(Generic[OutputT]):
         *pieces: MessageInput,
         check: bool = True,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> Result[Any]:
         """``send``, then ``wait``; the answer is read into ``output_type``, by default the agent's.
@@ -139,16 +120,14 @@ class SyncSession(Generic[OutputT]):
             pieces: As in ``Session.ask``.
             check: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
-            output_retries: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
-        refuse_arguments("session.ask", others, OF_A_MESSAGE, KEYS)
+        refuse_arguments("session.ask", others, OF_A_MESSAGE)
         return self._run(
             lambda: self._session.ask(
                 *pieces,
                 check=check,
                 output_type=output_type,
-                output_retries=output_retries,
             )
         )
 
@@ -165,7 +144,6 @@ class SyncSession(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: type[AnyT],
-        output_retries: int | None = ...,
     ) -> SyncTextStream[AnyT]: ...
 
     @overload
@@ -173,14 +151,12 @@ class SyncSession(Generic[OutputT]):
         self,
         *pieces: MessageInput,
         output_type: None = ...,
-        output_retries: int | None = ...,
     ) -> SyncTextStream[OutputT]: ...
 
     def stream(
         self,
         *pieces: MessageInput,
         output_type: Any = None,
-        output_retries: int | None = None,
         **others: object,
     ) -> SyncTextStream[Any]:
         """``ask``, whose answer is read while it is written: ``for text in session.stream("…")``.
@@ -188,13 +164,10 @@ class SyncSession(Generic[OutputT]):
         Args:
             pieces: As in ``Session.ask``.
             output_type: As in ``Session.ask``.
-            output_retries: As in ``Session.ask``.
             others: As in ``Session.ask``.
         """
-        refuse_arguments("session.stream", others, OF_A_MESSAGE[:2], KEYS)
-        stream = self._session.stream(
-            *pieces, output_type=output_type, output_retries=output_retries
-        )
+        refuse_arguments("session.stream", others, OF_A_MESSAGE[:1])
+        stream = self._session.stream(*pieces, output_type=output_type)
         return SyncTextStream(stream, self._run)
 
     def events(
@@ -266,15 +239,12 @@ class SyncSession(Generic[OutputT]):
     """Where a message went: in view, cleared, in which summary, dropped and why."""
 
 
-class SyncTextStream(Generic[OutputT]):
+class SyncTextStream(Iterator[str], Generic[OutputT]):
     """A ``TextStream`` that is read with ``for``. Made by ``SyncSession.stream`` and ``Agent.stream_sync``."""
 
     def __init__(self, stream: TextStream[OutputT], run: SyncRun) -> None:
         self._stream = stream
         self._run = run
-
-    def __iter__(self) -> Self:
-        return self
 
     def __next__(self) -> str:
         for text in _each(self._stream, self._run):

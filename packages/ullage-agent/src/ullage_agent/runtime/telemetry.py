@@ -82,8 +82,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "ullage"
 
-NANOSECONDS: Final = 1_000_000_000
-
 CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that switches content on; its values are those of opentelemetry-util-genai 1.3b0, and of the time before
 ``true``: https://github.com/open-telemetry/opentelemetry-python-genai."""
@@ -318,9 +316,8 @@ class Telemetry(Hook):
             }
         )
         if event.estimate is not None:
-            attributes["ullage.estimate.tokens"] = event.estimate.tokens
-            attributes["ullage.estimate.low"] = event.estimate.low
-            attributes["ullage.estimate.high"] = event.estimate.high
+            for size in ("tokens", "low", "high"):
+                attributes[f"ullage.estimate.{size}"] = getattr(event.estimate, size)
         if event.purpose == "main":
             view = self._view(event)
             self._turn(session, event)
@@ -432,10 +429,11 @@ class Telemetry(Hook):
             case CompactionRolledBack():
                 self._end(session, key, event, wrong=event.reason, text=event.note)
             case CompactionCommitted() | Pruned():
-                sizes = {"before": event.before or 0, "after": event.after or 0}
-                rung = event.rung if isinstance(event, CompactionCommitted) else "clear"
-                told = {f"ullage.tokens.{name}": tokens for name, tokens in sizes.items()}
-                attributes = {"ullage.strategy": rung, **told}
+                attributes = {
+                    "ullage.strategy": getattr(event, "rung", "clear"),
+                    "ullage.tokens.before": event.before or 0,
+                    "ullage.tokens.after": event.after or 0,
+                }
                 summary = getattr(event, "summary", None)
                 if summary is not None and self._content is not None:
                     said = self._content.messages([summary], "stop")
@@ -536,4 +534,5 @@ class Telemetry(Hook):
 
 
 def _time(at: float) -> int | None:
-    return round(at * NANOSECONDS) if at else None
+    """Nanoseconds; ``None`` where no time is known."""
+    return round(at * 1e9) if at else None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, DraftPiece, MessageAdded, QueueLeft, SessionEvent
@@ -18,17 +17,9 @@ from ullage_agent.runtime.outcome import CancelAnswer, Result
 from ullage_agent.runtime.output_type import AnswerMisfit, OutputType
 from ullage_agent.runtime.partial_json import PartialJson
 from ullage_agent.runtime.policy import PARTIAL_STEP, STREAM_CANCEL_S
+from ullage_agent.tools.type_variables import OutputT
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    OutputT = TypeVar("OutputT", default=str)
-    AnyT = TypeVar("AnyT")
-else:
-    from typing import TypeVar
-
-    OutputT = TypeVar("OutputT")
-    AnyT = TypeVar("AnyT")
+AnyT = TypeVar("AnyT")
 
 
 class StreamedSession(Protocol):
@@ -36,14 +27,14 @@ class StreamedSession(Protocol):
 
     _output: OutputType[Any] | None
 
-    async def send(self, *pieces: MessageInput) -> Receipt: ...
-
-    def _wanting(self, output: OutputType[Any] | None) -> AbstractContextManager[None]:
-        """A block whose messages are answered with this type."""
+    async def _send(
+        self, pieces: Sequence[MessageInput], output: OutputType[Any] | None
+    ) -> Receipt:
+        """Send a message for an answer of this type."""
         ...
 
     async def _typed_result(
-        self, output: OutputType[Any] | None, retries: int | None, *, check: bool
+        self, output: OutputType[Any] | None, *, check: bool
     ) -> Result[Any]:
         """``wait`` for an answer of this type."""
         ...
@@ -65,7 +56,7 @@ class StreamedSession(Protocol):
         ...
 
 
-class TextStream(Generic[OutputT]):
+class TextStream(AsyncIterator[str], Generic[OutputT]):
     """The text of the answers to one message, piece by piece, and then ``result``. Made by ``Session.stream``.
 
     Read it as text, ``async for text in stream``, or as values of the answer's type that grow, with ``partials``.
@@ -86,14 +77,10 @@ class TextStream(Generic[OutputT]):
         *,
         owns: bool = False,
         output: OutputType[Any] | None = None,
-        retries: int | None = None,
     ) -> None:
-        self._state = _StreamState(output, retries)
+        self._state = _StreamState(output)
         self._owns = owns
         self._pieces = _read(self._state, opening, pieces, owns)
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> str:
         while True:
@@ -159,12 +146,7 @@ class TextStream(Generic[OutputT]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *problem: object) -> None:
         await self.aclose()
 
     @property
@@ -212,14 +194,13 @@ class _StreamState:
     """What a stream and its generator share. Neither refers to the other, so that a stream which is dropped ends."""
 
     output: OutputType[Any] | None
-    retries: int | None
     session: StreamedSession | None = None
     """The session, once the message is sent."""
     result: Result[Any] | None = None
 
     async def settled(self, session: StreamedSession) -> Result[Any]:
         """The result once the session rests."""
-        return await session._typed_result(self.output, self.retries, check=False)
+        return await session._typed_result(self.output, check=False)
 
 
 async def _read(
@@ -232,11 +213,10 @@ async def _read(
     async with opening as session:
         state.output = state.output or session._output
         try:
-            with session._wanting(state.output):
-                async with aclosing(_sent(state, session, pieces)) as answer:
-                    async for piece in answer:
-                        yield piece
-                state.result = await state.settled(session)
+            async with aclosing(_sent(state, session, pieces)) as answer:
+                async for piece in answer:
+                    yield piece
+            state.result = await state.settled(session)
         except (asyncio.CancelledError, GeneratorExit):
             if owns:
                 state.result = await end_turn(session, STREAM_CANCEL_S)
@@ -250,49 +230,34 @@ async def _sent(
     """Send the message, and give the answers that have seen it."""
     begin = await session._newest()
     tool = await session._answer_tool()
-    receipt = await session.send(*pieces)
+    receipt = await session._send(pieces, state.output)
     state.session = session
-    answers = _Answers(receipt.id, tool)
+    is_delivered = False
+    sent: dict[str, dict[str, int]] = {}
+    """The characters of each part that were given, by the model call."""
     async with aclosing(session.events(after=begin, until_rest=True)) as events:
         async for event in events:
-            for piece in answers.take(event):
-                yield piece
-
-
-class _Answers:
-    """Picks the answers to one message out of a session's events."""
-
-    def __init__(self, message: str, tool: str) -> None:
-        self._message = message
-        self._tool = tool
-        self._is_delivered = False
-        self._given: dict[str, dict[str, int]] = {}
-        """The characters of each part that were given, by the model call."""
-
-    def take(self, event: SessionEvent) -> list[_Piece]:
-        """What an event brings of them."""
-        match event:
-            case QueueLeft(message_id=self._message):
-                self._is_delivered = True
-            case CallStarted(purpose="main") if self._is_delivered:
-                self._given[event.call] = {}
-            case DraftPiece(kind="text") if event.call in self._given:
-                given = self._given[event.call]
-                given[event.part] = given.get(event.part, 0) + len(event.text)
-                return [_Piece(event.call, event.text)] if event.text else []
-            case DraftPiece(kind="call") if event.call in self._given:
-                is_answer = event.name == self._tool
-                return [_Piece(event.call, event.text, self._tool)] if is_answer else []
-            case MessageAdded() if event.message.call in self._given:
-                # what did not stream, or streamed faster than it was read
-                call = event.message.call
-                given = self._given.pop(call)
-                parts = event.message.of_type(TextPart)
-                rests = [part.text[given.get(part.id, 0) :] for part in parts]
-                return [_Piece(call, rest) for rest in rests if rest]
-            case _:
-                pass
-        return []
+            match event:
+                case QueueLeft(message_id=receipt.id):
+                    is_delivered = True
+                case CallStarted(purpose="main") if is_delivered:
+                    sent[event.call] = {}
+                case DraftPiece(kind="text") if event.call in sent and event.text:
+                    given = sent[event.call]
+                    given[event.part] = given.get(event.part, 0) + len(event.text)
+                    yield _Piece(event.call, event.text)
+                case DraftPiece(kind="call", name=name) if event.call in sent:
+                    if name == tool:
+                        yield _Piece(event.call, event.text, tool)
+                case MessageAdded() if event.message.call in sent:
+                    # what did not stream, or streamed faster than it was read
+                    call = event.message.call
+                    given = sent.pop(call)
+                    for part in event.message.of_type(TextPart):
+                        if rest := part.text[given.get(part.id, 0) :]:
+                            yield _Piece(call, rest)
+                case _:
+                    pass
 
 
 async def end_turn(session: StreamedSession, within_s: float) -> Result[Any] | None:

@@ -41,7 +41,7 @@ from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage_agent.runtime.compacting import situation_of
 from ullage_agent.runtime.hooks import Refusal, arguments_text, hook_name, run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
-from ullage_agent.tools.result_budget import FittedResult, budget_tokens, fit
+from ullage_agent.tools.result_budget import budget_tokens, fit
 from ullage_agent.tools.retries import out_of_retries, with_retries_left
 from ullage_agent.tools.running import parse_arguments, run_call
 from ullage_agent.tools.tool import (
@@ -269,47 +269,14 @@ async def _ended(
     context = _context(runtime, call)
     output = output._replace(text=clean_text(output.text).text)
     fitted = await fit(output, context, most)
-    return await _result(call, fitted, outcome, context, given_by)
-
-
-def page_room(context: ToolContext) -> int:
-    """The most tokens of a page that ``read_result`` reads in this session now, so that no page is cut again."""
-    assert isinstance(context, CallContext), "an agent runs its tools with one"
-    return _room(context.runtime, context.runtime.settings.result_tokens)
-
-
-def _room(runtime: SessionRuntime, most: int) -> int:
-    """How many tokens of one result the model gets, ``most`` at most: what fits now, or behind a compaction.
-
-    A result is recorded before the compaction that makes room for it: a crash between the two loses nothing.
-    """
-    reading = runtime.reading
-    free = (
-        None if reading.input_limit is None else reading.input_limit - reading.proven_high
-    )
-    running = sum(one.state == "started" for one in runtime.ledger.loop.open)
-    now = budget_tokens(free, most, calls=running)
-    if now >= most or not runtime.settings.compacts:
-        return now
-    later = unread_room(situation_of(runtime, Compact("point"), "")) / max(1, running)
-    return max(now, min(most, int(later)))
-
-
-async def _result(
-    call: OpenCall,
-    fitted: FittedResult,
-    outcome: ToolOutcome,
-    context: CallContext,
-    given_by: str,
-) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
-    fold = context.runtime.fold
+    fold = runtime.fold
     if fold.takes_references:
-        for tool in output.found:
+        for found in output.found:
             reference = reference_to(
-                tool,
-                id=f"{name}.{tool}",
+                found,
+                id=f"{name}.{found}",
                 wire=fold.wire,
                 provider=fold.provider,
                 model=fold.model,
@@ -346,3 +313,26 @@ async def _result(
     if output.agent:
         rows.insert(0, HandedOver(agent=output.agent, call_id=call.call_id))
     return rows
+
+
+def page_room(context: ToolContext) -> int:
+    """The most tokens of a page that ``read_result`` reads in this session now, so that no page is cut again."""
+    assert isinstance(context, CallContext), "an agent runs its tools with one"
+    return _room(context.runtime, context.runtime.settings.result_tokens)
+
+
+def _room(runtime: SessionRuntime, most: int) -> int:
+    """How many tokens of one result the model gets, ``most`` at most: what fits now, or behind a compaction.
+
+    A result is recorded before the compaction that makes room for it: a crash between the two loses nothing.
+    """
+    reading = runtime.reading
+    free = (
+        None if reading.input_limit is None else reading.input_limit - reading.proven_high
+    )
+    running = sum(one.state == "started" for one in runtime.ledger.loop.open)
+    now = budget_tokens(free, most, calls=running)
+    if now >= most or not runtime.settings.compacts:
+        return now
+    later = unread_room(situation_of(runtime, Compact("point"), "")) / max(1, running)
+    return max(now, min(most, int(later)))

@@ -11,19 +11,15 @@ from urllib.parse import urlsplit
 
 from ullage.events import CallEnded
 from ullage.models.providers import canonical, provider_named
+from ullage_agent.runtime.policy import (
+    TRACED_SECONDS,
+    TRACED_TOKENS,
+    TRACED_TURN_SECONDS,
+)
 from ullage_agent.runtime.session_view import SessionView
 
 STOPS: Final[Mapping[str, str]] = {"tool_calls": "tool_call", "refused": "content_filter"}
 """Reasons to stop whose name in the conventions is not ours."""
-
-SECONDS: Final = tuple(0.01 * 2**power for power in range(14))
-"""Boundaries of ``gen_ai.client.inference.duration``, ``….time_to_first_chunk``, ``gen_ai.execute_tool.duration``."""
-
-TOKENS: Final = tuple(float(4**power) for power in range(14))
-"""Boundaries of ``gen_ai.client.inference.operation.input_tokens``, and of ``gen_ai.client.token.usage``."""
-
-TURN_SECONDS: Final = tuple(0.1 * 2**power for power in range(13))
-"""Boundaries of ``gen_ai.invoke_agent.duration``."""
 
 OPERATION: Final = "gen_ai.client.inference.operation"
 
@@ -42,16 +38,16 @@ DURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 INSTRUMENTS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = {
     **dict.fromkeys(
-        (*DURATIONS["call"], *DURATIONS["tool"], *FIRST_CHUNK), ("s", SECONDS)
+        (*DURATIONS["call"], *DURATIONS["tool"], *FIRST_CHUNK), ("s", TRACED_SECONDS)
     ),
-    **dict.fromkeys(DURATIONS["turn"], ("s", TURN_SECONDS)),
+    **dict.fromkeys(DURATIONS["turn"], ("s", TRACED_TURN_SECONDS)),
     **dict.fromkeys(
         (
             f"{OPERATION}.input_tokens",
             f"{OPERATION}.output_tokens",
             "gen_ai.client.token.usage",
         ),
-        ("{token}", TOKENS),
+        ("{token}", TRACED_TOKENS),
     ),
 }
 """The histograms: unit and boundaries."""

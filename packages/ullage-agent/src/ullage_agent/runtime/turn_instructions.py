@@ -14,22 +14,12 @@ import typing
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from ullage.display.text import quoted
 from ullage.errors import WrongType
 from ullage.messages import SystemBlock, clean_text
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
-    DepsT = TypeVar("DepsT", default=Any)
-else:
-    from typing import TypeVar
-
-    Deps_co = TypeVar("Deps_co", covariant=True)
-    DepsT = TypeVar("DepsT")
+from ullage_agent.tools.type_variables import Deps_co, DepsT
 
 
 @dataclass(frozen=True, slots=True)

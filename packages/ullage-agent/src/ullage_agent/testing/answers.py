@@ -119,6 +119,8 @@ async def pieces_of(
     value: object, request: Request, ids: Iterator[int], pause_s: float
 ) -> AsyncGenerator[AnswerPiece, None]:
     """What a provider yields for one value of a script. Raises the value where it is an exception."""
+    if is_value(value):
+        value = as_answer(value, request.tools)
     match value:
         case str():
             for word in _WORDS.findall(value):
@@ -139,7 +141,7 @@ async def pieces_of(
             await asyncio.sleep(value.seconds)
         case BaseException():
             raise value
-        case list() | tuple() if type(value) in (list, tuple):
+        case list() | tuple():
             for one in value:
                 async for piece in pieces_of(one, request, ids, pause_s):
                     yield piece
@@ -153,27 +155,12 @@ async def pieces_of(
                 made = await made
             async for piece in pieces_of(made, request, ids, pause_s):
                 yield piece
-        case _:
-            made = as_answer(value, request.tools)
-            async for piece in pieces_of(made, request, ids, pause_s):
-                yield piece
 
 
 def is_value(value: object) -> bool:
     """Whether an item of a script is an answer of a type, and nothing that a model says otherwise."""
-    is_said = isinstance(
-        value,
-        str
-        | TextPart
-        | ReasoningPart
-        | ToolCallPart
-        | Usage
-        | Stopped
-        | Delay
-        | BaseException,
-    )
-    is_said = is_said or type(value) in (list, tuple)
-    return not (is_said or callable(value) or isinstance(value, AsyncIterator))
+    is_said = isinstance(value, AnswerPiece | Delay | BaseException | AsyncIterator)
+    return not (is_said or type(value) in (list, tuple) or callable(value))
 
 
 def as_answer(

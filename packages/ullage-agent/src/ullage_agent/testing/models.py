@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import count
 
@@ -18,14 +17,31 @@ from ullage_agent.testing.policy import WINDOW
 from ullage_agent.testing.simulated import MODEL, SimulatedScript
 
 
-class _MadeUp(Provider):
-    """A model in this process. What it was asked is in ``requests``."""
+class FunctionModel(Provider):
+    """Answers by a function of the request: ``Agent(FunctionModel(lambda request: request.messages[-1].text))``.
+
+    Args:
+        function: Gets the ``Request`` and gives what an item of ``ScriptedModel`` may be. It may be async, or an async
+            generator of such items. What it raises is raised to the agent's caller inside ``InternalError``; a
+            ``ProviderError`` is a failed call.
+        name: The model's name, and its provider's.
+        window: The context window in tokens; ``None``: unknown.
+        max_output: The largest answer in tokens.
+        pause_s: Seconds before each word.
+    """
 
     learns = False
 
     def __init__(
-        self, name: str, window: int | None, max_output: int | None, pause_s: float
+        self,
+        function: Callable[[Request], object],
+        *,
+        name: str = "function",
+        window: int | None = WINDOW,
+        max_output: int | None = None,
+        pause_s: float = 0.0,
     ) -> None:
+        self._function = function
         self.name = self.model = name
         self.window = window
         self.max_output = max_output
@@ -35,16 +51,12 @@ class _MadeUp(Provider):
         self._ids = count(1)
         self._meter = Meter(name, provider=name, window=window)
 
-    @abstractmethod
-    def _answer(self, request: Request) -> object:
-        """The value that answers this request."""
-
     async def stream(self, request: Request) -> AsyncGenerator[AnswerPiece, None]:
         """See ``Provider``. Where the answer holds no usage, the one that Ullage expects is reported."""
         self.requests.append(request)
         written, has_usage = "", False
-        value = self._answer(request)
-        async for piece in pieces_of(value, request, self._ids, self._pause_s):
+        answer = pieces_of(self._function, request, self._ids, self._pause_s)
+        async for piece in answer:
             match piece:
                 case Usage():
                     has_usage = True
@@ -59,7 +71,7 @@ class _MadeUp(Provider):
             yield usual_usage(self._meter, request, written)
 
 
-class ScriptedModel(_MadeUp):
+class ScriptedModel(FunctionModel):
     """Answers by a list, one item for each call of the model: ``Agent(ScriptedModel(["Hello."]))``.
 
     An item is a text; ``tool_call(…)``; ``reasoning(…)``; an object of the agent's ``output_type``; ``Usage``; a
@@ -98,20 +110,23 @@ class ScriptedModel(_MadeUp):
             raise WrongType(
                 f"ScriptedModel takes a list of answers: ScriptedModel([{quoted(answers)}])."
             )
-        super().__init__(name, window, max_output, pause_s)
-        self._script = Script(answers)
+        self._script = script = Script(answers)
+        super().__init__(
+            lambda request: script.next(last_words(request)),
+            name=name,
+            window=window,
+            max_output=max_output,
+            pause_s=pause_s,
+        )
         self._simulated: SimulatedScript | None = None
         if simulated:
             self._simulated = SimulatedScript(
-                self, self._script, window=window, pause_s=pause_s
+                self, script, window=window, pause_s=pause_s
             )
 
     def served(self) -> tuple[ProviderRow, str] | None:
         """The simulator that speaks the script, and its model; ``None`` where this object answers itself."""
         return None if self._simulated is None else (self._simulated.row(), MODEL)
-
-    def _answer(self, request: Request) -> object:
-        return self._script.next(last_words(request))
 
     def add(self, *answers: object) -> None:
         """More answers, behind those that are left.
@@ -124,32 +139,3 @@ class ScriptedModel(_MadeUp):
     def assert_used_up(self) -> None:
         """Raise ``AssertionError`` if answers are left."""
         self._script.assert_used_up()
-
-
-class FunctionModel(_MadeUp):
-    """Answers by a function of the request: ``Agent(FunctionModel(lambda request: request.messages[-1].text))``.
-
-    Args:
-        function: Gets the ``Request`` and gives what an item of ``ScriptedModel`` may be. It may be async, or an async
-            generator of such items. What it raises is raised to the agent's caller inside ``InternalError``; a
-            ``ProviderError`` is a failed call.
-        name: The model's name, and its provider's.
-        window: The context window in tokens; ``None``: unknown.
-        max_output: The largest answer in tokens.
-        pause_s: Seconds before each word.
-    """
-
-    def __init__(
-        self,
-        function: Callable[[Request], object],
-        *,
-        name: str = "function",
-        window: int | None = WINDOW,
-        max_output: int | None = None,
-        pause_s: float = 0.0,
-    ) -> None:
-        super().__init__(name, window, max_output, pause_s)
-        self._function = function
-
-    def _answer(self, request: Request) -> object:
-        return self._function

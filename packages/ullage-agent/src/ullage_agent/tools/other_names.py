@@ -7,11 +7,10 @@ ours, and never with the name that happens to be spelled like them. The tests ho
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ullage.display.text import quoted
-from ullage.errors import WrongType
 from ullage.similar import TYPO, did_you_mean
 
 _SETTINGS: Final[Mapping[str, str]] = {
@@ -217,24 +216,3 @@ def explained(
         return f"{quoted(name)} {said}."
     meant = did_you_mean(typed, known, cutoff=TYPO)
     return f"{quoted(name)} is no argument or setting here.{meant or f' {listed}'}"
-
-
-def refuse_arguments(
-    call: str, names: Iterable[str], has: Sequence[str], settings: Container[str]
-) -> None:
-    """Raise ``WrongType`` for the first of these arguments, which a call that gives a message does not have.
-
-    Args:
-        call: How the call is written, as ``agent.ask``.
-        names: The names of what it got too much.
-        has: Those that it has.
-        settings: The names of settings, which are given elsewhere.
-    """
-    listed = f"It takes {', '.join(has)}."
-    for name in names:
-        why = explained(name, has, CALLS, listed=listed)
-        if name in settings and name not in CALLS:
-            why = f"{quoted(name)} is a setting. {listed}"
-        raise WrongType(
-            f"{call}: {why} Give settings to Agent(…), or to a new session, agent.session(…). Nothing was sent."
-        )

@@ -9,20 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ullage.errors import UllageError
 from ullage.events import ToolOutcome
 from ullage.messages import ImagePart, Tool
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
-else:
-    from typing import TypeVar
-
-    Deps_co = TypeVar("Deps_co", covariant=True)
+from ullage_agent.tools.type_variables import Deps_co
 
 DEFAULT_TIMEOUT_S = 600.0
 """Seconds a call may take by default: what common coding agents allow the longest command."""
