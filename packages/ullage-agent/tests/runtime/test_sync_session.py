@@ -302,3 +302,9 @@ def test_a_session_of_the_parent_is_refused_in_a_fork(
             session.__exit__(None, None, None)
             monkeypatch.undo()
             assert session.ask("?").text == "Yes."
+
+
+def test_a_session_that_is_not_open_says_how_to_open_it() -> None:
+    agent = Agent("openai:gpt-5", store=None, config=False)
+    with pytest.raises(CommandRefused, match=r"`with agent\.session_sync"):
+        agent.session_sync("s").ask("Hi")

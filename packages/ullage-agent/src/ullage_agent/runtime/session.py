@@ -146,6 +146,9 @@ OF_A_MESSAGE: Final = ("output_type", "check")
 """The keyword arguments of a call that gives a message."""
 
 
+_OPEN_IT: Final = "use `async with agent.session(…)`, or `with agent.session_sync(…)`."
+
+
 class Opener(Protocol):
     """The methods of an agent that its sessions use."""
 
@@ -327,13 +330,13 @@ class Session(Generic[OutputT]):
     @property
     def _driving(self) -> Driver:
         if self._driver is None or self._shared is None:
-            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+            raise CommandRefused(f"The session {self.id} is not open: {_OPEN_IT}")
         return self._driver
 
     @property
     def _open(self) -> AgentRuntime:
         if self._shared is None:
-            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+            raise CommandRefused(f"The session {self.id} is not open: {_OPEN_IT}")
         return self._shared
 
     # -- messages --
@@ -1038,7 +1041,7 @@ class Session(Generic[OutputT]):
     def _reading(self) -> Reading:
         """The last known reading, without reading the store; also after the session is closed."""
         if self._driver is None or self._driver.runtime is None:
-            raise SessionNotFound(f"The session {self.id} is not open: use `async with`.")
+            raise SessionNotFound(f"The session {self.id} is not open: {_OPEN_IT}")
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
