@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ullage.display.text import cells, plain
 from ullage_agent.cli.asking import Reply, ask_person, drawn_call, reply_of
 from ullage_agent.runtime.approvals import Question
-from ullage_agent.tools.call_text import as_text, call_lines
+from ullage_agent.tools.call_text import call_lines
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,6 @@ def test_nothing_is_cut_or_wider_than_the_screen(command: str, width: int) -> No
     shown = drawn_call(lines, width)
     assert all(cells(plain(line)) <= width for line in shown)
     kept = "".join(span.text for line in shown for span in line).replace(" ", "")
-    assert kept == as_text(lines).replace("\n", "").replace(" ", "")
+    assert kept == "".join(piece.text for line in lines for piece in line).replace(
+        " ", ""
+    )

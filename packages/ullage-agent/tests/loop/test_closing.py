@@ -108,9 +108,6 @@ def test_a_result_is_named_after_its_call_so_that_closing_twice_gives_the_same()
     assert part.name == "read"
     assert part.text == "Not run."
     assert part.is_error is True
-    assert not next(
-        result_of(one, "Fine.", is_error=False).of_type(ToolResultPart)
-    ).is_error
 
 
 def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None:

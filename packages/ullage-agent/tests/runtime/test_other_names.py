@@ -286,3 +286,10 @@ def test_what_no_agent_can_have_is_refused_at_once() -> None:
 def test_a_word_that_is_ours_is_never_explained_away() -> None:
     assert explained("max-steps", KEYS).endswith("Did you mean 'max_steps'?")
     assert not TOOL_OPTIONS.keys() & {"name", "description", "retries", "timeout_s"}
+
+
+def test_names_of_other_libraries_are_answered_with_ours() -> None:
+    with pytest.raises(AttributeError, match=r"RunContext is ullage\.ToolContext here"):
+        ullage.RunContext  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="Did you mean 'Agent'"):
+        ullage.Agnt  # type: ignore[attr-defined]  # noqa: B018

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import msgspec
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
+from ullage.errors import SettingError
 from ullage_agent.runtime.output_type import OutputType
 
 
@@ -61,3 +62,22 @@ def test_in_strict_mode_every_field_is_required_and_none_has_a_default() -> None
     assert form["strict"] and form["schema"]["required"] == ["text", "mark"]
     assert form["schema"]["additionalProperties"] is False
     assert "default" not in json.dumps(form)
+
+
+class _Offer(BaseModel):
+    euros: float
+
+
+class _Declined(BaseModel):
+    why: str
+
+
+class _Reply(RootModel[_Offer | _Declined]):
+    pass
+
+
+def test_one_of_several_classes_is_read_by_a_root_model() -> None:
+    with pytest.raises(SettingError, match=r"_Offer \| .*_Declined has .*RootModel"):
+        OutputType(_Offer | _Declined)
+    kind: OutputType[_Reply] = OutputType(_Reply)
+    assert kind.read('{"value": {"why": "Sold."}}').root == _Declined(why="Sold.")

@@ -12,12 +12,13 @@ import pytest
 from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, until
 from ullage.errors import AnswerInvalid, CommandRefused
 from ullage.events import ChildStarted, Event, ToolEnded, ToolStarted, TurnEnded
-from ullage.messages import Message, ToolResultPart
+from ullage.messages import Message, Request, ToolResultPart
 from ullage.store.refusals import check_new_id
 from ullage.store.sqlite.store import SqliteStore
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.children import child_of
 from ullage_agent.runtime.subagent import subagent
+from ullage_agent.testing import FunctionModel, ScriptedModel, tool_call
 from ullage_agent.tools.functions import tool
 from ullage_agent.tools.tool import ToolContext
 from ullage_simulators import Scenario, Server, running
@@ -307,3 +308,43 @@ def test_an_agent_is_named_with_the_type_of_its_answers_alone_where_that_is_eval
     None
 ):
     assert Agent[Finding] == Agent[Finding, Any]
+
+
+def count(number: int) -> str:
+    """Count on."""
+    return f"{number}, and so on"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_a_budget_of_the_parent_stops_subagents_too(depth: int) -> None:
+    made = 0
+
+    def endless(request: Request) -> Any:
+        nonlocal made
+        made += 1
+        return tool_call("count", number=made)
+
+    agent = Agent(FunctionModel(endless), tools=[count], store=":memory:")
+    for _ in range(depth):
+        helper = subagent(agent, name="helper", description="Helps.")
+        model = ScriptedModel([tool_call("helper", task="Count.")])
+        agent = Agent(model, tools=[helper], store=":memory:", budget={"calls": 5})
+    result = await agent.ask("Count.", check=False)
+    assert result.reason == "budget"
+    assert made <= 6
+
+
+async def test_the_last_answer_of_a_subagent_within_the_budget_is_kept() -> None:
+    helper = Agent(ScriptedModel(["One."]), store=":memory:")
+    agent = Agent(
+        ScriptedModel([tool_call("helper", task="Count."), "It says one."]),
+        tools=[subagent(helper, name="helper", description="Helps.")],
+        budget={"calls": 2},
+        store=":memory:",
+    )
+    async with agent.session("s") as session:
+        assert (await session.ask("Count.", check=False)).reason == "budget"
+        told = (await session.messages())[-1].parts[0]
+        assert isinstance(told, ToolResultPart) and told.text == "One."
+        await session.resume()
+        assert (await session.wait()).text == "It says one."

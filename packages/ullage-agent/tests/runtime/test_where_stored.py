@@ -15,6 +15,7 @@ from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.isolation import VARIABLE
 from ullage.store.memory import MemoryStore
+from ullage.store.protocol import Store
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.testing import ScriptedModel
 from ullage_simulators import Server, running
@@ -109,3 +110,13 @@ def test_the_file_of_an_imported_agent_is_left_alone_by_tests(
     assert not file.exists()
     made = Agent(ScriptedModel(["Two."]), store=file, config=False)
     assert made.stored_in == str(file)
+
+
+class _Unwritten(Store):
+    async def delete(self, session: str, version: int) -> bool:
+        return False
+
+
+def test_a_store_without_its_methods_is_refused_and_they_are_named() -> None:
+    with pytest.raises(SettingError, match="no read_values, read_rows, write, sessions"):
+        Agent(ScriptedModel([]), store=_Unwritten(), config=False)  # type: ignore[abstract]

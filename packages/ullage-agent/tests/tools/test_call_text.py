@@ -5,14 +5,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ullage.display.spelling import is_hidden, spelled
-from ullage_agent.tools.call_text import as_text, call_lines
+from ullage_agent.tools.call_text import call_lines
 from ullage_agent.tools.running import parse_arguments
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 def shown(name: str, arguments: str) -> str:
-    return as_text(call_lines(name, arguments))
+    lines = call_lines(name, arguments)
+    return "\n".join("".join(piece.text for piece in line) for line in lines)
 
 
 def escapes(name: str, arguments: str) -> set[str]:

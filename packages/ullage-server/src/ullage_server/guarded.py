@@ -1,4 +1,4 @@
-"""The same checks as ``Guard`` before smaller servers: ``ullage mcp --http``, ``ullage admin worker --metrics``."""
+"""The same checks as ``Guard`` before a smaller server: ``ullage admin worker --metrics``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
-from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage_server.api_types import Problem
@@ -21,18 +20,14 @@ def guarded(
     tokens: Tokens,
     scope: TokenScope,
     *,
-    names: Collection[str] = (),
-    is_open: Collection[str] = (),
+    is_open: Collection[str],
 ) -> ASGIApp:
-    """The application behind a check of the request's token, but for the paths that are open.
-
-    ``names`` are the accepted hosts; empty: any.
-    """
+    """The application behind a check of the request's token, but for the paths that are open."""
 
     async def checked(request: Scope, receive: Receive, send: Send) -> None:
         refused = None
         if request["type"] == ScopeType.HTTP and request["path"] not in is_open:
-            refused = _refusal(request, tokens, scope, names)
+            refused = _refusal(request, tokens, scope)
         if refused is None:
             await app(request, receive, send)
         else:
@@ -41,16 +36,13 @@ def guarded(
     return checked
 
 
-def _refusal(
-    request: HTTPScope, tokens: Tokens, scope: TokenScope, names: Collection[str]
-) -> Problem | None:
-    bearer = bearer_of(request, tokens, names)
+def _refusal(request: HTTPScope, tokens: Tokens, scope: TokenScope) -> Problem | None:
+    bearer = bearer_of(request, tokens)
     if isinstance(bearer, Problem):
         return bearer
     try:
         # It shows logs of this machine, which belong to no tenant.
         check_bearer(bearer, scope, is_operators=True)
     except UllageError as error:
-        # Not 404, by which a client of MCP understands that its session has ended.
-        return replace(of_error(error), status=403, title="Forbidden")
+        return of_error(error)
     return None

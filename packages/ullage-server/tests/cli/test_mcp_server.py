@@ -1,6 +1,5 @@
 """``ullage mcp`` as a real client of the MCP SDK sees it: its tools, their answers, and what hostile arguments get."""
 
-import asyncio
 import json
 import os
 import sys
@@ -9,23 +8,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.cli.logs import SECRET, write_log
 from tests.server.running_logs import metered
 from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
 from ullage.errors import InputError
-from ullage.store.records import FileRecords
 from ullage_agent.runtime.agent import Agent
-from ullage_server.tokens import NamedTokens
 from ullage_simulators import Server, running
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
-TOKEN = "a-token-of-the-tests"
 HOSTILE: dict[str, Any] = {
     "unknown": "nothing-of-that-name",
     "path": "/etc/passwd",
@@ -192,57 +186,3 @@ def test_a_body_is_measured_and_one_of_no_api_is_an_error() -> None:
 def test_texts_are_one_line_without_control_characters_and_keys() -> None:
     assert shown_text(f"a\x1b[31m\n{KEY} b") == "a [31m [key] b"
     assert len(shown_text("x" * 100_000)) <= 300
-
-
-@asynccontextmanager
-async def over_http(environment: Mapping[str, str], *options: str) -> AsyncIterator[str]:
-    """The address that `ullage mcp --http 0` says."""
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "ullage", "mcp", "--http", "0", *options,
-        env=dict(environment), cwd=environment["HOME"], stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert program.stderr is not None
-    try:
-        line = (await program.stderr.readline()).decode()
-        yield line.split()[2]
-    finally:
-        program.terminate()
-        await program.wait()
-
-
-def sending(address: str, token: str) -> Any:
-    """A transport of the SDK whose requests have this token."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return streamable_http_client(address, http_client=httpx2.AsyncClient(headers=headers))  # fmt: skip
-
-
-async def test_over_http_a_token_is_asked_if_set(environment: dict[str, str]) -> None:
-    await own_session(environment)
-    environment["ULLAGE_TOKEN"] = TOKEN
-    async with over_http(environment) as address:
-        async with Client(sending(address, TOKEN)) as client:
-            found = await answer(client, "reading", session="cellar-1")
-        assert found["used"]["tokens"] > 0
-        async with httpx2.AsyncClient() as http:
-            for token in ("", "Bearer wrong", f"Basic {TOKEN}"):
-                refused = await http.post(address, headers={"Authorization": token}, json={})  # fmt: skip
-                assert refused.status_code == 401
-                assert "token" in refused.json()["detail"]
-            headers = {"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}
-            refused = await http.post(address, headers=headers, json={})
-            assert refused.status_code in (403, 421)
-
-
-async def test_over_http_a_tenant_s_token_is_refused(environment: dict[str, str]) -> None:
-    tokens = NamedTokens(FileRecords(Path(environment["ULLAGE_DATA"])))
-    reads = tokens.add("reads", ("read",), expires=None, now=0)
-    foreign = tokens.add("foreign", ("admin",), expires=None, now=0, tenant="acme")
-    async with over_http(environment) as address:
-        async with Client(sending(address, reads)) as client:
-            assert (await client.list_tools()).tools
-        async with httpx2.AsyncClient() as http:
-            headers = {"Authorization": f"Bearer {foreign}"}
-            refused = await http.post(address, headers=headers, json={})
-            assert refused.status_code == 403
-            told = refused.json()
-            assert "the tenant 'acme'" in told["detail"] and told["next"]

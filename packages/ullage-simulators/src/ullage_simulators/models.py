@@ -100,8 +100,8 @@ def _openai(name: str, window: int, max_output: int, *traits: str, **more: Any) 
     return Model(name, "openai", window, max_output, traits=frozenset(traits), **more)
 
 
-def _gemini(name: str, *traits: str, turns: bool = False) -> Model:
-    return Model(name, "gemini", 1_048_576, 65_536, turns=turns, traits=frozenset(traits))
+def _gemini(name: str, *traits: str) -> Model:
+    return Model(name, "gemini", 1_048_576, 65_536, traits=frozenset(traits))
 
 
 MODELS: tuple[Model, ...] = (

@@ -99,10 +99,10 @@ class PromptPieces:
         for tool in tools:
             self.add_tool(tool)
 
-    def add_tool(self, tool: Any, *, marked: bool = False) -> None:
+    def add_tool(self, tool: Any) -> None:
         """One declared tool."""
         text, schema = declaration(tool)
-        self.add(text, framing="tool", schema=schema, marked=marked)
+        self.add(text, framing="tool", schema=schema)
 
 
 def declaration(tool: Any) -> tuple[str, str]:

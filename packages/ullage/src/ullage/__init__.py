@@ -100,6 +100,17 @@ _PLACES = {
 """Where each name is. It is imported when it is first used: a command or a Meter loads no agent."""
 
 
+_ELSEWHERE = {
+    "RunContext": "ToolContext",
+    "RunContextWrapper": "ToolContext",
+    "ModelRetry": "ToolRetry",
+    "function_tool": "tool",
+    "Runner": "Agent",
+    "TestModel": "testing.ScriptedModel",
+}
+"""Names of other libraries."""
+
+
 def __dir__() -> list[str]:
     return sorted([*_MODULES, *_PLACES])
 
@@ -118,5 +129,7 @@ if not TYPE_CHECKING:  # a type checker refuses what is not imported above
             return found
         from ullage.similar import did_you_mean
 
+        if name in _ELSEWHERE:
+            raise AttributeError(f"ullage.{name} is ullage.{_ELSEWHERE[name]} here.")
         meant = did_you_mean(name, __dir__()) or " docs/reference.md lists all names."
         raise AttributeError(f"module 'ullage' has no attribute {name!r}.{meant}")

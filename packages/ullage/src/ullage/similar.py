@@ -15,13 +15,13 @@ TYPO = 0.8
 
 def similar(typed: str, known: Iterable[str], *, cutoff: float = CLOSE) -> str:
     """The known name most like ``typed``, or the only one that begins so; empty where none is like it."""
-    names = list(dict.fromkeys(known))
+    names = {name.lower(): name for name in known}
     lowered = typed.strip().lower()
     close = difflib.get_close_matches(lowered, names, n=1, cutoff=cutoff)
-    if close:
-        return close[0]
-    longer = [name for name in names if len(lowered) > 1 and name.startswith(lowered)]
-    return longer[0] if len(longer) == 1 else ""
+    if not close and len(lowered) > 1:
+        longer = [name for name in names if name.startswith(lowered)]
+        close = longer if len(longer) == 1 else []
+    return names[close[0]] if close else ""
 
 
 def did_you_mean(typed: str, known: Iterable[str], *, cutoff: float = CLOSE) -> str:

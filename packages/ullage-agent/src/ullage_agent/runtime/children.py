@@ -12,16 +12,19 @@ from typing import Annotated, Any, Protocol
 from msgspec.structs import replace
 
 from ullage.errors import CommandRefused
-from ullage.events import CallEnded, ChildStarted, SessionEvent
+from ullage.events import CallEnded, CallStarted, ChildStarted, SessionEvent
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage.wire.client import Client
+from ullage_agent.loop.budgets import reached, used_by_turn
+from ullage_agent.runtime.driver import used_by_session
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.output_type import OutputType
 from ullage_agent.runtime.policy import CHILD_CANCEL_S, CHILD_TASK_S
 from ullage_agent.runtime.session import Session
+from ullage_agent.runtime.session_runtime import SessionRuntime
 from ullage_agent.runtime.text_stream import end_turn
 from ullage_agent.runtime.tooling import CallContext
 from ullage_agent.tools.functions import tool
@@ -164,10 +167,29 @@ async def _noted(context: CallContext) -> set[str]:
 
 
 async def _mirror(session: Session, context: CallContext, known: set[str]) -> None:
-    """The child's calls as spend of the parent, while they happen."""
+    """The child's calls as spend of the parent, while they happen.
+
+    Cancels the child when it makes another call although a budget of the parent is used up: a last answer is kept.
+    """
     async with aclosing(session.events(after=0)) as events:
         async for event in events:
             await _note(event, session, context, known)
+            match event:
+                case CallStarted() | CallEnded(purpose="child") if _is_spent(
+                    context.runtime
+                ):
+                    await session.cancel(tools="stop")
+                    return
+                case _:
+                    pass
+
+
+def _is_spent(runtime: SessionRuntime) -> bool:
+    """Whether a budget allows no further model call."""
+    settings, loop = runtime.settings, runtime.ledger.loop
+    used = used_by_session(runtime)
+    turn = used_by_turn(loop, used, runtime.shared.clock() - loop.since)
+    return bool(reached(settings.session_budget, used) or reached(settings.budget, turn))
 
 
 async def _mirror_rest(session: Session, context: CallContext, known: set[str]) -> None:

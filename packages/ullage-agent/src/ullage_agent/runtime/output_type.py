@@ -120,9 +120,11 @@ class OutputType(Generic[T]):
         try:
             shape, definitions = type_schema(self.kind)
         except (TypeError, ValueError) as problem:
-            raise SettingError(
-                f"output_type={self.name} has no JSON form: {problem}"
-            ) from problem
+            name = kind.__name__ if isinstance(kind, type) else kind
+            told = f"output_type={name} has no JSON form: {problem}."
+            if "union" in told:
+                told += " Make a class of it: `class Answer(pydantic.RootModel[One | Other])`."
+            raise SettingError(told) from problem
         shape = _resolved(shape, definitions)
         self.is_wrapped = "properties" not in shape
         if self.is_wrapped:

@@ -65,11 +65,6 @@ def _finished(lines: list[CallLine]) -> tuple[CallLine, ...]:
     return tuple(finished)
 
 
-def as_text(lines: Iterable[CallLine]) -> str:
-    """The lines as plain text."""
-    return "\n".join("".join(piece.text for piece in line) for line in lines)
-
-
 def _unparsed(name: str, arguments: str) -> list[CallLine]:
     note = "The arguments are no JSON object: this call gives the model an error. The model wrote:"
     lines: list[CallLine] = [tuple(_spelled(name, "name")), (CallPiece(note, "note"),)]

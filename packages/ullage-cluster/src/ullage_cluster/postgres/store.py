@@ -319,16 +319,12 @@ class PostgresStore:
             values=(*lease, *draft_values(pieces)),
         )
 
-    async def read_draft(
-        self, session: str, *, call: str = "", after: int = -1
-    ) -> list[DraftPiece]:
+    async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
         pieces: list[DraftPiece] = []
         for row in await self._rows_of("read_drafts", session):
             found = to_row(session, *row)
             pieces += found.pieces if found is not None else ()
-        return [
-            piece for piece in pieces if piece.offset > after and call in ("", piece.call)
-        ]
+        return [piece for piece in pieces if call in ("", piece.call)]
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         packed = await asyncio.to_thread(packed_checkpoint, checkpoint.data)

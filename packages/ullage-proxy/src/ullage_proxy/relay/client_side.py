@@ -16,7 +16,7 @@ from ullage.upstreams import RelayedPath, is_loopback, relayed_path
 from ullage_proxy.relay.access import objection
 from ullage_proxy.relay.connections import ClientConnections, has_left
 from ullage_proxy.relay.heads import HttpRequest, Malformed, RequestReader
-from ullage_proxy.relay.own_answers import JSON, error_body, own_answer
+from ullage_proxy.relay.own_answers import error_body, own_answer
 from ullage_proxy.relay.passing import PassedRequest, RelayState
 from ullage_proxy.relay.upstream_side import CannotConnect, UpstreamConnection
 
@@ -382,7 +382,6 @@ class ClientConnection(asyncio.Protocol):
         request: HttpRequest | None,
         status: int,
         body: bytes,
-        content_type: str = JSON,
         *,
         is_last: bool = False,
     ) -> bool:
@@ -390,7 +389,7 @@ class ClientConnection(asyncio.Protocol):
         is_head = request is not None and request.method == b"HEAD"
         if request is None or request.is_last or self._is_stopping:
             is_last = True
-        answer = own_answer(status, body, content_type, is_head=is_head, is_last=is_last)
+        answer = own_answer(status, body, is_head=is_head, is_last=is_last)
         self._transport.write(answer)
         if is_last:
             await self._linger()

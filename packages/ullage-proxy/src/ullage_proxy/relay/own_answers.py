@@ -8,8 +8,6 @@ from typing import Final
 
 from ullage_proxy.relay.heads import HttpRequest
 
-JSON: Final = "application/json"
-
 _REASONS: Final = {each.value: each.phrase for each in HTTPStatus}
 
 STATUSES_OF_GEMINI: Final = {
@@ -52,7 +50,6 @@ def error_body(
 def own_answer(
     status: int,
     body: bytes,
-    content_type: str = JSON,
     *,
     is_head: bool = False,
     is_last: bool = False,
@@ -61,7 +58,7 @@ def own_answer(
     reason = _REASONS.get(status, "Error")
     lines = [
         f"HTTP/1.1 {status} {reason}",
-        f"content-type: {content_type}",
+        "content-type: application/json",
         f"content-length: {len(body)}",
         "server: ullage",
     ]

@@ -15,7 +15,7 @@ from ullage.cli.options import (
     text,
     value,
 )
-from ullage.cli.shared_options import JSON, LIMITS, LOG, no_token
+from ullage.cli.shared_options import JSON, LIMITS, LOG
 
 GROUPINGS: Final = ("day", "week", "month", "project", "model", "program", "session")
 
@@ -170,13 +170,6 @@ COMMANDS: Final = (
             "--agent MODULE:NAME",
             "offer this agent of a Python module as a tool, and nothing else",
         ),
-        value(
-            "--http PORT",
-            int,
-            "over HTTP at 127.0.0.1 (0: a free port), with a token: ULLAGE_TOKEN, one of `ullage admin token`, or that "
-            "of this machine in server-token in your data",
-        ),
-        no_token("answer with --http"),
         flag("--here", "only sessions that were begun in this directory"),
         flag("--no-content", "no titles, paths and commands, only ids and numbers"),
     ),

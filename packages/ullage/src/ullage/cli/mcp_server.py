@@ -1,4 +1,4 @@
-"""``ullage mcp``: an MCP server that offers readings to other programs, on standard input and output or over HTTP.
+"""``ullage mcp``: an MCP server that offers readings to other programs, on standard input and output.
 
 With ``--agent`` it offers an agent of a Python module in their place.
 """
@@ -21,7 +21,7 @@ from ullage.cli.mcp_answers import (
     reading_of,
     shown_text,
 )
-from ullage.errors import MissingExtra, SettingError, UllageError
+from ullage.errors import MissingExtra, UllageError
 from ullage.installation import extra_command, part
 
 INSTRUCTIONS: Final = (
@@ -31,17 +31,11 @@ INSTRUCTIONS: Final = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until standard input ends; with ``--http`` until Ctrl-C. Raises ``MissingExtra`` and ``SettingError``."""
+    """Serve until standard input ends. Raises ``MissingExtra`` and ``SettingError``."""
     rules = AnswerRules(is_here_only=args.here, no_content=args.no_content)
     server = server_of(rules)
     if args.agent:
-        if args.http is not None:
-            raise SettingError("--agent is for standard input: leave --http out.")
         part("ullage_agent.cli.mcp_agent").agent_at(args.agent).serve_mcp()
-        return 0
-    if args.http is not None:
-        over_http = part("ullage_server.cli.mcp_http").serve
-        over_http(server, args.http, args.no_token)
         return 0
     if sys.stdin.isatty():
         print(

@@ -373,16 +373,9 @@ class StoreAdapter:
 
         await self._write(lease.session, work)
 
-    async def read_draft(
-        self, session: str, *, call: str = "", after: int = -1
-    ) -> list[DraftPiece]:
+    async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
         rows = await self._drafts(session, await self._about(session))
-        return [
-            piece
-            for row in rows
-            for piece in row.pieces
-            if piece.offset > after and call in ("", piece.call)
-        ]
+        return [piece for row in rows for piece in row.pieces if call in ("", piece.call)]
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         async def work(writing: _Writing) -> None:

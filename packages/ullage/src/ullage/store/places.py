@@ -34,6 +34,9 @@ UNSET: Final = Unset.UNSET
 
 _METHODS: Final = [name for name in vars(Store) if not name.startswith("_")]
 
+_INHERITED: Final = ("wait", "close")
+"""The methods that ``Store`` has written."""
+
 _LEASES: Final = "acquire"
 """A method that every ``SessionStore`` has, and no ``Store``."""
 
@@ -57,13 +60,20 @@ def checked_place(place: P) -> P | MemoryStore:
         return MemoryStore()
     if place is None or isinstance(place, str | Path | Unset) or hasattr(place, _LEASES):
         return place
-    lacking = [name for name in _METHODS if not callable(getattr(place, name, None))]
+    lacking = [name for name in _METHODS if not _has(place, name)]
     if lacking:
         raise SettingError(
             f"store: {place!r} is no store: it has no {', '.join(lacking)}. Give a path, ':memory:', None for nothing "
             "stored, or an object of a subclass of ullage.Store."
         )
     return place
+
+
+def _has(place: object, name: str) -> bool:
+    """Whether a store has written a method, or may inherit it."""
+    found = getattr(place, name, None)
+    is_unwritten = getattr(found, "__func__", None) is getattr(Store, name)
+    return callable(found) and (name in _INHERITED or not is_unwritten)
 
 
 def place_of_agent(place: P) -> P | MemoryStore | Unset:

@@ -368,10 +368,8 @@ class SessionStore(Protocol):
         """Store pieces of an answer under way. Raises ``LeaseLost``, ``LedgerError`` for an offset used before."""
         ...
 
-    async def read_draft(
-        self, session: str, *, call: str = "", after: int = -1
-    ) -> list[DraftPiece]:
-        """Pieces of the answers under way with a higher offset than ``after``, in order."""
+    async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
+        """Pieces of the answers under way in order, those of one call where it is given."""
         ...
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:

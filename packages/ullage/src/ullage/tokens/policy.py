@@ -138,9 +138,6 @@ COMPOSED_CHARS = 4_096
 PRETOKEN_CHUNK = 1 << 16
 """Characters cut at a time, so that a text of any length needs little memory."""
 
-LONGEST_PIECE = 24
-"""Characters of one piece. A longer run (base64, dashes) is several pieces, so that its cost grows with it."""
-
 PIECES_REMEMBERED = 1 << 16
 """Pieces whose weight is remembered per vocabulary."""
 

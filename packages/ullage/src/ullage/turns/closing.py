@@ -40,7 +40,7 @@ CUT_BY_CRASH: Final = (
 )
 
 
-def result_of(call: OpenCall, text: str, *, is_error: bool = True) -> Message:
+def result_of(call: OpenCall, text: str) -> Message:
     """A tool message with this text as the call's result. Its ids come from the call's part."""
     name = f"{call.part}.result"
     part = ToolResultPart(
@@ -48,7 +48,7 @@ def result_of(call: OpenCall, text: str, *, is_error: bool = True) -> Message:
         call_id=call.call_id,
         name=call.name,
         content=(TextPart(id=f"{name}.text", text=text),),
-        is_error=is_error,
+        is_error=True,
     )
     return Message(id=f"{name}.message", role="tool", parts=(part,))
 

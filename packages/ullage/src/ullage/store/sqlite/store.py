@@ -221,17 +221,11 @@ class SqliteStore:
             lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces)
         )
 
-    async def read_draft(
-        self, session: str, *, call: str = "", after: int = -1
-    ) -> list[DraftPiece]:
+    async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
         def work(database: sqlite3.Connection) -> list[DraftPiece]:
             rows = drafts.read_drafts(database, session_head(database, session))
             pieces = (piece for row in rows for piece in row.pieces)
-            return [
-                piece
-                for piece in pieces
-                if piece.offset > after and call in ("", piece.call)
-            ]
+            return [piece for piece in pieces if call in ("", piece.call)]
 
         return await self._read(work)
 
