@@ -21,8 +21,7 @@ from ullage.masking import Secrets
 from ullage.tasks import start, stop
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch
-from ullage_agent.runtime.hosting import Host
-from ullage_agent.runtime.policy import ANY_NUMBER
+from ullage_agent.runtime.hosting import ANY_NUMBER, Host
 from ullage_server import (
     conversation,
     event_stream,

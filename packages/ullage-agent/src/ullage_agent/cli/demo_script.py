@@ -13,8 +13,6 @@ from ullage_agent.tools.tool import AgentTool
 MODEL: Final = "cellar-small"
 WINDOW: Final = 9_000
 MAX_OUTPUT: Final = 1_000
-PROTECT_TOKENS: Final = 1_000
-"""Of the newest tool results that a prune leaves; the usual 40,000 would be all of so small a window."""
 
 DAYS: Final = 19
 """Days of logs; each is one step with one to three calls."""

@@ -36,7 +36,6 @@ from typing import (
     Literal,
     Self,
     TypeAlias,
-    TypeVar,
     Unpack,
     overload,
 )
@@ -130,7 +129,7 @@ from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
-from ullage_agent.tools.type_variables import DepsT, OutputT
+from ullage_agent.tools.type_variables import AnyT, DepsT, OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -138,8 +137,6 @@ NOTHING = Calibration()
 
 _OF_A_CALL = ("session", "deps", "output_type", "check")
 """The keyword arguments of a call that gives a message."""
-
-AnyT = TypeVar("AnyT")
 
 
 GivenTool: TypeAlias = AgentTool | Callable[..., object] | McpServer | str
@@ -211,8 +208,8 @@ class Agent(Generic[OutputT, DepsT]):
         tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        input_guardrails: Sequence[Guardrail[str, DepsT]] | None = None,
-        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] | None = None,
+        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
         store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -262,8 +259,8 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._hooks = _hooks_among(hooks)
         self._guardrails = Guardrails(
-            _listed("input_guardrails", input_guardrails or ()),
-            _listed("output_guardrails", output_guardrails or ()),
+            _listed("input_guardrails", input_guardrails),
+            _listed("output_guardrails", output_guardrails),
         )
         self._yields = yields
         self._data = data_directory(self._environment)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 from msgspec.structs import replace
 
 from ullage.errors import CommandRefused
-from ullage.events import CallEnded, CallStarted, ChildStarted
+from ullage.events import CallEnded, CallStarted, ChildStarted, SessionEvent
 from ullage.store.refusals import check_new_id
 from ullage.tasks import background
 from ullage.wire.client import Client
@@ -173,8 +173,7 @@ async def _mirror(session: Session, context: CallContext, known: set[str]) -> No
     """
     async with aclosing(session.events(after=0)) as events:
         async for event in events:
-            if isinstance(event, CallEnded):
-                await _note(event, session, context, known)
+            await _note(event, session, context, known)
             match event:
                 case CallStarted() | CallEnded(purpose="child") if _is_spent(
                     context.runtime
@@ -195,13 +194,14 @@ def _is_spent(runtime: SessionRuntime) -> bool:
 
 async def _mirror_rest(session: Session, context: CallContext, known: set[str]) -> None:
     for event in await session.history():
-        if isinstance(event, CallEnded):
-            await _note(event, session, context, known)
+        await _note(event, session, context, known)
 
 
 async def _note(
-    event: CallEnded, session: Session, context: CallContext, known: set[str]
+    event: SessionEvent, session: Session, context: CallContext, known: set[str]
 ) -> None:
+    if not isinstance(event, CallEnded):
+        return
     call = event.call if event.purpose == "child" else f"{session.id}:{event.call}"
     if call in known:
         return

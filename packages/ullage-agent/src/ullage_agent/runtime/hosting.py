@@ -14,7 +14,7 @@ import random
 import time
 from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from ullage.display.text import quoted
@@ -37,7 +37,6 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch, Embedded
 from ullage_agent.runtime.policy import (
     ANSWERS_IN_S,
-    ANY_NUMBER,
     IDLE_S,
     POLL_S,
     RETRY_S,
@@ -49,6 +48,9 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
 log = logging.getLogger("ullage_agent.loop")
+
+ANY_NUMBER: Final = 2**31
+"""A limit on sessions that limits nothing."""
 
 
 class HostedSession(Session[Any]):

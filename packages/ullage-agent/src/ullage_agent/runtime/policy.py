@@ -68,9 +68,6 @@ MOST_HANDOVERS = 10
 
 # --- Hosts of sessions. Judged by bench.takeover and bench.capacity.
 
-ANY_NUMBER = 2**31
-"""A limit on sessions that limits nothing."""
-
 IDLE_S = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 

@@ -36,7 +36,6 @@ from typing import (
     Never,
     Protocol,
     Self,
-    TypeVar,
     Unpack,
     get_args,
     overload,
@@ -138,7 +137,7 @@ from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 from ullage_agent.tools.tool import ToolRetry
-from ullage_agent.tools.type_variables import OutputT
+from ullage_agent.tools.type_variables import AnyT, OutputT
 
 log = logging.getLogger("ullage_agent.loop")
 
@@ -167,9 +166,6 @@ class Opener(Protocol):
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> str:
         """Create the session in the store if it does not exist. Returns its place."""
         ...
-
-
-AnyT = TypeVar("AnyT")
 
 
 class Session(Generic[OutputT]):

@@ -28,11 +28,10 @@ from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.session import OF_A_MESSAGE, Session
 from ullage_agent.runtime.text_stream import TextStream
-from ullage_agent.tools.type_variables import OutputT
+from ullage_agent.tools.type_variables import AnyT, OutputT
 
 P = ParamSpec("P")
 
-AnyT = TypeVar("AnyT")
 T = TypeVar("T")
 
 

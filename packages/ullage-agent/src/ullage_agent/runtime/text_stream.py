@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Protocol, Self, overload
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, DraftPiece, MessageAdded, QueueLeft, SessionEvent
@@ -17,9 +17,7 @@ from ullage_agent.runtime.outcome import CancelAnswer, Result
 from ullage_agent.runtime.output_type import AnswerMisfit, OutputType
 from ullage_agent.runtime.partial_json import PartialJson
 from ullage_agent.runtime.policy import PARTIAL_STEP, STREAM_CANCEL_S
-from ullage_agent.tools.type_variables import OutputT
-
-AnyT = TypeVar("AnyT")
+from ullage_agent.tools.type_variables import AnyT, OutputT
 
 
 class StreamedSession(Protocol):

@@ -2,7 +2,6 @@
 
 from ullage_agent.testing.answers import (
     Delay,
-    Structured,
     reasoning,
     structured,
     tool_call,
@@ -16,7 +15,6 @@ __all__ = [
     "FunctionModel",
     "ScriptedModel",
     "Sent",
-    "Structured",
     "capture",
     "check_store",
     "reasoning",

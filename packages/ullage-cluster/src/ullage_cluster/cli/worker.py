@@ -24,8 +24,7 @@ from ullage_agent.cli.agent_options import warn_of
 from ullage_agent.cli.exporting import exported_spans, span_hooks
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.hosting import Host
-from ullage_agent.runtime.policy import ANY_NUMBER
+from ullage_agent.runtime.hosting import ANY_NUMBER, Host
 from ullage_server.cli.dispatching import dispatch_of, host_and_port
 from ullage_server.cli.serve import agent_of, launch_token, token_sources
 

@@ -40,7 +40,7 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hooks import Hook
-from ullage_agent.runtime.policy import ANY_NUMBER
+from ullage_agent.runtime.hosting import ANY_NUMBER
 from ullage_server.cli.dispatching import check_dispatch, dispatch_of, drives_here
 from ullage_server.own_token import FILE as OWN_TOKEN
 from ullage_server.own_token import own_token
