@@ -64,13 +64,13 @@ def answering(kind: str, pieces: Callable[[int], Iterator[bytes]]) -> Iterator[s
 
         def do_POST(self) -> None:
             nonlocal count
+            number, count = count, count + 1  # first: a client that gives up asks again at once
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(200)
             self.send_header("content-type", kind)
             self.end_headers()
-            for piece in pieces(count):
+            for piece in pieces(number):
                 self.wfile.write(piece)
-            count += 1
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)

@@ -16,7 +16,7 @@ from ullage.errors import UllageError, WrongType
 from ullage.events import MessageAdded
 from ullage.messages import Request
 from ullage.store.adapter import StoreAdapter
-from ullage.store.protocol import ABOUT, Store
+from ullage.store.protocol import ABOUT, METHODS, Store
 from ullage.tasks import start
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.testing.answers import tool_call
@@ -382,7 +382,7 @@ class _Killed:
         return "whose process check_store has killed"
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _METHODS:
+        if name not in METHODS:
             raise AttributeError(name)
         return partial(self._asked, name)
 
@@ -390,9 +390,6 @@ class _Killed:
         if self.dies:
             raise ConnectionError("This process was killed.")
         return await getattr(self._store, name)(*values, **options)
-
-
-_METHODS: Final = frozenset(name for name in vars(Store) if not name.startswith("_"))
 
 
 async def _resumed(bench: _Bench) -> None:

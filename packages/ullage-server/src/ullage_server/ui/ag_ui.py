@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, assert_never
 
-import msgspec
-
 from ullage.events import ReadingTaken
 from ullage.messages import Message, TextPart, ToolResultPart
 from ullage.watching.status import status_of
@@ -73,13 +71,11 @@ class AgUiRun:
         """The events of one step."""
         match step:
             case CallStep(call, at):
-                kind = {"start": "STEP_STARTED", "end": "STEP_FINISHED"}[at]
-                yield {"type": kind, "stepName": call}
+                kind = "STARTED" if at == "start" else "FINISHED"
+                yield {"type": f"STEP_{kind}", "stepName": call}
             case PartStep(part, at) if part.kind == "text" and at != "delta":
-                before, self._texts = (
-                    self._texts,
-                    self._texts + {"start": 1, "end": -1}[at],
-                )
+                before = self._texts
+                self._texts += 1 if at == "start" else -1
                 if not (before and self._texts):
                     yield from _part(step)
             case PartStep():
@@ -87,7 +83,7 @@ class AgUiRun:
             case ResultStep(result):
                 yield {"type": "TOOL_CALL_RESULT", **_result(result, "messageId")}
             case ReadingTaken():
-                value = msgspec.to_builtins(status_of(step))
+                value = status_of(step)
                 yield {"type": "CUSTOM", "name": "ullage.reading", "value": value}
             case _:
                 assert_never(step)

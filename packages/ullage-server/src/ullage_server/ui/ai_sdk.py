@@ -7,6 +7,7 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol. The answer to each message of
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, assert_never
 
@@ -80,7 +81,7 @@ class UiStream:
                 kind = f"tool-{came.pop('state')}"
                 yield {"type": kind, "toolCallId": result.call_id, **came}
             case ReadingTaken():
-                data = msgspec.to_builtins(status_of(step))
+                data = status_of(step)
                 yield {"type": "data-ullage-reading", "id": "reading", "data": data}
             case _:
                 assert_never(step)
@@ -183,4 +184,6 @@ def _sent(message: Message, files: str) -> Iterator[Chunk]:
             yield {"type": "text", "text": part.text}
         elif isinstance(part, ImagePart | FilePart):
             url = files + part.source.removeprefix(BLOB_SOURCE)
+            if isinstance(part, FilePart) and part.is_text:
+                url = f"data:{part.mime};base64,{b64encode(part.text.encode()).decode()}"
             yield {"type": "file", "mediaType": part.mime, "url": url}

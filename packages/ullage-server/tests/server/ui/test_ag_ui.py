@@ -34,7 +34,7 @@ def events(
 def test_a_run_until_it_waits() -> None:
     found = events(WAITS, waiting=(QUESTION,))
     assert found[0] == {"type": "RUN_STARTED", **IDS, "protocolVersion": "1.0"}
-    assert (found[1]["name"], found[1]["value"]["tokens"]) == ("ullage.reading", 50)
+    assert (found[1]["name"], found[1]["value"].tokens) == ("ullage.reading", 50)
     assert found[2:-2] == [
         {"type": "STEP_STARTED", "stepName": "c1"},
         {"type": "REASONING_START", "messageId": "c1.1"},

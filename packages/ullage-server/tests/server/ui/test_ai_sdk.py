@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.ui.turns import ENDS, MESSAGES, QUESTION, WAITS
 from ullage.events import SessionEvent
-from ullage.messages import ImagePart, Message
+from ullage.messages import FilePart, ImagePart, Message
 from ullage.usage import UsageSum
 from ullage_agent.runtime.approvals import Question
 from ullage_server.ui.ai_sdk import UiStream, arguments, ui_messages
@@ -33,7 +33,7 @@ def chunks_of(
 def test_a_turn_until_it_waits() -> None:
     chunks = chunks_of(WAITS, waiting=(QUESTION,))
     assert chunks[0] == {"type": "start", "messageId": "u1-answer"}
-    assert chunks[1]["data"]["tokens"] == 50
+    assert chunks[1]["data"].tokens == 50
     assert chunks[2:] == [
         {"type": "start-step"},
         {"type": "reasoning-start", "id": "c1.1"},
@@ -145,6 +145,12 @@ def test_an_image_is_an_address_of_the_server() -> None:
     assert shown["parts"] == [
         {"type": "file", "mediaType": "image/png", "url": "/kept/h1"}
     ]
+
+
+def test_a_text_file_is_shown_with_its_text() -> None:
+    file = FilePart(id="p", mime="text/plain", text="corks")
+    (shown,) = ui_messages([Message(id="u", role="user", parts=(file,))], (), "/kept/")
+    assert shown["parts"][0]["url"] == "data:text/plain;base64,Y29ya3M="
 
 
 def test_arguments_that_are_no_json_are_shown_as_written() -> None:

@@ -13,7 +13,7 @@ from ullage.installation import part
 from ullage.isolation import current_test, is_before_tests
 from ullage.store.adapter import StoreAdapter
 from ullage.store.memory import MemoryStore
-from ullage.store.protocol import Store
+from ullage.store.protocol import METHODS, Store
 from ullage.store.sqlite.store import FILE, SqliteStore
 from ullage.store.store import SessionStore
 from ullage.store.urls import is_database_url, shown_place
@@ -31,8 +31,6 @@ class Unset(Enum):
 
 
 UNSET: Final = Unset.UNSET
-
-_METHODS: Final = [name for name in vars(Store) if not name.startswith("_")]
 
 _INHERITED: Final = ("wait", "close")
 """The methods that ``Store`` has written."""
@@ -60,7 +58,7 @@ def checked_place(place: P) -> P | MemoryStore:
         return MemoryStore()
     if place is None or isinstance(place, str | Path | Unset) or hasattr(place, _LEASES):
         return place
-    lacking = [name for name in _METHODS if not _has(place, name)]
+    lacking = [name for name in METHODS if not _has(place, name)]
     if lacking:
         raise SettingError(
             f"store: {place!r} is no store: it has no {', '.join(lacking)}. Give a path, ':memory:', None for nothing "

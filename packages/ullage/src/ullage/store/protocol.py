@@ -106,3 +106,7 @@ class Store(Protocol):
     async def close(self) -> None:
         """Let connections go. An agent does not close a store that it was given: whoever made it does."""
         return
+
+
+METHODS: Final = tuple(name for name in vars(Store) if not name.startswith("_"))
+"""The names of a store's methods."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -57,24 +58,21 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             path.touch(mode=0o600)
     except OSError as problem:
         raise unusable(problem, path) from problem
-    try:
-        database = connect(path, "mode=rw")
-        try:
-            _prepare_patiently(database, path)
-        except BaseException:
-            database.close()
-            raise
-    except sqlite3.Error as problem:
-        raise failure(problem, path) from problem
-    return database
+    return _opened(path, "mode=rw", _prepare_patiently)
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A connection that can't write. Raises ``StoreUnavailable``."""
+    return _opened(path, "mode=ro", check_version)
+
+
+def _opened(
+    path: Path, mode: str, prepare: Callable[[sqlite3.Connection, Path], object]
+) -> sqlite3.Connection:
     try:
-        database = connect(path, "mode=ro")
+        database = connect(path, mode)
         try:
-            check_version(database, path)
+            prepare(database, path)
         except BaseException:
             database.close()
             raise
