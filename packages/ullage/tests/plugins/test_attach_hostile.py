@@ -64,8 +64,10 @@ def answering(kind: str, pieces: Callable[[int], Iterator[bytes]]) -> Iterator[s
 
         def do_POST(self) -> None:
             nonlocal count
-            # First: a client that gives up asks again at once.
-            number, count = count, count + 1
+            number, count = (
+                count,
+                count + 1,
+            )  # first: a client that gives up asks again at once
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(200)
             self.send_header("content-type", kind)

@@ -208,8 +208,9 @@ class Agent(Generic[OutputT, DepsT]):
         tools: Iterable[GivenTool] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        input_guardrails: Sequence[Guardrail[str, DepsT]] = (),
-        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] = (),
+        input_guardrails: Sequence[Guardrail[str, DepsT]] | None = None,
+        # From a default of `()` pyright would infer an unknown type of answers.
+        output_guardrails: Sequence[Guardrail[OutputT, DepsT]] | None = None,
         store: StorePlace | Unset | None = UNSET,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,
@@ -259,8 +260,8 @@ class Agent(Generic[OutputT, DepsT]):
         )
         self._hooks = _hooks_among(hooks)
         self._guardrails = Guardrails(
-            _listed("input_guardrails", input_guardrails),
-            _listed("output_guardrails", output_guardrails),
+            _listed("input_guardrails", input_guardrails or ()),
+            _listed("output_guardrails", output_guardrails or ()),
         )
         self._yields = yields
         self._data = data_directory(self._environment)

@@ -2,6 +2,7 @@
 
 from ullage_agent.testing.answers import (
     Delay,
+    Structured,
     reasoning,
     structured,
     tool_call,
@@ -15,6 +16,7 @@ __all__ = [
     "FunctionModel",
     "ScriptedModel",
     "Sent",
+    "Structured",
     "capture",
     "check_store",
     "reasoning",
