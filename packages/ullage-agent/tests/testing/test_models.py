@@ -217,10 +217,13 @@ def test_what_is_reported_is_what_a_reading_expects(tmp_path: Path) -> None:
             assert "doubt" not in str(reading)
 
 
-def test_a_typed_answer_grows_in_partials(tmp_path: Path) -> None:
-    made = agent(ScriptedModel([structured(["one", "two"])]), tmp_path)
-    stream = made.stream_sync("Hi", output_type=list[str])
-    assert [*stream.partials()][-2:] == [["one"], ["one", "two"]]
+async def test_the_arguments_of_a_call_stream_in_pieces() -> None:
+    given = FunctionModel(lambda request: tool_call("note", text="one two three"))
+    request = Request(model="function", wire="chat")
+    calls = [one async for one in given.stream(request) if isinstance(one, ToolCallPart)]
+    assert len(calls) == 3
+    assert len({one.id for one in calls}) == 1
+    assert "".join(one.arguments for one in calls) == '{"text":"one two three"}'
 
 
 def test_one_text_is_no_list_of_answers() -> None:
