@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import ullage
 from tests.promises import stage
 from tests.tiers import first_of
+from ullage.errors import WrongType
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
@@ -455,3 +457,35 @@ async def test_every_provider_takes_a_replaced_request_behind_results_too(
         bodies = sent(server)
         assert all(body.count("Be brief.") == 1 for body in bodies)
         assert not any("Ada" in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("before_cal", r"before_cal would never be called: .*Did you mean 'before_call'"),
+        ("before_model", r"before_model would never be called"),
+        ("on_llm_start", r"on_llm_start would never be called"),
+    ],
+)
+def test_a_method_that_would_never_be_called_is_refused(method: str, said: str) -> None:
+    hook = type("Masking", (Hook,), {method: lambda self, request: None})()
+    with pytest.raises(WrongType, match=said):
+        ullage.Agent("ollama:m", hooks=[hook], config=False)
+
+
+def test_a_method_that_can_not_be_called_as_it_will_be_is_refused() -> None:
+    class Masking(Hook):
+        async def before_call(self, request: Request) -> Request:  # type: ignore[override]
+            return request
+
+    class Open(Hook):
+        def __init__(self) -> None:
+            self.on = True
+
+        async def before_call(self, *given: Any, **more: Any) -> None: ...
+
+        def _before_all(self) -> None: ...
+
+    with pytest.raises(WrongType, match=r"def before_call\(self, request, reading\)"):
+        ullage.Agent("ollama:m", hooks=[Masking()], config=False)
+    ullage.Agent("ollama:m", hooks=[Open()], config=False)

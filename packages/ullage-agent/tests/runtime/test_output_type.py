@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Optional
 
 import msgspec
 import pytest
 from pydantic import BaseModel, Field, RootModel
 
 from ullage.errors import SettingError
-from ullage_agent.runtime.output_type import OutputType
+from ullage_agent.runtime.output_type import AnswerMisfit, OutputType
 
 
 class Cask(BaseModel):
@@ -76,8 +76,40 @@ class _Reply(RootModel[_Offer | _Declined]):
     pass
 
 
-def test_one_of_several_classes_is_read_by_a_root_model() -> None:
-    with pytest.raises(SettingError, match=r"_Offer \| .*_Declined has .*RootModel"):
-        OutputType(_Offer | _Declined)
+@dataclass
+class _Sold:
+    euros: float = 0.0
+
+
+@dataclass
+class _Kept:
+    why: str = ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (_Offer | _Declined, '{"value": {"why": "Sold."}}', _Declined(why="Sold.")),
+        (_Offer | _Declined, '{"value": {"euros": 3}}', _Offer(euros=3)),
+        (_Sold | _Kept, '{"value": {"why": "Mine."}}', _Kept("Mine.")),
+        (Optional[_Offer], '{"value": null}', None),  # noqa: UP045
+        (_Offer | dict[str, int], '{"value": {"a": 1}}', {"a": 1}),
+        (_Offer | str, '{"value": "none"}', "none"),
+    ],
+)
+def test_one_of_several_classes_is_the_first_that_has_all_fields(
+    kind: Any, text: str, value: object
+) -> None:
+    output: OutputType[Any] = OutputType(kind)
+    assert output.read(text) == value
+    for wire in ("chat", "responses", "generateContent"):
+        assert "anyOf" in json.dumps(output.params(wire))
+    with pytest.raises(AnswerMisfit, match="has no field"):
+        OutputType(_Offer | _Declined).read('{"value": {"who": 1}}')
+
+
+def test_several_classes_inside_another_type_are_read_by_a_root_model() -> None:
+    with pytest.raises(SettingError, match=r"has no JSON form.*RootModel"):
+        OutputType(list[_Offer | _Declined])
     kind: OutputType[_Reply] = OutputType(_Reply)
     assert kind.read('{"value": {"why": "Sold."}}').root == _Declined(why="Sold.")

@@ -102,7 +102,7 @@ from ullage_agent.runtime.handovers import (
     handover_tools,
     team_of,
 )
-from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.hooks import Hook, check_hook
 from ullage_agent.runtime.layers import Layer, refuse_arguments, unknown_setting
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
@@ -1180,10 +1180,7 @@ def _check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
 def _hooks_among(given: Sequence[Hook]) -> tuple[Hook, ...]:
     hooks = _listed("hooks", given)
     for hook in hooks:
-        if not isinstance(hook, Hook):
-            raise WrongType(
-                f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
-            )
+        check_hook(hook)
     return hooks
 
 

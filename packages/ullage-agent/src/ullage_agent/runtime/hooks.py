@@ -11,19 +11,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from ullage.codec.stream import Answer
-from ullage.errors import UllageError
+from ullage.errors import UllageError, WrongType
 from ullage.events import Event
 from ullage.messages import Request
 from ullage.meter.reading import Reading
+from ullage.similar import did_you_mean
 from ullage_agent.runtime.session_view import Viewed
 from ullage_agent.tools.tool import Output
 
 T = TypeVar("T")
+
+_MOMENTS: Final = ("before_", "after_", "around_", "on_")
+"""How the names of a hook's methods begin: others of these are of another library, or mistyped."""
 
 
 class HookFailed(UllageError):
@@ -167,6 +171,30 @@ async def run_hook(
             f"The hook {name} returned {type(returned).__name__}, and may return: {wanted}. Nothing of it was used."
         )
     return returned
+
+
+def check_hook(hook: object) -> None:
+    """Raises ``WrongType`` for what is no hook, and for a method that would never be called, or not so."""
+    if not isinstance(hook, Hook):
+        raise WrongType(
+            f"`hooks` are objects of a class made from ullage.Hook, and not {type(hook).__name__}."
+        )
+    methods = [name for name in vars(Hook) if name.startswith(_MOMENTS)]
+    for name in dir(hook):
+        if name.startswith(_MOMENTS) and name not in methods:
+            raise WrongType(
+                f"{hook_name(hook)}.{name} would never be called: a hook has {', '.join(methods)}."
+                f"{did_you_mean(name, methods)} A method of your own begins otherwise, as with `_`."
+            )
+    for name in methods:
+        wanted = inspect.signature(getattr(Hook, name))
+        try:
+            inspect.signature(getattr(type(hook), name)).bind(*wanted.parameters)
+        except TypeError as problem:
+            raise WrongType(
+                f"{hook_name(hook)}.{name} can't be called as it will be: write def {name}"
+                f"({', '.join(wanted.parameters)})."
+            ) from problem
 
 
 def hook_name(hook: Hook) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import types
+import typing
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ullage.codec.foreign import parse_json
+from ullage.display.text import quoted
 from ullage.errors import SettingError, UllageError, WrongType
-from ullage_agent.tools.typed_values import read_value, type_schema, with_constraints
+from ullage_agent.tools.typed_values import (
+    TypeSchema,
+    define,
+    read_value,
+    type_schema,
+    with_constraints,
+)
 
 T = TypeVar("T")
 
@@ -117,12 +126,14 @@ class OutputType(Generic[T]):
             )
         self.kind = with_constraints(kind)
         self.name = _name_of(kind)
+        self._members: list[tuple[Any, frozenset[str] | None]] = []
+        """Of a union of classes: each, and the fields that it has, if it has any."""
         try:
-            shape, definitions = type_schema(self.kind)
+            shape, definitions = self._schema_of_kind()
         except (TypeError, ValueError) as problem:
             name = kind.__name__ if isinstance(kind, type) else kind
             told = f"output_type={name} has no JSON form: {problem}."
-            if "union" in told:
+            if "union" in told:  # inside of another type
                 told += " Make a class of it: `class Answer(pydantic.RootModel[One | Other])`."
             raise SettingError(told) from problem
         shape = _resolved(shape, definitions)
@@ -140,6 +151,40 @@ class OutputType(Generic[T]):
                 name: _changed(definitions[name], _closed) for name in sorted(used)
             }
         self.schema: dict[str, Any] = closed
+
+    def _schema_of_kind(self) -> TypeSchema:
+        """The type's schema; of a union of classes, which msgspec does not take, that of its members."""
+        try:
+            return type_schema(self.kind)
+        except (TypeError, ValueError):
+            if typing.get_origin(self.kind) not in (typing.Union, types.UnionType):
+                raise
+        shapes: list[dict[str, Any]] = []
+        definitions: dict[str, Any] = {}
+        for member in typing.get_args(self.kind):
+            shape, own = type_schema(member)
+            fields = _resolved(shape, own).get("properties")
+            self._members.append((member, fields and frozenset(fields)))
+            shapes.append(shape)
+            for name, definition in own.items():
+                define(definitions, name, definition)
+        return TypeSchema({"anyOf": shapes}, definitions)
+
+    def _read(self, value: Any) -> Any:
+        """The value as the type; of a union, as the first class that fits and has all of its fields."""
+        if not self._members:
+            return read_value(value, self.kind, is_text_lax=False)
+        problems: list[str] = []
+        for member, fields in self._members:
+            given = value.keys() if isinstance(value, dict) and fields else set()
+            if others := sorted(given - (fields or set())):
+                problems.append(f"{_name_of(member)} has no field {quoted(others[0])}")
+                continue
+            try:
+                return read_value(value, member, is_text_lax=False)
+            except (ValueError, TypeError) as problem:
+                problems.append(f"{_name_of(member)}: {problem}")
+        raise ValueError("; ".join(problems))
 
     def params(self, wire: str) -> dict[str, Any]:
         """The request's field that asks for this type; empty for a wire without one, and for a type it can't hold."""
@@ -180,7 +225,10 @@ class OutputType(Generic[T]):
                 raise AnswerMisfit(f"it is no object with the field `{VALUE}`")
             value = value[VALUE]
         try:
-            found = read_value(value, kind or self.kind, is_text_lax=False)
+            if kind is None:
+                found = self._read(value)
+            else:
+                found = read_value(value, kind, is_text_lax=False)
         except (ValueError, TypeError) as problem:
             raise AnswerMisfit(str(problem)) from problem
         return cast(T, found)

@@ -108,7 +108,7 @@ class ScriptedModel(FunctionModel):
     ) -> None:
         if isinstance(answers, str):
             raise WrongType(
-                f"ScriptedModel takes a list of answers: ScriptedModel([{quoted(answers)}])."
+                f"ScriptedModel takes a list of answers: write ScriptedModel([{quoted(answers)}])."
             )
         self._script = script = Script(answers)
         super().__init__(
