@@ -265,5 +265,5 @@ async def test_what_was_cleared_is_one_call_away(tmp_path: Path) -> None:
         assert (await session.ask("Look, newest.")).reason == "finished"
         first, second = main_calls(generated(server))
         assert FACT not in heard(first)
-        assert 'read_result {"handle": "r0.0"} shows it' in heard(first).replace("\\", "")
+        assert "[Old result cleared: read_result r0.0]" in heard(first)
         assert FACT in heard(second)

@@ -88,7 +88,7 @@ def test_a_model_that_can_read_stored_results_is_told_how() -> None:
         for part in entry.message.of_type(ToolResultPart)
         if part.id == "r0.1"
     )
-    assert 'read_result {"handle": "r0.1"}' in notice
+    assert notice == "[Old result cleared: read_result r0.1]"
 
 
 def test_it_proposes_one_change_with_its_numbers() -> None:

@@ -110,7 +110,7 @@ async def _play(server: Server, place: Path, screen: Screen, pace: Pace) -> int:
         learns=False,
         window=script.WINDOW,
         max_output=script.MAX_OUTPUT,
-        protect_tokens=1_000,  # the usual 40,000 would be all of so small a window
+        protect_tokens=500,  # the usual 40,000 would be all of so small a window
         params={"thinking": {"type": "adaptive"}},
         root=place,
     )

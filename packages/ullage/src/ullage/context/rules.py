@@ -25,9 +25,7 @@ CLEARING = frozenset({"clear", "trim"})
 NOTICE = str(Pruned(parts=()).notice)
 """Replaces a cleared result: Dexto's words (docs/from-the-seeds.md)."""
 
-READABLE_NOTICE = (
-    f'[Old tool result content cleared: {READER} {{"handle": "{{part}}"}} shows it]'
-)
+READABLE_NOTICE = f"[Old result cleared: {READER} {{part}}]"
 """The same for a model that has the tool."""
 
 
