@@ -6,6 +6,7 @@ It loads nothing of Ullage before a test does. ``-p no:ullage`` leaves it out.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
@@ -40,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{MARK}: model calls of Ullage may reach the network, with the keys of the environment",
     )
-    data = os.path.join(tempfile.gettempdir(), f"ullage-tests-{os.getpid()}")
+    data = os.path.join(tempfile.gettempdir(), f"ullage-tests-{secrets.token_hex(8)}")
     before = {name: os.environ.get(name) for name in (VARIABLE, "ULLAGE_DATA")}
     _set({VARIABLE: _value(config, 0), "ULLAGE_DATA": data})
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ullage.codec.stream import Answer
 from ullage.events import CallEnded, CallStarted, TurnEnded
+from ullage.meter.reading import Reading
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.hooks import Hook, HookFailed
 from ullage_agent.runtime.subagent import subagent
@@ -75,8 +77,8 @@ def test_it_is_told_in_a_few_lines(tmp_path: Path) -> None:
 
 
 class _Broken(Hook):
-    async def after_call(self, answer):  # type: ignore[no-untyped-def, override]
-        """Takes too few arguments."""
+    async def after_call(self, answer: Answer, reading: Reading) -> None:
+        raise TypeError("One argument is missing.")
 
 
 def test_a_hook_that_fails_is_raised_as_such_with_its_cause(tmp_path: Path) -> None:
