@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.display.text import quoted
-from ullage.errors import InputError
+from ullage.errors import InputError, SessionNotFound
 from ullage.store.store import MOST_LISTED
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.layers import Layer
@@ -61,14 +61,22 @@ async def session_meant(agent: Agent, name: str) -> tuple[str, bool]:
     """
     if not name:
         return "", False
-    known = [row.id for row in await agent.sessions(limit=MOST_LISTED)]
+    shared = await agent._enter()
+    try:
+        await shared.store.about(name)
+    except SessionNotFound:
+        known = [row.id for row in await shared.store.sessions(limit=MOST_LISTED)]
+    else:
+        return name, True  # without a list of all others
+    finally:
+        await agent._leave()
     alike = [
         one
         for one in known
         if _RANDOM_ID.fullmatch(one) and (one.startswith(name) or one.endswith(name))
     ]
-    if name in known or not alike or len(name) < SHORTEST_ID:
-        return name, name in known
+    if not alike or len(name) < SHORTEST_ID:
+        return name, False
     if len(alike) > 1:
         raise InputError(
             f"The id {quoted(name)} is of {len(alike)} sessions: {', '.join(alike[:5])}. Give more of it."
