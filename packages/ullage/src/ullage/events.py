@@ -534,6 +534,7 @@ class ApprovalAsked(
     """``digest`` names the exact call that is shown: the SHA-256 of tool name and argument bytes."""
 
     call_id: str
+    tool: str = ""
     reason: str = ""
     digest: str = ""
 

@@ -122,7 +122,7 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
         elif refusal_text := out_of_retries(tool, runtime.memory.retries):
             rows += closed([call], "not_started", refusal_text)
         elif is_to_ask(runtime, call):
-            rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
+            rows.append(_asked(call))
         else:
             ready.append(_Ready(call, _timed(tool, runtime)))
             rows.append(_started(runtime, call, tool))
@@ -162,7 +162,7 @@ async def ask_approval(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> 
     """Record that a person is to approve these calls, as hooks have left them. Raises as ``run_tools`` does."""
     needed = {call.part: call.digest for call in calls}
     asked = [
-        ApprovalAsked(call_id=call.call_id, digest=call.digest)
+        _asked(call)
         for call in await _after_hooks(runtime, calls)
         # A rule is asked again about other arguments alone: where it raised, or changed its mind, a person is asked.
         if call.digest == needed[call.part] or is_to_ask(runtime, call)
@@ -170,6 +170,10 @@ async def ask_approval(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> 
     if asked:
         rows = [*runtime.reading_events(), *asked]
         await runtime.ledger.write(rows, durable=True)
+
+
+def _asked(call: OpenCall) -> ApprovalAsked:
+    return ApprovalAsked(call_id=call.call_id, tool=call.name, digest=call.digest)
 
 
 async def _after_hooks(

@@ -29,6 +29,7 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.records import Records
+from ullage.turns.standing import AT_REST, UNTAKEN_S, Standing, standing_now
 
 T = TypeVar("T")
 
@@ -97,6 +98,17 @@ class SessionRow(NamedTuple):
     due_at: float | None = None
     tenant: str = DEFAULT_TENANT
     place: str = ""
+    standing: Standing = AT_REST
+
+    def standing_now(self, now: float) -> Standing:
+        """How it stands at a time in seconds since 1970, with what only the lease and the clock tell."""
+        return standing_now(
+            self.standing,
+            now=now,
+            held_by=self.held_by,
+            due_at=self.due_at,
+            place=self.place,
+        )
 
     @property
     def cursor(self) -> SessionCursor:
@@ -163,10 +175,6 @@ Revise = Callable[[tuple[str, ...], float], Revision[T]]
 """Makes new values of those that are stored, an empty text for each that is not, and the database's time in seconds
 since 1970. Pure: it runs in another thread, and again where the connection was lost."""
 
-
-UNTAKEN_S: Final = 5.0
-"""Seconds for which a due session may have no driver before it counts as one that no worker takes: the longest time
-between two searches for lost wakes (``Dispatch.sweep_s``)."""
 
 PLACE_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]{0,39}$(?!\n)"
 """The name of a place, as a regular expression: it is part of a channel's and of a Restate object's name."""

@@ -1,0 +1,99 @@
+"""How a session stands, from the few events that tell it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ullage import events as said
+from ullage.events import Event
+from ullage.turns.standing import (
+    AT_REST,
+    UNTAKEN_S,
+    Standing,
+    stand,
+    standing_now,
+)
+
+BEGUN = said.TurnStarted(turn="t", at=10, seq=1)
+
+
+def stands(*events: Event) -> Standing:
+    standing = AT_REST
+    for event in events:
+        standing = stand(standing, event)
+    return standing
+
+
+def test_a_turn_works_and_rests() -> None:
+    assert stands(BEGUN) == Standing(state="works", since=10, seq=1)
+    ended = said.TurnEnded(turn="t", at=12, seq=4)
+    assert stands(BEGUN, ended) == Standing(since=12, seq=4)
+
+
+def test_a_failed_turn_says_which_error_and_how_often() -> None:
+    failed = said.CallEnded(
+        call="c", outcome="failed", error="No route\n to host", error_kind="Unreachable"
+    )
+    standing = stands(
+        BEGUN,
+        said.CallRetried(call="c", attempt=1, wait_s=2, error="No route", at=11),
+        failed,
+        said.TurnEnded(turn="t", reason="failed", at=12, seq=9),
+    )
+    assert (standing.state, standing.kind) == ("failed", "Unreachable")
+    assert (standing.reason, standing.attempts) == ("No route to host", 2)
+    assert standing.needs_person
+
+
+@pytest.mark.parametrize("reason", ["max_steps", "loop", "refused", "too_large"])
+def test_a_turn_that_ended_for_another_reason_names_it(reason: said.EndReason) -> None:
+    standing = stands(BEGUN, said.TurnEnded(turn="t", reason=reason, note="Why."))
+    assert (standing.state, standing.kind, standing.reason) == ("failed", reason, "Why.")
+
+
+def test_approvals_wait_until_the_last_is_given() -> None:
+    one = said.ApprovalAsked(call_id="a", tool="write", digest="d", seq=5, at=20)
+    two = said.ApprovalAsked(call_id="b", tool="bash", seq=6, at=21)
+    asked = stands(BEGUN, one, two, said.TurnPaused(turn="t", reason="approval", at=22))
+    assert (asked.state, asked.since) == ("needs_approval", 20)
+    assert [each.tool for each in asked.approvals] == ["write", "bash"]
+    given = stand(asked, said.ApprovalGiven(call_id="a", approved=True))
+    assert (given.state, len(given.approvals)) == ("needs_approval", 1)
+    assert stand(given, said.ApprovalGiven(call_id="a", approved=True)) is given
+    last = stand(given, said.ApprovalGiven(call_id="b", approved=False, at=30))
+    assert (last.state, last.since) == ("works", 30)
+
+
+def test_waits_say_what_they_wait_for_and_end_by_the_clock() -> None:
+    def now(standing: Standing, at: float) -> str:
+        return standing_now(standing, now=at, held_by="w", due_at=None, place="").state
+
+    limited = stands(
+        BEGUN, said.CallRetried(call="c", attempt=0, wait_s=30, error="Limit", at=11)
+    )
+    assert (limited.kind, limited.until) == ("rate_limit", 41)
+    assert (now(limited, 40), now(limited, 41)) == ("waits", "works")
+    assert stand(limited, said.CallEnded(call="c")).state == "works"
+    quota = stands(BEGUN, said.TurnPaused(turn="t", reason="budget", until=99))
+    assert (quota.state, quota.kind) == ("waits", "quota")
+    budget = stands(BEGUN, said.TurnPaused(turn="t", reason="budget"))
+    assert (budget.state, budget.kind) == ("paused", "budget")
+
+
+def test_a_session_that_nobody_drives_waits_for_a_worker() -> None:
+    untaken = standing_now(
+        AT_REST, now=100 + UNTAKEN_S + 1, held_by="", due_at=100, place="cellar"
+    )
+    assert (untaken.state, untaken.kind, untaken.since) == ("waits", "worker", 100)
+    assert "of the place cellar" in untaken.reason
+    just_sent = standing_now(AT_REST, now=101, held_by="", due_at=100, place="")
+    assert just_sent.state == "works"
+    later = standing_now(AT_REST, now=101, held_by="", due_at=500, place="")
+    assert later.state == "at_rest"
+
+
+def test_other_events_leave_the_same_value() -> None:
+    standing = stands(BEGUN)
+    assert stand(standing, said.CallStarted(call="c")) is standing
+    assert stand(standing, said.CallEnded(call="c")) is standing
+    assert stand(standing, said.ToolStarted(call_id="a")) is standing
