@@ -12,6 +12,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.turns.loop import CallState
+from ullage.turns.standing import Standing
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
 from ullage_server.live_types import AdviceView, LiveLine
@@ -67,6 +68,8 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     """Where its files are: workers of this place drive it; empty: those without a place."""
     lacks_worker: bool
     """Whether it has a place, and for 5 seconds no worker of that place has taken it up."""
+    standing: Standing
+    """What it does, since when and why, for a list of sessions that people watch."""
 
 
 class ListedSession(SessionLine, frozen=True, kw_only=True):

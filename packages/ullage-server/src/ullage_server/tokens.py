@@ -65,6 +65,8 @@ _REQUIRED: Final = "-"
 class Bearer(NamedTuple):
     """The token of a request: its name and what it allows. ``digest`` is empty if no token is required.
 
+    The token that the server was started with has no name.
+
     It is for the sessions of ``tenant`` alone.
     """
 
@@ -217,7 +219,7 @@ class Tokens:
         found: Bearer | TokenRecord | None = None
         for launched in self._launched:
             if hmac.compare_digest(given, launched):
-                found = Bearer("the launch", frozenset(SCOPES), None, launched)
+                found = Bearer("", frozenset(SCOPES), None, launched)
         for record in self._records():
             if hmac.compare_digest(given, record.sha256):
                 found = record if record.is_expired(self._clock()) else _bearer_of(record)

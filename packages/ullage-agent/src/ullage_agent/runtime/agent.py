@@ -131,7 +131,7 @@ from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 from ullage_agent.tools.type_variables import AnyT, DepsT, OutputT
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 NOTHING = Calibration()
 

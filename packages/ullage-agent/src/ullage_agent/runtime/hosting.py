@@ -47,7 +47,7 @@ from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
