@@ -151,6 +151,20 @@ class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     through: NonNegative | None = None
 
 
+class NewLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For how many hours the link opens the session, at most as long as the token that makes it."""
+
+    hours: Annotated[float, Meta(gt=0, le=24 * 90)] = 24
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """A token that reads one session until it ``expires``, in seconds since 1970. ``name`` revokes it."""
+
+    name: str
+    token: str
+    expires: float
+
+
 class Created(Struct, frozen=True, kw_only=True):
     """The new session."""
 
@@ -485,13 +499,15 @@ class LiveView(LogView, frozen=True, kw_only=True):
 class AccessView(Struct, frozen=True, kw_only=True):
     """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970.
 
-    ``tenant`` is whose sessions it sees. ``live``: it sees the sessions that run on the server's machine.
+    ``tenant`` is whose sessions it sees. With a ``session`` it reads that one alone. ``live``: it sees the sessions
+    that run on the server's machine.
     """
 
     name: str
     tenant: str
     scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
     expires: float | None = None
+    session: str = ""
     live: bool = False
 
 
