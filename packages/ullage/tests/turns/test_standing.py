@@ -27,7 +27,7 @@ def stands(*events: Event) -> Standing:
 def test_a_turn_works_and_rests() -> None:
     assert stands(BEGUN) == Standing(state="works", since=10, seq=1)
     ended = said.TurnEnded(turn="t", at=12, seq=4)
-    assert stands(BEGUN, ended) == Standing(state="at_rest", since=12, seq=4)
+    assert stands(BEGUN, ended) == Standing(since=12, seq=4)
 
 
 def test_a_failed_turn_says_which_error_and_how_often() -> None:

@@ -57,7 +57,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     where it does not.
     """
 
-    state: StandingState
+    state: StandingState = "at_rest"
     since: float = 0.0
     seq: int = 0
     kind: str = ""
@@ -72,7 +72,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.state in NEEDS_A_PERSON
 
 
-AT_REST: Final = Standing(state="at_rest")
+AT_REST: Final = Standing()
 
 
 def stand(standing: Standing, event: Event) -> Standing:
@@ -135,7 +135,7 @@ def standing_now(
 
 
 def _ended(standing: Standing, event: TurnEnded) -> Standing:
-    rests = replace(AT_REST, since=event.at, seq=event.seq)
+    rests = Standing(since=event.at, seq=event.seq)
     if event.reason in ("finished", "cancelled"):
         return rests
     kind = standing.kind if event.reason == "failed" and standing.kind else event.reason
