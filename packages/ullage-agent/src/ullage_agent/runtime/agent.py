@@ -192,6 +192,7 @@ class Agent(Generic[OutputT, DepsT]):
     """Whether it was made of another agent: overrides count for the agents of the program."""
 
     _place = ""
+    _is_hosted = False
     """The place whose sessions it drives, where a host or a parent has one."""
 
     _shared: AgentRuntime | None
@@ -752,6 +753,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
+                self._shared.is_hosted = self._is_hosted
                 self._open[session] += 1
                 return self._shared
         except BaseException:

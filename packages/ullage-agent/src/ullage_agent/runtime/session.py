@@ -268,6 +268,9 @@ class Session(Generic[OutputT]):
         if self._is_closing:  # another task has closed the session while this one waited
             return
         self._is_closing = True
+        runtime = self._driving.runtime
+        if runtime is not None:
+            runtime.is_closing = True
         await stop(serving)
         self._idle.set()
         runtime = self._driving.runtime
