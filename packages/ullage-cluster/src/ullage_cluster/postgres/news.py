@@ -61,8 +61,8 @@ ENDED_S: Final = 0.4
 connection takes its lock again on a new one."""
 
 STEADY_S: Final = 3.0
-"""How long a process has to listen until it says of others that they have ended: after a restart or failover of the
-server all of them connect again. Judged by bench.takeover, as is ``ENDED_S``."""
+"""How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
+of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
 
 SILENT_S: Final = 6
 """Seconds after which PostgreSQL gives up the connection of a machine that answers nothing, as one without power."""
@@ -99,8 +99,6 @@ class News:
         self._is_lost = asyncio.Event()
         self.listens = asyncio.Event()
         """Set while the connection is there, with its lock."""
-        self._steady_at = 0.0
-        """From when on it says of others that they have ended, by the clock of the event loop."""
         self._ended: set[str] = set()
         """The processes that were found to have ended."""
         self._connection: PgConnection | None = None
@@ -145,10 +143,10 @@ class News:
     async def ended(self, processes: set[str]) -> set[str]:
         """Those of these processes that have ended: their locks are free, now and ``ENDED_S`` before.
 
-        None in the first ``STEADY_S`` of a connection, nor when it is lost meanwhile.
+        None in the first ``STEADY_S`` after all were connected anew, nor when the own connection is lost.
         """
         connection = self._connection
-        if connection is None or asyncio.get_running_loop().time() < self._steady_at:
+        if connection is None:
             return set()
         try:
             free = await self._free(connection, processes)
@@ -166,7 +164,7 @@ class News:
         locks = {lock_of(process): process for process in processes}
         async with self._lock:
             keys = await connection.fetch(
-                statements()["free_locks"], list(locks), timeout=HEARD_S
+                statements()["free_locks"], list(locks), STEADY_S, timeout=HEARD_S
             )
         return {locks[key] for (key,) in keys}
 
@@ -191,7 +189,6 @@ class News:
             drop(connection)
             raise
         self._connection = connection
-        self._steady_at = asyncio.get_running_loop().time() + STEADY_S
         self.listens.set()
         if connection.is_closed():
             self._mark_lost()

@@ -26,6 +26,9 @@ SELECT key FROM unnest($1::bigint[]) AS asked (key) WHERE NOT EXISTS (
     SELECT FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32 | objid::bigint) = key
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AND (
+    SELECT min(backend_start) < clock_timestamp() - $2::float8 * interval '1 s' FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'ullage'
 );
 
 -- name: about_session
