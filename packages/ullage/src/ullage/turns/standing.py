@@ -126,9 +126,9 @@ def stand(standing: Standing, event: Event) -> Standing:
         case ApprovalAsked():
             return _asked(standing, event)
         case ApprovalGiven():
-            return _answered(standing, event, event.digest)
+            return _answered(standing, event, event.digest, is_resumed=True)
         case ToolEnded():
-            return _answered(standing, event, "")
+            return _answered(standing, event, "", is_resumed=False)
         case CallRetried() if standing.state in ("works", "waits"):
             return _moved(
                 standing,
@@ -220,7 +220,7 @@ def _ended(standing: Standing, event: TurnEnded) -> Standing:
 
 def _paused(standing: Standing, event: TurnPaused) -> Standing:
     if event.reason == "approval" and standing.approvals:
-        return standing
+        return replace(standing, paused="approval")
     kind = "quota" if event.until else event.reason
     return _moved(
         standing,
@@ -246,9 +246,9 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
 
 
 def _answered(
-    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str
+    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str, *, is_resumed: bool
 ) -> Standing:
-    """An answer about another call than the one that was shown is none."""
+    """An answer about another call than the one that was shown is none. Without one, a call that waited is closed."""
     left = tuple(
         each
         for each in standing.approvals
@@ -257,7 +257,9 @@ def _answered(
     )
     if len(left) == len(standing.approvals):
         return standing
-    return _moved(standing, event, approvals=left)
+    is_lifted = is_resumed and standing.paused == "approval"
+    paused = "" if is_lifted else standing.paused
+    return _moved(standing, event, approvals=left, paused=paused)
 
 
 def _call_ended(standing: Standing, event: CallEnded) -> Standing:
