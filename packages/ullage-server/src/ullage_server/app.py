@@ -35,7 +35,6 @@ from ullage_server import (
     window,
 )
 from ullage_server.connections import ConnectionLimits, StreamSlots, process_limits
-from ullage_server.fullness import FullnessCache
 from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
 from ullage_server.openapi import SchemaPlugin, described
@@ -188,7 +187,6 @@ def application(
                 "closing": closing,
                 "metrics": measures,
                 "traces": traces or RequestTraces(),
-                "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "live": shows,

@@ -6,12 +6,11 @@ import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Request, delete, get, post
-from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Stream
@@ -24,7 +23,6 @@ from ullage.store.store import DEFAULT_TENANT, SessionRow
 from ullage.turns.loop import Loop
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
-from ullage_agent.runtime.hosting import TenantHost
 from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
 from ullage_agent.runtime.session import Session
 from ullage_server.api_types import (
@@ -43,7 +41,6 @@ from ullage_server.api_types import (
     SessionState,
     SkippedLine,
 )
-from ullage_server.fullness import Fullness, FullnessCache
 from ullage_server.guard import unescaped
 from ullage_server.problems import told
 from ullage_server.requests import (
@@ -86,7 +83,6 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 )
 async def list_sessions(
     host: TheHost,
-    state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SessionList:
@@ -94,20 +90,10 @@ async def list_sessions(
     place = place_of(before)
     cursor = None if place is None else place.before
     rows = await host.store.sessions(limit=limit, before=cursor)
-    sessions = tuple(
-        ListedSession(**_shown(row), **full._asdict())
-        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
-    )
+    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     return SessionList(sessions=sessions, before=following)
-
-
-async def _fullness(
-    host: TenantHost, state: State, rows: Sequence[SessionRow]
-) -> list[Fullness]:
-    cache: FullnessCache = state.fullness
-    return await cache.of(host.store, rows)
 
 
 @get(
@@ -117,7 +103,6 @@ async def _fullness(
 )
 async def search_sessions(
     host: TheHost,
-    state: State,
     q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
@@ -126,13 +111,10 @@ async def search_sessions(
     by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
     """
     page = await search(host.store, q, limit=limit, place=place_of(before))
-    rows = [each.row for each in page.found]
     found = []
-    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
+    for each in page.found:
         hit = each.hit or FoundMessage("", "")
-        found.append(
-            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
-        )
+        found.append(MatchingSession(**_listed(each.row), **hit._asdict()))
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
 
@@ -264,6 +246,10 @@ async def import_session(
 def line_of(row: SessionRow) -> SessionLine:
     """A session's row, without its fullness."""
     return SessionLine(**_shown(row))
+
+
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:

@@ -48,9 +48,9 @@ between two searches for lost wakes (``Dispatch.sweep_s``)."""
 LONGEST_REASON: Final = 300
 """Characters of a reason: it is one line of a list."""
 
-FULLNESS_STEP: Final = 0.02
+FULLNESS_STEP: Final = 0.01
 """The part of the window by which a reading has to differ from the one that is kept: so a session's row is not written
-for each model call, and a list shows its fullness to 2 %."""
+for each model call."""
 
 
 class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
