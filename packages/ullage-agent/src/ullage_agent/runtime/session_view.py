@@ -12,7 +12,7 @@ from ullage_agent.tools.tool import AgentTool
 
 
 class SessionView(NamedTuple):
-    """A session at one moment: the agent that continues it, and its call under way.
+    """A session at one moment: the agent that continues it, its model, and its call under way.
 
     ``address`` is where the model is reached; empty where that is not known. ``first_chunk_at``, in seconds since 1970,
     and ``response_id`` are of the current call; 0 and empty before the answer has them.
@@ -20,6 +20,8 @@ class SessionView(NamedTuple):
 
     agent: str = ""
     description: str = ""
+    provider: str = ""
+    model: str = ""
     address: str = ""
     options: Options = PLAIN
     has_output_type: bool = False

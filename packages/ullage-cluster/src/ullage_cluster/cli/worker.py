@@ -21,7 +21,7 @@ from ullage.store.store import SessionStore
 from ullage.store.urls import shown_place
 from ullage.tasks import background, start, stop
 from ullage_agent.cli.agent_options import warn_of
-from ullage_agent.cli.exporting import exported_spans, span_hooks
+from ullage_agent.cli.exporting import exporting
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.hosting import ANY_NUMBER, Host
@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     args.simulate = False
     with ExitStack() as stack:
         stack.enter_context(logged(args.log or "warning", os.environ, ""))
-        spans = stack.enter_context(exported_spans("ullage-worker", os.environ))
+        exported = stack.enter_context(exporting("ullage-worker", os.environ))
         looked_at = _monitored(args, store) if args.metrics else None
-        run_to_end(_work(args, store, dispatch, span_hooks(spans), looked_at))
+        run_to_end(_work(args, store, dispatch, exported.hooks(), looked_at))
     print("Stopped. The next worker or server resumes unfinished turns.")
     return 0
 
