@@ -1,4 +1,4 @@
-"""A cluster whose parts are killed and started again: servers, workers, the engine and the database, by name."""
+"""A cluster whose parts are killed and started again: servers, workers, the engine, the database and its pooler."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tests.machines import Program, ServerProcess, WorkerProcess
+from tests.pooler import pooled
 from tests.postgres import PostgresServer, new_server
 from tests.restate import new_restate
 from tests.sweeps.machines.claims import (
@@ -93,6 +94,9 @@ class Cluster:
         log_claims(postgres, self._database)
         self.parts["postgres"] = Part(1, postgres.kill, postgres.start)
         self._postgres = postgres
+        pooler = stack.enter_context(pooled(postgres))
+        self.place = pooler.url_with_direct(self.place)
+        self.parts["pgbouncer"] = Part(1, pooler.kill, pooler.start)
 
     async def _make_tables(self) -> None:
         store = store_at(self.place)

@@ -367,16 +367,16 @@ class Host:
         held = self._sessions.get(session)
         if held is not None:
             held.expect_driver()  # at once, so that no look comes before the driver
-        return self._driven(session)
+        return self._driven(session, held)
 
-    async def _driven(self, session: str) -> bool:
+    async def _driven(self, session: str, held: HostedSession | None) -> bool:
         """See ``Drive``. A tool call's own session is driven by that of the call."""
         if is_child(session):
             return True
         self._drives_begun += 1
         try:
             async with self._slots:
-                failure = await self._failure_of_driving(session)
+                failure = await self._failure_of_driving(session, held)
         except asyncio.CancelledError:
             await to_completion(self.forget(session))
             raise
@@ -388,10 +388,14 @@ class Host:
             self._failed[session] = self.clock()
         return True
 
-    async def _failure_of_driving(self, session: str) -> BaseException | None:
+    async def _failure_of_driving(
+        self, session: str, held: HostedSession | None
+    ) -> BaseException | None:
+        """``held`` is the session if it was open when it was woken: one that was forgotten since is not opened again."""
         try:
-            held = await self.look(session)
-            await held.driven()
+            held = held or await self.look(session)
+            if not held._is_closing:
+                await held.driven()
         except SessionNotFound:  # deleted, or a wake that somebody else has sent
             log.info("There is no session %s to be driven.", quoted(session))
             return None
