@@ -393,6 +393,7 @@ class SessionRuntime:
         return SessionView(
             agent=self.shared.name,
             description=self.shared.description,
+            tenant=self.shared.quotas.tenant,
             provider=self.fold.provider,
             model=self.fold.model,
             address=address,

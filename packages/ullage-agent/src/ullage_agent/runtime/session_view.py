@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from ullage.codec.blocks import PLAIN, Options
+from ullage.store.store import DEFAULT_TENANT
 from ullage.turns.loop import OpenCall
 from ullage_agent.tools.tool import AgentTool
 
@@ -20,6 +21,7 @@ class SessionView(NamedTuple):
 
     agent: str = ""
     description: str = ""
+    tenant: str = DEFAULT_TENANT
     provider: str = ""
     model: str = ""
     address: str = ""

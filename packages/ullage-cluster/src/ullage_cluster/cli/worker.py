@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     dispatch = dispatch_of(args, place)
     args.simulate = False
     with ExitStack() as stack:
-        stack.enter_context(logged(args.log or "warning", os.environ, ""))
+        level, form = args.log or "warning", args.log_format
+        stack.enter_context(logged(level, os.environ, form=form))
         exported = stack.enter_context(exporting("ullage-worker", os.environ))
         looked_at = _monitored(args, store) if args.metrics else None
         run_to_end(_work(args, store, dispatch, exported.hooks(), looked_at))
@@ -94,6 +95,7 @@ async def _work(
         from ullage_server.metrics import measured
 
         store = measured(inner, looked_at.metrics)
+        hooks = (looked_at.metrics, *hooks)
     agent = agent_of(args, store=store, environment=os.environ, hooks=hooks)
     warn_of(agent)
     told: asyncio.Queue[signal.Signals] = asyncio.Queue()

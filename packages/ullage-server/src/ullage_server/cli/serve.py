@@ -88,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
         has_named = any(each.read() for each in tokens)
         launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
         has_token = has_named or bool(launch.text and launch.file is None)
-        stack.enter_context(logged(args.log or "warning", environment, launch.text))
+        level, form = args.log or "warning", args.log_format
+        stack.enter_context(logged(level, environment, launch.text, form=form))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
@@ -125,7 +126,7 @@ async def _serve(
         args,
         store=measured(store, metrics),
         environment=environment,
-        hooks=exported.hooks(),
+        hooks=[metrics, *exported.hooks()],
     )
     warn_of(agent)
     is_local, url = is_loopback(args.host), url_of(listening)

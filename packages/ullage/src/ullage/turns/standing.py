@@ -199,7 +199,7 @@ def _call_ended(standing: Standing, event: CallEnded) -> Standing:
             reason=_line(event.error),
             attempts=standing.attempts + 1,
         )
-    if standing.state == "waits":
+    if standing.state == "waits" or (standing.state == "works" and standing.kind):
         return Standing(state="works", since=standing.since, seq=event.seq)
     return standing
 
