@@ -18,11 +18,11 @@ from typing import Final
 from ullage.display.text import safe
 from ullage.masking import Secrets
 
-Fields = Mapping[str, object]
+LogFields = Mapping[str, object]
 
 JSON_LINES: Final = "json"
 
-_fields: ContextVar[Callable[[], Fields]] = ContextVar(
+_fields: ContextVar[Callable[[], LogFields]] = ContextVar(
     "fields of log lines", default=dict
 )
 
@@ -35,7 +35,7 @@ _IN_TEXT: Final = ("session", "request_id")
 
 
 @contextmanager
-def log_fields(source: Callable[[], Fields]) -> Iterator[None]:
+def log_fields(source: Callable[[], LogFields]) -> Iterator[None]:
     """Lines that this block logs, and tasks that it starts, have the fields that ``source`` gives at that moment."""
     before = _fields.set(source)
     try:

@@ -100,6 +100,7 @@ from ullage.meter.policy import (
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
+from ullage.meter.spend import with_call
 from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.stated import anchor_of, can_be_true, hidden_tokens, outranks
 from ullage.meter.track import Step
@@ -993,8 +994,8 @@ class Fold(State):
     def _note_spend(
         self, event: CallEnded, usage: Usage | None, estimated: int | None = None
     ) -> None:
-        self.spend = self.spend.plus_call(
-            event, usage, self.known, self.provider, estimated
+        self.spend = with_call(
+            self.spend, event, usage, self.known, self.provider, estimated
         )
 
     def _cleared_of(self, usage: Usage | None, pending: Pending | None) -> ClearedTokens:

@@ -117,40 +117,6 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
             cost = cost._replace(exact=False)
         return Spend(by_purpose=sums, money=self.money.plus(cost))
 
-    def plus_call(
-        self,
-        event: CallEnded,
-        usage: Usage | None,
-        limits: ModelLimits | None,
-        provider: str,
-        estimated: int | None = None,
-    ) -> Spend:
-        """This spend and a call that ended, with the passes that its provider bills beside it.
-
-        Args:
-            event: The end of the call.
-            usage: What it is counted as, where a provider's sums are not those of the call alone.
-            limits: What is known of the session's model.
-            provider: The session's own.
-            estimated: As in ``plus``.
-        """
-        purpose: SpendCategory = (
-            event.purpose if event.outcome == "finished" else event.outcome
-        )
-        provider = event.provider or provider
-        if event.model and event.purpose != "main":
-            limits = lookup(provider, event.model)
-        spend = self.plus(
-            usage, purpose=purpose, prices=_prices(limits), estimated=estimated
-        )
-        for one in passes_of(event.usage):
-            if one.kind in BESIDE:
-                own = lookup(provider, one.model) if one.model else limits
-                spend = spend.plus(
-                    one.usage, purpose=BESIDE[one.kind], prices=_prices(own)
-                )
-        return spend
-
     @property
     def all(self) -> UsageSum:
         """The sums of all purposes together."""
@@ -193,10 +159,43 @@ def cost_of(usage: Usage, prices: Prices, *, hour_writes: int = 0) -> Cost | Non
     return Cost(total / MILLION, exact)
 
 
+def with_call(
+    spend: Spend,
+    event: CallEnded,
+    usage: Usage | None,
+    limits: ModelLimits | None,
+    provider: str,
+    estimated: int | None = None,
+) -> Spend:
+    """The spend and a call that ended, with the passes that its provider bills beside it.
+
+    Args:
+        event: The end of the call.
+        usage: What it is counted as, where a provider's sums are not those of the call alone.
+        limits: What is known of the session's model.
+        provider: The session's own.
+        estimated: As in ``Spend.plus``.
+    """
+    purpose: SpendCategory = (
+        event.purpose if event.outcome == "finished" else event.outcome
+    )
+    provider = event.provider or provider
+    if event.model and event.purpose != "main":
+        limits = lookup(provider, event.model)
+    spend = spend.plus(
+        usage, purpose=purpose, prices=_prices(limits), estimated=estimated
+    )
+    for one in passes_of(event.usage):
+        if one.kind in BESIDE:
+            own = lookup(provider, one.model) if one.model else limits
+            spend = spend.plus(one.usage, purpose=BESIDE[one.kind], prices=_prices(own))
+    return spend
+
+
 def money_of(event: CallEnded, provider: str, model: str) -> Money:
     """What one call of a session with this provider and model cost."""
     known = lookup(provider, model) if model else None
-    return Spend().plus_call(event, event.usage, known, provider).money
+    return with_call(Spend(), event, event.usage, known, provider).money
 
 
 def _prices(limits: ModelLimits | None) -> Prices | None:
