@@ -89,15 +89,15 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See ``logging.Formatter``."""
         at = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, object] = {
-            **fields_of(record),
+        own: dict[str, object] = {
             "time": at.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            own["exception"] = self.formatException(record.exc_info)
+        line = own | fields_of(record) | own  # in this order, and a field replaces none
         return json.dumps(self._secrets.masked_value(line), default=str)
 
 
