@@ -41,7 +41,7 @@ from ullage.store.store import (
     StoreObserver,
     WaitingPlace,
 )
-from ullage.turns.standing import AT_REST, Standing, StandingState, stand
+from ullage.turns.standing import AT_REST, COUNTED, Standing, StandingState, stand
 from ullage_agent.loop.quotas import QUOTA_KINDS, TenantQuota
 from ullage_agent.runtime.agent import program_name
 from ullage_agent.runtime.hooks import Hook
@@ -86,9 +86,6 @@ SHARES: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 MOST_PLACES: Final = 50
 """Values of the label ``place``: callers name places, and each value is a series for good."""
 
-STATES: Final[tuple[StandingState, ...]] = ("needs_approval", "failed", "paused", "waits")
-"""Those that a store counts (``SessionStore.standing_counts``)."""
-
 MODEL: Final = ("gen_ai_provider_name", "gen_ai_request_model")
 
 
@@ -118,9 +115,10 @@ class Metrics(StoreObserver, Hook):
         self.standing = Gauge(
             "sessions", "Sessions of the store that wait, by what for", ["state"], **named
         )
-        self.oldest_approval = Gauge(
-            "oldest_approval_seconds",
-            "For how long a tool call has waited for a person's approval, the longest",
+        self.oldest = Gauge(
+            "sessions_oldest_seconds",
+            "For how long a session has been left in each of these states, the longest",
+            ["state"],
             **named,
         )
         self.streams = Gauge("event_streams", "Clients that follow a session", **named)
@@ -284,10 +282,14 @@ class Metrics(StoreObserver, Hook):
         if standing is not before:
             _remember(self._standings, event.session, standing)
 
-    def note_standings(self, counts: Mapping[StandingState, int]) -> None:
-        """Show how many sessions of the store are in each state of ``STATES``."""
-        for state in STATES:
+    def note_standings(
+        self, counts: Mapping[StandingState, float], since: Mapping[StandingState, float]
+    ) -> None:
+        """Show how many sessions of the store are in each state that is counted, and since when the oldest is."""
+        now = time.time()
+        for state in COUNTED:
             self.standing.labels(state).set(counts.get(state, 0))
+            self.oldest.labels(state).set(max(0.0, now - since.get(state, now)))
 
     def note_waiting(self, places: Iterable[WaitingPlace]) -> None:
         """Show how many sessions of each place wait for a driver, and for how long; the longest for ``MOST_PLACES``."""

@@ -135,6 +135,22 @@ def test_a_turn_that_failed_names_its_error_and_one_that_recovered_none() -> Non
     assert turns("ullage_turns_total", {"reason": "budget", "error": "quota"}) == 1
 
 
+def test_sessions_that_wait_are_counted_with_the_age_of_the_oldest(
+    tmp_path: Path,
+) -> None:
+    nobody = "http://127.0.0.1:9"
+    with serving(nobody, tmp_path / "s.db", tries=1) as server:
+        for name in ("one", "other"):
+            server.api.say(server.api.session(name), "hello")
+        for _ in patiently():
+            samples = told(server)
+            if samples["ullage_sessions", "failed"] == 2:
+                break
+        assert samples["ullage_sessions", "needs_approval"] == 0
+        assert 0 < samples["ullage_sessions_oldest_seconds", "failed"] < 60
+        assert samples["ullage_sessions_oldest_seconds", "paused"] == 0
+
+
 def test_names_of_models_that_nothing_confirms_are_no_series() -> None:
     metrics = Metrics()
 
