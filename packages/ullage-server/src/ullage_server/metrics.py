@@ -9,7 +9,7 @@ https://opentelemetry.io/docs/specs/semconv/http/http-metrics/) in Prometheus's 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -24,6 +24,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
+from ullage.errors import ProviderError
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -135,6 +136,8 @@ class Metrics(StoreObserver, Hook):
             ["reason", "error"],
             **named,
         )
+        for error in _kinds(ProviderError):  # a first one is no increase for Prometheus
+            self.turns.labels("failed", error)
         self.calls = Histogram(
             f"{_spelt(CALL_SECONDS)}_seconds",
             "Model calls that ended",
@@ -363,6 +366,13 @@ class Metrics(StoreObserver, Hook):
 
     def _label(self, label: str, value: str) -> str:
         return self._values.bounded(label, value)
+
+
+def _kinds(error: type[Exception]) -> Iterator[str]:
+    """The names of the error and of all kinds of it."""
+    yield error.__name__
+    for kind in error.__subclasses__():
+        yield from _kinds(kind)
 
 
 def _spelt(name: str) -> str:
