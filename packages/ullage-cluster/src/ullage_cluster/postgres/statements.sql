@@ -39,6 +39,16 @@ WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR ow
     AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
 ORDER BY greatest(since, expires), key LIMIT $3;
 
+-- name: free_locks
+SELECT key FROM unnest($1::bigint[]) AS asked (key) WHERE NOT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32 | objid::bigint) = key
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AND (
+    SELECT min(backend_start) < clock_timestamp() - $2::float8 * interval '1 s' FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'ullage'
+);
+
 -- name: about_session
 SELECT * FROM session_rows WHERE id = $1;
 

@@ -24,7 +24,7 @@ from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
-from ullage.store.leases import busy, is_dead, lost
+from ullage.store.leases import busy, lost
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -187,9 +187,7 @@ class PostgresStore:
             if row["code"] != Code.BUSY:
                 await self._base.read(lambda found: records.forget(found, session))
                 return bool(row["code"] == Code.DONE)
-            if not is_dead(row["owner"]) or row["owner"] == dead:
-                raise busy(session, row["owner"], row["expires"])
-            dead = row["owner"]
+            dead = await self._dead_holder(session, row, dead)
 
     async def sessions(
         self,
@@ -233,16 +231,15 @@ class PostgresStore:
         self, limit: int, places: Sequence[str] | None = None
     ) -> list[Unattended]:
         of = None if places is None else list(places)
-        rows = await self._rows("unattended", await self._dead_owners(), of, limit)
+        owners = [owner for (owner,) in await self._rows("living_owners")]
+        dead = await self._base.dead_among(owners)
+        rows = await self._rows("unattended", dead, of, limit)
         return [Unattended(*row) for row in rows]
-
-    async def _dead_owners(self) -> list[str]:
-        owners = await self._rows("living_owners")
-        return [owner for (owner,) in owners if is_dead(owner)]
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
     ) -> Lease:
+        await self._base.show_living()
         dead = ""
         while True:
             row = await self._write(
@@ -258,9 +255,15 @@ class PostgresStore:
                 if row["owner"]:
                     self._watchers.observer.took_over()
                 return Lease(session, owner, row["generation"])
-            if not is_dead(row["owner"]) or row["owner"] == dead:
-                raise busy(session, row["owner"], row["expires"])
-            dead = row["owner"]
+            dead = await self._dead_holder(session, row, dead)
+
+    async def _dead_holder(self, session: str, row: Record, known: str) -> str:
+        """The holder of a lease, which is dead. Raises ``SessionBusy`` while it lives, and if it was ``known`` to be
+        dead: then it took the lease again."""
+        owner: str = row["owner"]
+        if owner == known or not await self._base.dead_among([owner]):
+            raise busy(session, owner, row["expires"])
+        return owner
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         await self._write(
