@@ -203,6 +203,9 @@ class PostgresStore:
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
 
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
+
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)
         if not rows:

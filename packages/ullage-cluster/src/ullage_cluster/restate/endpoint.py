@@ -7,6 +7,7 @@ as the connection to the first breaks. Restate keeps nothing of a session but th
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
@@ -43,6 +44,8 @@ killed under it: the longest takeover in ten kills (``bench.takeover``) was 1.27
 a core, instead of 15 %. After the last attempt the sweep wakes again; the other choice, a pause, would hold the
 session's key until an operator resumes it."""
 
+errors = logging.getLogger("hypercorn.error")
+
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
 Send = Callable[[AsgiMessage], Awaitable[None]]
@@ -66,7 +69,8 @@ async def serve_restate(
     await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
     config = Config()
     config.bind = [f"fd://{listening.detach()}"]
-    config.loglevel = "ERROR"
+    config.errorlog = errors  # by its name it would get a handler and a form of its own
+    errors.setLevel(logging.ERROR)
     # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
     config.keep_alive_max_requests = 1
     serving = start(

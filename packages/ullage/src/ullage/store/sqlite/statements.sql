@@ -38,6 +38,9 @@ ORDER BY listed DESC, key DESC LIMIT ?3;
 -- name: standing_counts
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
+-- name: oldest_standings
+SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
 -- name: standing_counts_of
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND +tenant = ? GROUP BY state;
 

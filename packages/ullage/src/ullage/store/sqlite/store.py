@@ -145,6 +145,9 @@ class SqliteStore:
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
 
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
+
     async def _rows(self, name: str, *values: object) -> list[Any]:
         return await self._read(
             lambda database: database.execute(statements()[name], values).fetchall()
