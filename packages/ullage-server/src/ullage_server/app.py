@@ -62,6 +62,7 @@ HANDLERS = (
     sessions.get_session,
     sessions.delete_session,
     sessions.fork_session,
+    sessions.add_link,
     sessions.export_session,
     conversation.send_message,
     conversation.list_messages,

@@ -14,6 +14,7 @@ from litestar import Request, delete, get, post
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Stream
+from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -30,9 +31,11 @@ from ullage_server.api_types import (
     Created,
     CreatedFork,
     Import,
+    Link,
     ListedSession,
     MatchingSession,
     NewFork,
+    NewLink,
     NewSession,
     OpenToolCall,
     SearchResult,
@@ -52,6 +55,7 @@ from ullage_server.requests import (
     usable_id,
     usable_id_in,
 )
+from ullage_server.scopes import bearer_of
 
 ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
@@ -141,9 +145,12 @@ def place_of(text: str | None) -> SearchPlace | None:
     operation_id="get_session",
     summary="The state of a session",
 )
-async def get_session(host: TheHost, opened: Opened) -> SessionState:
+async def get_session(
+    request: Request[Any, Any, Any], host: TheHost, opened: Opened
+) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
-    return await session_state(opened, await host.store.about(opened.id))
+    found = await session_state(opened, await host.store.about(opened.id))
+    return replace(found, held_by="") if bearer_of(request).session else found
 
 
 @delete(
@@ -158,6 +165,28 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     await host.store.about(name)
     await host.forget(name)
     await host.store.delete(name)
+
+
+@post(
+    "/v1/sessions/{session:str}/links",
+    status_code=201,
+    operation_id="add_link",
+    summary="A link: a token that reads this session alone",
+)
+async def add_link(
+    request: Request[Any, Any, Any],
+    host: TheHost,
+    state: State,
+    session: FromPath[str],
+    data: JSONBody[NewLink],
+) -> Link:
+    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it."""
+    name = unescaped(session)
+    await host.store.about(name)
+    lasts_s = data.hours * 3_600
+    return await asyncio.to_thread(
+        state.tokens.add_link, name, bearer_of(request), lasts_s
+    )
 
 
 @post(
@@ -258,7 +287,9 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
-    lacks_worker = row.lacks_worker(time.time())
+    now = time.time()
+    shown["standing"] = row.standing_now(now)
+    lacks_worker = row.lacks_worker(now)
     return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
 
 
