@@ -178,8 +178,6 @@ class Session(Generic[OutputT]):
 
     _awaits_other = True
     """Whether its driver waits while another process drives it; see ``Driver``."""
-    _takes_over = False
-    """Whether its driver takes it from another process at once."""
 
     def __init__(
         self,
@@ -226,7 +224,6 @@ class Session(Generic[OutputT]):
                 self.id,
                 self._deps,
                 awaits_other=self._awaits_other,
-                takes_over=self._takes_over,
                 place=place,
             )
             self._driver.want(self._output)
@@ -828,7 +825,7 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self._is_interrupted():
+        elif await self._lacks_driver():
             self._check_deps(self._open)
             await self._open.store.command(self.id, [])  # due, also if this driver dies
             await self._ask_driver()
@@ -1158,6 +1155,10 @@ class Session(Generic[OutputT]):
         return runtime
 
     async def _is_interrupted(self) -> bool:
+        """Whether work is left in the session, and nothing continues it by itself."""
+        return await self._lacks_driver()
+
+    async def _lacks_driver(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
         if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop
