@@ -268,7 +268,7 @@ def line_of(row: SessionRow) -> SessionLine:
 
 def _shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
-    inner = ("drivers", "key", "due_at", "tenant", "standing")
+    inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
