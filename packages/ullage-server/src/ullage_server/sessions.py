@@ -301,8 +301,9 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     stopped = _stopped(session, row.tenant)
     note = stopped or loop.note
     if is_interrupted and not note:
-        waits = f"It waits for a worker of the place {row.place}, where its files are."
-        note = waits if row.place else INTERRUPTED_NOTE
+        note = INTERRUPTED_NOTE
+    elif row.lacks_worker(time.time()) and not note:
+        note = f"It waits for a worker of the place {row.place}, where its files are."
     wait_s = loop.retry_at - time.time()
     if wait_s > 0 and not note:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
