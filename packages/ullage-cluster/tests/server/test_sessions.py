@@ -253,7 +253,8 @@ def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed
         asyncio.run(server.store.create("left", left))
         before = server.api.state("left")
         assert (before["state"], before["held_by"]) == ("interrupted", "")
-        assert before["note"] == before["standing"]["reason"] == "No worker has taken it."
+        assert before["standing"]["state"] == "paused"
+        assert "Resume" in before["note"]
         assert server.api.post("/v1/sessions/left/resume").status_code == 202
         assert server.api.until("left")["state"] == "idle"
         assert server.api.post("/v1/sessions/left/resume").status_code == 409
@@ -275,7 +276,7 @@ def test_a_session_is_at_the_place_that_is_named_or_at_the_server_s(
         shown = {line["id"]: line["standing"]["state"] for line in listed}
         assert shown == {"own": "at_rest", "other": "waits"}
         waits = api.state("other")
-        assert (waits["state"], waits["place"]) == ("interrupted", "attic")
+        assert (waits["state"], waits["place"]) == ("waiting", "attic")
         assert waits["note"] == "No worker of the place attic has taken it."
         file = api.get("/v1/sessions/other/export").content
         taken = api.post("/v1/sessions/import", params={"id": "taken"}, content=file)

@@ -81,7 +81,7 @@ class SessionLine(Struct, frozen=True, kw_only=True):
 
 
 class ListedSession(SessionLine, frozen=True, kw_only=True):
-    """``used`` tokens of the ``window``, as the session's last reading has them; ``null`` where they are unknown."""
+    """``used`` tokens of the ``window``, within 1 % of it, by the session's last reading; ``null``: unknown."""
 
     used: int | None
     window: int | None

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -23,10 +23,9 @@ from ullage.store.export import export_lines, id_in
 from ullage.store.searching import FoundMessage, SearchPlace, search
 from ullage.store.store import DEFAULT_TENANT, SessionRow
 from ullage.turns.loop import Loop
-from ullage.turns.standing import NEEDS_A_PERSON
+from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
-from ullage_agent.runtime.hosting import TenantHost
 from ullage_agent.runtime.session import Session
 from ullage_server.api_types import (
     AgentState,
@@ -48,7 +47,6 @@ from ullage_server.api_types import (
     SkippedLine,
     StandingView,
 )
-from ullage_server.fullness import Fullness, FullnessCache
 from ullage_server.guard import unescaped
 from ullage_server.problems import told
 from ullage_server.requests import (
@@ -92,7 +90,6 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 )
 async def list_sessions(
     host: TheHost,
-    state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
     needs: FromQuery[Literal["person"] | None] = None,
@@ -105,22 +102,12 @@ async def list_sessions(
     rows = await host.store.sessions(
         limit=limit, before=cursor, needs_person=needs is not None
     )
-    sessions = tuple(
-        ListedSession(**_shown(row), **full._asdict())
-        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
-    )
+    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     counts = await host.store.standing_counts()
     needed = {state: counts.get(state, 0) for state in NEEDS_A_PERSON}
     return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needed))
-
-
-async def _fullness(
-    host: TenantHost, state: State, rows: Sequence[SessionRow]
-) -> list[Fullness]:
-    cache: FullnessCache = state.fullness
-    return await cache.of(host.store, rows)
 
 
 @get(
@@ -130,7 +117,6 @@ async def _fullness(
 )
 async def search_sessions(
     host: TheHost,
-    state: State,
     q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
@@ -139,13 +125,10 @@ async def search_sessions(
     by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
     """
     page = await search(host.store, q, limit=limit, place=place_of(before))
-    rows = [each.row for each in page.found]
     found = []
-    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
+    for each in page.found:
         hit = each.hit or FoundMessage("", "")
-        found.append(
-            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
-        )
+        found.append(MatchingSession(**_listed(each.row), **hit._asdict()))
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
 
@@ -304,6 +287,10 @@ def line_of(row: SessionRow) -> SessionLine:
     return SessionLine(**_shown(row))
 
 
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
+
+
 def _shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
     inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
@@ -323,8 +310,8 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     stopped = _stopped(session, row.tenant)
     line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
     standing = line["standing"]
-    is_interrupted = standing.kind == "worker"
-    note = stopped or loop.note or (standing.reason if is_interrupted else "")
+    lacks_driver = standing.kind in ("worker", "interrupted")
+    note = stopped or loop.note or (standing.reason if lacks_driver else "")
     wait_s = loop.retry_at - time.time()
     if wait_s > 0 and not note:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
@@ -342,7 +329,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     reading = work.memory.taken
     return SessionState(
         **line,
-        state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
+        state=_state(loop, standing, is_stopped=bool(stopped)),
         turn=loop.turn,
         paused=loop.paused,
         ended=loop.ended,
@@ -364,11 +351,12 @@ def _stopped(session: Session, tenant: str) -> str:
     return f"{type(failure).__name__}: {failure}"
 
 
-def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
-    if is_stopped and not _rests(loop):
-        return "waiting"
-    if is_interrupted and not _rests(loop):
-        return "interrupted"
+def _state(loop: Loop, standing: Standing, *, is_stopped: bool) -> AgentState:
+    if not _rests(loop):
+        if is_stopped or standing.kind == "worker":
+            return "waiting"
+        if standing.kind == "interrupted":
+            return "interrupted"
     return state_of(loop)
 
 

@@ -111,8 +111,10 @@ def test_a_subagent_s_failure_is_its_parent_s_and_its_approval_a_person_s() -> N
     assert stands(childs(BEGUN), childs(asked)).state == "needs_approval"
 
 
-def test_an_open_turn_without_a_driver_waits_for_one_and_no_state_begins_later() -> None:
+def test_an_open_turn_that_nobody_will_drive_is_paused_and_no_state_begins_later() -> (
+    None
+):
     left = standing_now(stands(BEGUN), now=20, held_by="", due_at=None, place="")
-    assert (left.state, left.kind, left.since) == ("waits", "worker", 10)
+    assert (left.state, left.kind, left.since) == ("paused", "interrupted", 10)
     begun = standing_now(AT_REST, now=20, held_by="here", due_at=21, place="")
     assert (begun.state, begun.since) == ("works", 20)

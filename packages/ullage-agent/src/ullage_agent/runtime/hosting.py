@@ -67,8 +67,8 @@ class HostedSession(Session[Any]):
         )
         self._dispatch = host.dispatch
         self._drives_here = host.drives > 0
+        self._is_attended = host.attends
         self._awaits_other = not host.attends
-        self._takes_over = host.dispatch.takes_over
 
     @property
     def _is_driven_elsewhere(self) -> bool:
@@ -116,6 +116,12 @@ class HostedSession(Session[Any]):
     def retire(self) -> None:
         """Drive the session no further than to the end of the current step. What is left is due for another driver."""
         self._driving.retire()
+
+    async def _is_interrupted(self) -> bool:
+        """Not while the session is due: the next search for lost work takes it up."""
+        if not await self._lacks_driver():
+            return False
+        return not self._is_attended or not (await self._open.store.about(self.id)).is_due
 
     def _beside_cancel(self) -> AbstractAsyncContextManager[Any]:
         """Where other processes drive the session and none of them has it, this one carries the cancel out."""
@@ -182,7 +188,7 @@ class Host:
         if self.drives:
             driving = start(self.dispatch.serve(self._drive), name="host: driving")
             self._tasks.append(driving)
-        if self.attends and (self.drives or self.dispatch.takes_over):
+        if self.attends and self.drives:
             self._taking_over = start(self._take_over(), name="host: taking over")
         return self
 
@@ -345,14 +351,11 @@ class Host:
         self._failed = {
             name: at for name, at in self._failed.items() if now - at < RETRY_S
         }
-        most, places = WOKEN_AT_ONCE, None
-        if not self.dispatch.takes_over:
-            most = min(WOKEN_AT_ONCE, self.drives - self._drives_begun)
-            places = [self.dispatch.place]
+        most = min(WOKEN_AT_ONCE, self.drives - self._drives_begun)
         if most <= 0:
             return []
         limit = most + len(self._failed) + len(self._woken)
-        found = await self.store.unattended(limit, places)
+        found = await self.store.unattended(limit, [self.dispatch.place])
         due = {each.id: each for each in found if each.id not in self._failed}
         self._woken = {name: at for name, at in self._woken.items() if name in due}
         woken = sorted(due, key=lambda name: self._woken.get(name, 0))[:most]

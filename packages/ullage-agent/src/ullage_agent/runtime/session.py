@@ -181,8 +181,6 @@ class Session(Generic[OutputT]):
 
     _awaits_other = True
     """Whether its driver waits while another process drives it; see ``Driver``."""
-    _takes_over = False
-    """Whether its driver takes it from another process at once."""
 
     def __init__(
         self,
@@ -229,7 +227,6 @@ class Session(Generic[OutputT]):
                 self.id,
                 self._deps,
                 awaits_other=self._awaits_other,
-                takes_over=self._takes_over,
                 place=place,
             )
             self._driver.want(self._output)
@@ -832,7 +829,7 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self._is_interrupted():
+        elif await self._lacks_driver():
             self._check_deps(self._open)
             await self._command()  # due, also if this driver dies
         else:
@@ -1164,6 +1161,10 @@ class Session(Generic[OutputT]):
         return runtime
 
     async def _is_interrupted(self) -> bool:
+        """Whether work is left in the session, and nothing continues it by itself."""
+        return await self._lacks_driver()
+
+    async def _lacks_driver(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
         if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop

@@ -397,6 +397,9 @@ class SessionRuntime:
         return SessionView(
             agent=self.shared.name,
             description=self.shared.description,
+            tenant=self.shared.quotas.tenant,
+            provider=self.fold.provider,
+            model=self.fold.model,
             address=address,
             options=self.settings.options,
             has_output_type=self.output is not None,
