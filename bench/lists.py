@@ -49,7 +49,7 @@ NUMBERS = {
 ADD_SESSIONS = """
 INSERT INTO sessions (id, title, model, created, changed, listed, origin, tenant, standing, state{seq})
 SELECT 's' || n, title, model, created - n, changed - n, listed - n, origin,
-    CASE WHEN n % 2 = 0 THEN 'default' ELSE 't' || n % 999 END,
+    CASE WHEN n % 2 = 0 THEN 'default' ELSE 't' || (n % 999) END,
     CASE WHEN n % 100 = 0 THEN '{{"state":"failed","kind":"Unreachable"}}' ELSE standing END,
     CASE WHEN n % 100 = 0 THEN 'failed' ELSE state END{seq}
 FROM sessions, {numbers} numbers WHERE id = 'seed'

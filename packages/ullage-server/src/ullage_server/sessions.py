@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Request, delete, get, post
+from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Stream

@@ -482,6 +482,16 @@ class SessionStore(Protocol):
         ...
 
 
+async def every_session(
+    store: SessionStore, *, tenant: str = "", before: SessionCursor | None = None
+) -> AsyncIterator[SessionRow]:
+    """All sessions in the order of ``SessionStore.sessions``, ``AT_ONCE`` in memory at a time."""
+    while rows := await store.sessions(limit=AT_ONCE, before=before, tenant=tenant):
+        for row in rows:
+            yield row
+        before = rows[-1].cursor
+
+
 async def waiting_places(store: SessionStore) -> list[WaitingPlace]:
     """The places of all sessions that ``unattended`` would list without a limit."""
     waits: dict[str, list[float]] = {}

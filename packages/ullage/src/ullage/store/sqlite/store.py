@@ -137,7 +137,7 @@ class SqliteStore:
         needs_person: bool = False,
     ) -> list[SessionRow]:
         name = "list_needing" if needs_person else "list_sessions"
-        values = (*(before or SessionCursor(math.inf, 0)), limit)
+        values: tuple[object, ...] = (*(before or SessionCursor(math.inf, 0)), limit)
         if tenant:  # reads another index
             name, values = f"{name}_of", (*values, tenant)
         return [session_row(row) for row in await self._rows(name, *values)]
