@@ -394,7 +394,7 @@ class Host:
     async def _failure_of_driving(
         self, session: str, held: HostedSession | None
     ) -> BaseException | None:
-        """``held`` is the session if it was open when it was woken: one that was forgotten since is not opened again."""
+        """``held`` is the session if it was open when it was woken: forgotten since, it is not opened again."""
         try:
             held = held or await self.look(session)
             if not held._is_closing:
