@@ -182,13 +182,6 @@ def test_what_hangs_is_killed_without_the_time_for_a_drain() -> None:
         assert probe["terminationGracePeriodSeconds"] == 1
 
 
-def test_an_update_can_be_applied_over_jobs_that_ended() -> None:
-    jobs = [each for each in manifests() if each["kind"] == "Job"]
-    assert jobs
-    for job in jobs:
-        assert job["spec"]["ttlSecondsAfterFinished"] <= 60
-
-
 def test_no_service_sets_variables_that_programs_read_as_their_settings() -> None:
     prefixes = ("ULLAGE_", "RESTATE_")
     services = [

@@ -35,7 +35,6 @@ from ullage_server import (
     window,
 )
 from ullage_server.connections import ConnectionLimits, StreamSlots, process_limits
-from ullage_server.fullness import FullnessCache
 from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
 from ullage_server.observed import Observed, note_route
@@ -57,6 +56,7 @@ HANDLERS = (
     sessions.get_session,
     sessions.delete_session,
     sessions.fork_session,
+    sessions.add_link,
     sessions.export_session,
     conversation.send_message,
     conversation.list_messages,
@@ -183,7 +183,6 @@ def application(
                 "closing": closing,
                 "metrics": measures,
                 "traces": traces or RequestTraces(),
-                "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "live": shows,

@@ -50,8 +50,11 @@ PAUSE_S = 600.0
 LOST_WAKE_S = 0.4
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
+RESTATE_SWEEP_S = 5.0
+"""The same where Restate keeps the wakes, so that few are lost: many workers search, and each asks the database."""
+
 LISTEN_AGAIN_S = 1.0
-"""Seconds before calls are listened for again after the database was away."""
+"""Seconds before calls are listened for again after the database was away, and before workers are registered again."""
 
 # --- The driver. Judged by bench.takeover and bench.kills.
 

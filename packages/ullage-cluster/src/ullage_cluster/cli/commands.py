@@ -40,6 +40,16 @@ COMMANDS: Final = (
                 "127.0.0.1:9080",
             ),
             text(
+                "--restate-admin URL",
+                "Restate's admin API, or unix:PATH: the worker registers itself there, also after Restate lost its "
+                f"data (default {ADMIN}; '': another program registers it)",
+                ADMIN,
+            ),
+            text(
+                "--advertise URL",
+                "where Restate reaches the workers, as a balancer's address (default: --listen)",
+            ),
+            text(
                 "--restate-key KEY",
                 "Restate's public key, as its log says it: requests that Restate has not signed are refused",
             ),
@@ -76,27 +86,6 @@ COMMANDS: Final = (
             "--store URL",
             "a database of PostgreSQL to use (default: a new one, removed at the end)",
         ),
-    ),
-    Subcommand(
-        "dispatch",
-        "tell a Restate server where the workers are",
-        "ullage_cluster.cli.dispatch:run",
-        "admin",
-        actions=[
-            Action(
-                "register",
-                "have Restate call the workers at an address; again changes nothing",
-                operand(
-                    "workers URL",
-                    "where Restate reaches them, as http://workers.example.org:9080",
-                ),
-                text(
-                    "--admin URL",
-                    f"Restate's admin API, or unix:PATH (default {ADMIN})",
-                    ADMIN,
-                ),
-            )
-        ],
     ),
     Subcommand(
         "quota",

@@ -16,7 +16,7 @@ from ullage.cli.options import (
 )
 from ullage.cli.shared_options import LOG, LOG_FORMAT, address, no_token, records
 from ullage_agent.cli.shared_options import SCENARIO, TELLS_MORE, server_agent
-from ullage_server.cli.shared_options import DRAIN, dispatching
+from ullage_server.cli.shared_options import DRAIN, RESTATE, dispatching
 
 TOKENS_OF = records("of all servers of this database")
 
@@ -64,6 +64,7 @@ COMMANDS: Final = (
                 help="drive sessions here; with --no-drive the server only stores and shows, and workers drive",
             ),
             *dispatching("embedded"),
+            RESTATE,
         ),
         LOG,
         LOG_FORMAT,
