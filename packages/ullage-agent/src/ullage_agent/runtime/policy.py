@@ -106,6 +106,9 @@ TRACED_MESSAGES = 131_072
 TRACED_SESSIONS = 10_000
 """Sessions whose open spans are remembered: turns that wait for a person for good."""
 
+FLUSHED_IN_MS = 2_000
+"""How long the end of a program waits for a collector to take the last spans and metrics."""
+
 # --- Boundaries of histograms, those that the conventions ask for. Judged by tests/runtime/test_telemetry.py.
 
 TRACED_SECONDS = tuple(0.01 * 2**power for power in range(14))
