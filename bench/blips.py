@@ -31,6 +31,9 @@ from ullage_simulators import running
 LEASE = ("--dispatch", "lease")
 WORKERS = 4
 
+LONG = {"text": STORY["text"] * 10}
+"""An answer that takes longer than the bench."""
+
 PAUSE_S = 1.5
 """Between two blips."""
 
@@ -68,16 +71,38 @@ def count(
     cluster: Machines, name: str, times: int, harm: Callable[[int], None], pause_s: float
 ) -> None:
     """Print what became of the sessions while this was done so many times."""
-    before, calls_before = owners(cluster), calls(cluster)
+    taken = again = 0
+    calls_before = calls(cluster)
     for number in range(times):
+        before = owners(cluster)
         harm(number)
         time.sleep(pause_s)
-    after, calls_after = owners(cluster), calls(cluster)
-    taken = sum(after[each].drivers - before[each].drivers for each in SESSIONS)
+        after = owners(cluster)
+        if not all(row.held_by for row in after.values()):
+            raise SystemExit("A session has no driver: its answer has ended.")
+        changed = [
+            each for each in SESSIONS if before[each].held_by != after[each].held_by
+        ]
+        taken += len(changed)
+        again += sum(
+            before[each].drivers != after[each].drivers
+            for each in SESSIONS
+            if each not in changed
+        )
     print(
-        f"{times} × {name}: {taken} sessions were taken over, {calls_after - calls_before} calls were made again",
+        f"{times} × {name}, {len(SESSIONS)} sessions: {taken} taken by another process, {again} begun again by the "
+        f"same one, {calls(cluster) - calls_before} calls made again",
         flush=True,
     )
+
+
+def new_place(stack: ExitStack) -> tuple[PostgresServer, str]:
+    """A server of its own, and the URL of a database with the tables of the store."""
+    postgres = new_server()
+    stack.callback(postgres.remove)
+    place = postgres.url(postgres.new_database())
+    asyncio.run(_make_tables(place))
+    return postgres, place
 
 
 def main() -> None:
@@ -87,12 +112,9 @@ def main() -> None:
     args = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        simulator = running(script(STORY, delay_s=1.5))
+        simulator = running(script(LONG, delay_s=1.5))
         provider = stack.enter_context(simulator).url("anthropic")
-        postgres = new_server()
-        stack.callback(postgres.remove)
-        place = postgres.url(postgres.new_database())
-        asyncio.run(_make_tables(place))
+        postgres, place = new_place(stack)
         server = stack.enter_context(
             process(
                 provider,
@@ -132,6 +154,8 @@ def main() -> None:
                 lambda _, mode=mode: restart(postgres, mode),
                 RESTART_PAUSE_S,
             )
+        for each in workers:
+            each.kill()  # else they wait for the end of the answers
 
 
 async def _make_tables(place: str) -> None:

@@ -56,7 +56,7 @@ MOST_PIECES: Final = 10**9
 HEARD_S: Final = 5.0
 """How long a statement of the news may take."""
 
-ENDED_S: Final = 0.4
+ENDED_S: Final = 0.3
 """How long the lock of a process has to be free until the process counts as ended: one that lives and lost its
 connection takes its lock again on a new one."""
 
@@ -64,17 +64,15 @@ STEADY_S: Final = 3.0
 """How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
 of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
 
-SILENT_S: Final = 6
-"""Seconds after which PostgreSQL gives up the connection of a machine that answers nothing, as one without power."""
-
-_SETTINGS: Final = f"""
+_SETTINGS: Final = """
 SET synchronous_commit = off;  -- a notification is not on the disk at all: no transaction waits for that either
-SET tcp_keepalives_idle = {SILENT_S // 2};
+SET tcp_keepalives_idle = 3;
 SET tcp_keepalives_interval = 1;
-SET tcp_keepalives_count = {SILENT_S // 2};
-SET tcp_user_timeout = {SILENT_S * 1_000};
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = '6s';
 """
-"""Of the connection. Those of TCP change nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+"""Of the connection. PostgreSQL ends it after 6 seconds without an answer, as of a machine without power. They change
+nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
 
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
