@@ -50,8 +50,11 @@ PAUSE_S = 600.0
 LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
+RESTATE_SWEEP_S = 5.0
+"""The same where Restate keeps the wakes, so that few are lost: many workers search, and each asks the database."""
+
 LISTEN_AGAIN_S = 1.0
-"""Seconds before calls are listened for again after the database was away."""
+"""Seconds before calls are listened for again after the database was away, and before workers are registered again."""
 
 # --- The driver. Judged by bench.takeover and bench.kills.
 
@@ -113,6 +116,12 @@ TRACED_TURN_SECONDS = tuple(0.1 * 2**power for power in range(13))
 
 TRACED_TOKENS = tuple(float(4**power) for power in range(14))
 """Of the tokens of a call."""
+
+TRACED_USD = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
+"""Of the cost of a call. The conventions have none, and OpenTelemetry's default begins at 5."""
+
+MOST_LABEL_VALUES = 100
+"""Values of one label of a metric: each is a series for good, and callers choose models."""
 
 # --- Answers in a form.
 

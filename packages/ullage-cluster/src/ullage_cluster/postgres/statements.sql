@@ -1,11 +1,16 @@
 -- Every statement that is no call of a function of schema.sql, by name.
 
 -- name: list_sessions
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
-ORDER BY changed DESC, key DESC LIMIT $4;
+SELECT * FROM list_sessions($1, $2, $3, $4, $5);
+
+-- name: standing_counts
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
+-- name: oldest_standings
+SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
+-- name: standing_counts_of
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = $1 GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
 -- OFFSET 0 keeps the planner from making one.
@@ -32,10 +37,7 @@ SELECT key FROM unnest($1::bigint[]) AS asked (key) WHERE NOT EXISTS (
 );
 
 -- name: about_session
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE id = $1;
+SELECT * FROM session_rows WHERE id = $1;
 
 -- Of the reads below, each is one statement, so that it sees one moment. No row: no such session. A row of nulls: the
 -- session is there, and has nothing of the kind.

@@ -7,7 +7,7 @@ import copy
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ullage.errors import (
     CommandRefused,
@@ -37,9 +37,12 @@ from ullage.store.refusals import (
 )
 from ullage.store.rows import (
     EventRow,
+    counting,
     number,
     packed_checkpoint,
+    session_row,
     sized_event,
+    text_of_standing,
     to_checkpoint,
     to_event,
 )
@@ -59,6 +62,7 @@ from ullage.store.store import (
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
+from ullage.turns.standing import AT_REST, StandingState
 from ullage_cluster.postgres import records
 from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code
@@ -66,6 +70,7 @@ from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
     draft_values,
+    folded_standing,
     queued_values,
 )
 from ullage_cluster.postgres.tables import (
@@ -77,6 +82,11 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
+
+REMEMBERED: Final = 10_000
+"""Sessions of which the standing is remembered."""
+
+RESTS: Final = text_of_standing(AT_REST)
 
 
 class PostgresStore:
@@ -99,6 +109,8 @@ class PostgresStore:
         self.shown = database.shown
         self._watchers = Watchers()
         self._base = OpenDatabase(database, self._watchers)
+        self._standings: dict[str, str] = {}
+        """By session, as its row had it at the last write: another process may have changed it."""
         self._tenant = ""
         """The tenant of its transactions; empty: all of them."""
 
@@ -146,8 +158,9 @@ class PostgresStore:
                 call_of("keep_as", 2), session, keeps_of
             ):
                 raise no_session(keeps_of)
+            stands = folded_standing(RESTS, session, events, 0)
             return await connection.fetchrow(
-                call_of("append_events", len(values)), *values
+                call_of("append_events", len(values) + len(stands)), *values, *stands
             )
 
         return await self._write(
@@ -181,16 +194,23 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
-        after = SessionCursor(math.inf, 0) if before is None else before
-        rows = await self._rows("list_sessions", *after, tenant, limit)
-        return [SessionRow(*row) for row in rows]
+        after = before or SessionCursor(math.inf, 0)
+        rows = await self._rows("list_sessions", *after, limit, tenant, needs_person)
+        return [session_row(row) for row in rows]
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        return dict(await self._rows(*counting(tenant)))
+
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
 
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)
         if not rows:
             raise no_session(session)
-        return SessionRow(*rows[0])
+        return session_row(rows[0])
 
     async def read(
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
@@ -231,6 +251,7 @@ class PostgresStore:
             if row["code"] == Code.NO_SESSION:
                 raise no_session(session)
             if row["code"] == Code.DONE:
+                self._stands(session, row["standing"])
                 if row["owner"]:
                     self._watchers.observer.took_over()
                 return Lease(session, owner, row["generation"])
@@ -293,12 +314,8 @@ class PostgresStore:
             written, change = _written(lease.session, events, row)
             return (row["seq"], written), change
 
-        before, written = await self._write(
-            lease.session,
-            finish,
-            durable=durable,
-            function="append_events",
-            values=values,
+        before, written = await self._append(
+            lease.session, events, values, finish, base=after, durable=durable
         )
         if after >= before:
             return tuple(written)
@@ -346,12 +363,8 @@ class PostgresStore:
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         values = append_values(session, events)
-        return await self._write(
-            session,
-            lambda row: _written(session, events, row),
-            durable=True,
-            function="append_events",
-            values=values,
+        return await self._append(
+            session, events, values, lambda row: _written(session, events, row)
         )
 
     async def send(
@@ -486,6 +499,48 @@ class PostgresStore:
         await asyncio.to_thread(self._base.close)
 
     # -- inside --
+
+    def _append(
+        self,
+        session: str,
+        events: Sequence[Event],
+        values: tuple[Any, ...],
+        finish: Callable[[Any], tuple[T, Change | None]],
+        *,
+        base: int = 0,
+        durable: bool = True,
+    ) -> asyncio.Future[T]:
+        """Write events with the standing that they lead to, made again where the session's row has another one."""
+        before = self._standings.get(session, RESTS)
+        stands = folded_standing(before, session, events, base)
+
+        def again(row: Record) -> tuple[Any, ...] | None:
+            nonlocal stands
+            if row["code"] != Code.OTHER_STANDING:
+                return None
+            stands = folded_standing(row["standing"], session, events, row["seq"])
+            return *values, *stands
+
+        def finished(row: Record) -> tuple[T, Change | None]:
+            if row["code"] == Code.DONE:
+                self._stands(session, stands.text)
+            return finish(row)
+
+        return self._write(
+            session,
+            finished,
+            durable=durable,
+            function="append_events",
+            values=(*values, *stands),
+            again=again,
+        )
+
+    def _stands(self, session: str, standing: str) -> None:
+        """Remember what the session's row has, so that the next append need not ask."""
+        self._standings.pop(session, None)
+        self._standings[session] = standing
+        if len(self._standings) > REMEMBERED:
+            del self._standings[next(iter(self._standings))]
 
     def _write(
         self,
