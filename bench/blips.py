@@ -3,7 +3,7 @@
     uv run python -m bench.blips [--blips 20] [--restarts 3]
 
 Four workers drive sessions that stream, each with the name of a machine of its own, and nothing but PostgreSQL beside
-them. A blip ends the connection on which one worker listens and shows that it lives (``pg_terminate_backend``); a
+them. A blip ends one connection of a worker, or all on which it shows that it lives (``pg_terminate_backend``); a
 restart ends all connections, in good order (``fast``) or as a crash does (``immediate``). Printed is how many sessions
 another driver took, and how many calls were cut, which are made and paid again.
 """
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from tests.machines import STORY, Machines, worker
@@ -40,10 +41,12 @@ PAUSE_S = 1.5
 RESTART_PAUSE_S = 8.0
 """After a restart: more than the processes wait before they say of others that they have ended."""
 
-LISTENING = """
-SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
-AND pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'ullage') ORDER BY pid
+LIVING = """
+SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND objsubid = 1 AND application_name = 'ullage'
+GROUP BY classid, objid ORDER BY classid, objid
 """
+"""The connections that hold its lock, of each process."""
 
 
 def owners(cluster: Machines) -> Mapping[str, SessionRow]:
@@ -56,10 +59,14 @@ def calls(cluster: Machines) -> int:
     return sum(len(of_kind(events, CallStarted)) for events in ledgers.values())
 
 
-def blip(postgres: PostgresServer, number: int) -> None:
-    """End the connection of one process that listens, each time of another one."""
-    pids = postgres.sql(LISTENING).split()
-    postgres.sql(f"SELECT pg_terminate_backend({pids[number % len(pids)]})")
+def blip(postgres: PostgresServer, number: int, *, ends_all: bool) -> None:
+    """End one such connection of a process or all of them, each time of another process."""
+    processes = postgres.sql(LIVING).split()
+    of_one = processes[number % len(processes)].split(",")
+    ended = of_one if ends_all else [of_one[number // len(processes) % len(of_one)]]
+    postgres.sql(
+        f"SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[{','.join(ended)}]) pid"
+    )
 
 
 def restart(postgres: PostgresServer, mode: str) -> None:
@@ -139,13 +146,14 @@ def main() -> None:
                 api.say(name, "Tell me.", id=f"m-{name}")
         cluster.until_called(SESSIONS)
         time.sleep(RESTART_PAUSE_S)
-        count(
-            cluster,
-            "a listening connection ended",
-            args.blips,
-            lambda number: blip(postgres, number),
-            PAUSE_S,
-        )
+        for ends_all in (False, True):
+            count(
+                cluster,
+                f"{'all connections' if ends_all else 'a connection'} of a process ended",
+                args.blips,
+                partial(blip, postgres, ends_all=ends_all),
+                PAUSE_S,
+            )
         for mode in ("fast", "immediate"):
             count(
                 cluster,

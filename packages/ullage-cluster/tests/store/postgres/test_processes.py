@@ -9,14 +9,15 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from tests.postgres import ROLE, plain_database, shared_server
+from tests.postgres import ROLE, WAIT_S, plain_database, shared_server
 from tests.store.sessions import said
 from ullage.errors import SessionBusy
 from ullage.loop_thread import LoopThread
 from ullage.store.leases import new_owner, this_process
+from ullage.store.store import ASKED_S
 from ullage.tasks import background
-from ullage_cluster.postgres.connecting import PgConnection
-from ullage_cluster.postgres.news import ENDED_S, STEADY_S, lock_of
+from ullage_cluster.postgres.connecting import PgConnection, lock_of
+from ullage_cluster.postgres.news import ENDED_S, STEADY_S
 from ullage_cluster.postgres.store import PostgresStore
 
 ELSEWHERE = "elsewhere-1234abcd:17:1"
@@ -47,7 +48,7 @@ def settled_url() -> Iterator[str]:
         connection = thread.run(connected)
         time.sleep(STEADY_S)
         yield url
-        thread.end(connection.close)
+        thread.end(connection.close, within_s=WAIT_S)
 
 
 @pytest.fixture
@@ -69,6 +70,7 @@ async def driven_elsewhere(store: PostgresStore, *sessions: str) -> None:
         await store.create(session)
         await store.send(session, said("m"), "steer")
         await store.acquire(session, DRIVER, ttl_s=3_600)
+    await asyncio.sleep(ASKED_S)  # nobody else is asked before
 
 
 async def test_sessions_of_a_process_that_ended_elsewhere_are_taken_before_their_lease_ends(
