@@ -47,7 +47,7 @@ PAUSE_S = 600.0
 
 # --- Wakes that were lost. Judged by bench.takeover.
 
-LOST_WAKE_S = 0.4
+LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
 RESTATE_SWEEP_S = 5.0

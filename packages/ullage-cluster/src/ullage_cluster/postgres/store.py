@@ -239,7 +239,7 @@ class PostgresStore:
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
     ) -> Lease:
-        await self._base.show_living()
+        await self._base.until_seen()
         dead = ""
         while True:
             row = await self._write(
