@@ -146,6 +146,8 @@ def test_images_have_the_versions_that_the_tests_ran_with() -> None:
         f"postgres:{POSTGRES}",
         f"restatedev/restate:{RESTATE}",
         "haproxy:2.6",
+        "prom/prometheus:v3.5.0",
+        "grafana/grafana:12.2.0",
     }
     (custom,) = [each for each in manifests() if each["kind"] == "Kustomization"]
     assert custom["images"][0]["newTag"] == PROJECT["version"]

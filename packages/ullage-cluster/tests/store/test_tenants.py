@@ -74,6 +74,7 @@ OTHERS = {
     "create",
     "draft",
     "limited_to",
+    "oldest_standings",
     "release",
     "renew",
     "revise",

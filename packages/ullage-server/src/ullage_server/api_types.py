@@ -12,6 +12,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.turns.loop import CallState
+from ullage.turns.standing import Standing
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
 from ullage_server.live_types import AdviceView, LiveLine
@@ -67,10 +68,12 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     """Where its files are: workers of this place drive it; empty: those without a place."""
     lacks_worker: bool
     """Whether it has a place, and for 5 seconds no worker of that place has taken it up."""
+    standing: Standing
+    """What it does, since when and why, for a list of sessions that people watch."""
 
 
 class ListedSession(SessionLine, frozen=True, kw_only=True):
-    """``used`` tokens of the ``window``, as the session's last reading has them; ``null`` where they are unknown."""
+    """``used`` tokens of the ``window``, within 1 % of it, by the session's last reading; ``null``: unknown."""
 
     used: int | None
     window: int | None
@@ -146,6 +149,20 @@ class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     id: SessionId | None = None
     through: NonNegative | None = None
+
+
+class NewLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For how many hours the link opens the session, at most as long as the token that makes it."""
+
+    hours: Annotated[float, Meta(gt=0, le=24 * 90)] = 24
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """A token that reads one session until it ``expires``, in seconds since 1970. ``name`` revokes it."""
+
+    name: str
+    token: str
+    expires: float
 
 
 class Created(Struct, frozen=True, kw_only=True):
@@ -482,13 +499,15 @@ class LiveView(LogView, frozen=True, kw_only=True):
 class AccessView(Struct, frozen=True, kw_only=True):
     """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970.
 
-    ``tenant`` is whose sessions it sees. ``live``: it sees the sessions that run on the server's machine.
+    ``tenant`` is whose sessions it sees. With a ``session`` it reads that one alone. ``live``: it sees the sessions
+    that run on the server's machine.
     """
 
     name: str
     tenant: str
     scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
     expires: float | None = None
+    session: str = ""
     live: bool = False
 
 

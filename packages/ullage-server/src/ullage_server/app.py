@@ -35,9 +35,9 @@ from ullage_server import (
     window,
 )
 from ullage_server.connections import ConnectionLimits, StreamSlots, process_limits
-from ullage_server.fullness import FullnessCache
 from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
+from ullage_server.observed import Observed, note_route
 from ullage_server.openapi import SchemaPlugin, described
 from ullage_server.problems import handle_error, handle_http_error, handle_mistake
 from ullage_server.requests import check_body, host_of, session_named
@@ -62,6 +62,7 @@ HANDLERS = (
     sessions.get_session,
     sessions.delete_session,
     sessions.fork_session,
+    sessions.add_link,
     sessions.export_session,
     conversation.send_message,
     conversation.list_messages,
@@ -181,14 +182,13 @@ def application(
             Exception: handle_mistake,
         },
         lifespan=[hosting],
-        guards=[scopes.require_scope],
+        guards=[note_route, scopes.require_scope],
         before_request=check_body,
         state=State(
             {
                 "closing": closing,
                 "metrics": measures,
                 "traces": traces or RequestTraces(),
-                "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "live": shows,
@@ -204,7 +204,9 @@ def application(
     guard: Any = Guard(app, tokens=accepted, names=names, origins=origins)
     if proxies:
         guard = ProxyHeadersMiddleware(guard, list(proxies))
-    return Application(guard, closing, hurry, measures, limits, streams, accepted)
+    return Application(
+        Observed(guard, measures), closing, hurry, measures, limits, streams, accepted
+    )
 
 
 async def _drain(

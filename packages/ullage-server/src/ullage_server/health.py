@@ -15,6 +15,7 @@ from prometheus_client import generate_latest
 
 from ullage.errors import StoreUnavailable
 from ullage.store.store import waiting_places
+from ullage.turns.standing import COUNTED
 from ullage_agent.runtime.agent import program_name
 from ullage_agent.runtime.hosting import Host
 from ullage_agent.runtime.quotas import all_quotas
@@ -82,11 +83,16 @@ async def _look(metrics: Metrics, host: Host) -> None:
     metrics.driving.set(host.busy_sessions)
     metrics.count_swept(host.swept_sessions)
     metrics.ready.set(_is_ready(await host.problems()))
+    store = host.store
     try:
-        metrics.note_waiting(await waiting_places(host.store))
-        metrics.note_quotas(await all_quotas(host.store))
+        metrics.note_standings(
+            await store.standing_counts(), await store.oldest_standings()
+        )
+        metrics.note_waiting(await waiting_places(store))
+        metrics.note_quotas(await all_quotas(store))
     except StoreUnavailable:
-        metrics.waiting.clear()
+        unknown = dict.fromkeys(COUNTED, math.nan)
+        metrics.note_standings(unknown, unknown)
+        metrics.note_waiting([])
         metrics.waiting.labels("").set(math.nan)
-        metrics.waiting_sessions.clear()
         metrics.waiting_sessions.labels("").set(math.nan)

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.response import Stream
+from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -24,7 +25,6 @@ from ullage.store.store import DEFAULT_TENANT, SessionRow
 from ullage.turns.loop import Loop
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
-from ullage_agent.runtime.hosting import TenantHost
 from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
 from ullage_agent.runtime.session import Session
 from ullage_server.api_types import (
@@ -32,9 +32,11 @@ from ullage_server.api_types import (
     Created,
     CreatedFork,
     Import,
+    Link,
     ListedSession,
     MatchingSession,
     NewFork,
+    NewLink,
     NewSession,
     OpenToolCall,
     SearchResult,
@@ -43,7 +45,6 @@ from ullage_server.api_types import (
     SessionState,
     SkippedLine,
 )
-from ullage_server.fullness import Fullness, FullnessCache
 from ullage_server.guard import unescaped
 from ullage_server.problems import told
 from ullage_server.requests import (
@@ -55,6 +56,7 @@ from ullage_server.requests import (
     usable_id,
     usable_id_in,
 )
+from ullage_server.scopes import bearer_of
 
 ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
@@ -86,7 +88,6 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 )
 async def list_sessions(
     host: TheHost,
-    state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SessionList:
@@ -94,20 +95,10 @@ async def list_sessions(
     place = place_of(before)
     cursor = None if place is None else place.before
     rows = await host.store.sessions(limit=limit, before=cursor)
-    sessions = tuple(
-        ListedSession(**_shown(row), **full._asdict())
-        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
-    )
+    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     return SessionList(sessions=sessions, before=following)
-
-
-async def _fullness(
-    host: TenantHost, state: State, rows: Sequence[SessionRow]
-) -> list[Fullness]:
-    cache: FullnessCache = state.fullness
-    return await cache.of(host.store, rows)
 
 
 @get(
@@ -117,7 +108,6 @@ async def _fullness(
 )
 async def search_sessions(
     host: TheHost,
-    state: State,
     q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
@@ -126,13 +116,10 @@ async def search_sessions(
     by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
     """
     page = await search(host.store, q, limit=limit, place=place_of(before))
-    rows = [each.row for each in page.found]
     found = []
-    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
+    for each in page.found:
         hit = each.hit or FoundMessage("", "")
-        found.append(
-            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
-        )
+        found.append(MatchingSession(**_listed(each.row), **hit._asdict()))
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
 
@@ -159,9 +146,12 @@ def place_of(text: str | None) -> SearchPlace | None:
     operation_id="get_session",
     summary="The state of a session",
 )
-async def get_session(host: TheHost, opened: Opened) -> SessionState:
+async def get_session(
+    request: Request[Any, Any, Any], host: TheHost, opened: Opened
+) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
-    return await session_state(opened, await host.store.about(opened.id))
+    found = await session_state(opened, await host.store.about(opened.id))
+    return replace(found, held_by="") if bearer_of(request).session else found
 
 
 @delete(
@@ -176,6 +166,28 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     await host.store.about(name)
     await host.forget(name)
     await host.store.delete(name)
+
+
+@post(
+    "/v1/sessions/{session:str}/links",
+    status_code=201,
+    operation_id="add_link",
+    summary="A link: a token that reads this session alone",
+)
+async def add_link(
+    request: Request[Any, Any, Any],
+    host: TheHost,
+    state: State,
+    session: FromPath[str],
+    data: JSONBody[NewLink],
+) -> Link:
+    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it."""
+    name = unescaped(session)
+    await host.store.about(name)
+    lasts_s = data.hours * 3_600
+    return await asyncio.to_thread(
+        state.tokens.add_link, name, bearer_of(request), lasts_s
+    )
 
 
 @post(
@@ -266,13 +278,19 @@ def line_of(row: SessionRow) -> SessionLine:
     return SessionLine(**_shown(row))
 
 
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
+
+
 def _shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
     inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
-    lacks_worker = row.lacks_worker(time.time())
+    now = time.time()
+    shown["standing"] = row.standing_now(now)
+    lacks_worker = row.lacks_worker(now)
     return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
 
 

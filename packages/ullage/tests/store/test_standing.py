@@ -117,6 +117,10 @@ async def test_what_needs_a_person_is_listed_and_counted(store: SessionStore) ->
     assert await store.standing_counts() == one | {"failed": 2}
     assert await store.standing_counts("default") == one
     assert await store.standing_counts("nobody") == {}
+    oldest = await store.oldest_standings()
+    assert oldest.keys() == one.keys()
+    rows = {row.id: row.listed for row in await store.sessions()}
+    assert oldest["failed"] == min(rows["failed"], rows["elsewhere"])
     first = await store.sessions(needs_person=True, limit=2)
     rest = await store.sessions(needs_person=True, before=first[-1].cursor)
     assert {row.id for row in (*first, *rest)} == {*await listed(store)}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final
 
 from ullage.context.choice import ordered
@@ -35,6 +36,7 @@ from ullage.events import (
     TurnResumed,
     TurnStarted,
 )
+from ullage.log_lines import log_fields, trace_fields
 from ullage.messages import Message, clean_text
 from ullage.store.store import Lease
 from ullage.tasks import background, to_completion
@@ -212,9 +214,10 @@ class Driver:
         """Take steps until the session rests. True if an unexpected exception stopped them."""
         try:
             try:
-                async with background(self._listen(runtime)):
-                    while await self._take_step(runtime):
-                        pass
+                with log_fields(partial(self._log_fields, runtime)):
+                    async with background(self._listen(runtime)):
+                        while await self._take_step(runtime):
+                            pass
             finally:
                 await to_completion(stop_counting(runtime))
         except EXPECTED:
@@ -226,6 +229,12 @@ class Driver:
         if not runtime.ledger.loop.paused:
             self.problem = None
         return False
+
+    def _log_fields(self, runtime: SessionRuntime) -> Mapping[str, object]:
+        """What a line is about that is logged while this drives: not the request that happened to start the driver."""
+        tenant = self._shared.quotas.tenant
+        traced = trace_fields(runtime.ledger.loop.trace)
+        return {"session": self._session, "tenant": tenant, **traced}
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""

@@ -47,7 +47,7 @@ from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
@@ -179,7 +179,7 @@ class Host:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Host:
-        self.agent._place = self.dispatch.place
+        self.agent._place, self.agent._is_hosted = self.dispatch.place, True
         self._shared = await self.agent._enter()
         self._is_retiring = False
         self._tasks = [
@@ -208,7 +208,7 @@ class Host:
         agents, self._agents = list(self._agents.values()), {}
         for agent in agents:
             await agent._leave()
-        self.agent._place = ""
+        self.agent._place, self.agent._is_hosted = "", False
         await self.agent._leave()
 
     async def drain(self) -> None:
@@ -394,7 +394,7 @@ class Host:
     async def _failure_of_driving(
         self, session: str, held: HostedSession | None
     ) -> BaseException | None:
-        """``held`` is the session if it was open when it was woken: one that was forgotten since is not opened again."""
+        """``held`` is the session if it was open when it was woken: forgotten since, it is not opened again."""
         try:
             held = held or await self.look(session)
             if not held._is_closing:

@@ -117,6 +117,12 @@ TRACED_TURN_SECONDS = tuple(0.1 * 2**power for power in range(13))
 TRACED_TOKENS = tuple(float(4**power) for power in range(14))
 """Of the tokens of a call."""
 
+TRACED_USD = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
+"""Of the cost of a call. The conventions have none, and OpenTelemetry's default begins at 5."""
+
+MOST_LABEL_VALUES = 100
+"""Values of one label of a metric: each is a series for good, and callers choose models."""
+
 # --- Answers in a form.
 
 OUTPUT_RETRIES = 2

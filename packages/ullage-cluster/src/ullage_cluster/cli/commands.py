@@ -6,7 +6,7 @@ from typing import Final
 
 from ullage.cli.option_values import positive
 from ullage.cli.options import Action, OptionGroup, Subcommand, flag, operand, text, value
-from ullage.cli.shared_options import LOG, no_token
+from ullage.cli.shared_options import LOG, LOG_FORMAT, no_token
 from ullage_agent.cli.shared_options import TELLS_MORE, server_agent
 from ullage_server.cli.shared_options import DRAIN, dispatching
 
@@ -68,6 +68,7 @@ COMMANDS: Final = (
             DRAIN,
         ),
         LOG,
+        LOG_FORMAT,
         server_agent(""),
         tells_more=TELLS_MORE,
     ),

@@ -38,7 +38,6 @@ from ullage.store.refusals import (
 from ullage.store.rows import (
     EventRow,
     counting,
-    listing,
     number,
     packed_checkpoint,
     session_row,
@@ -197,11 +196,15 @@ class PostgresStore:
         tenant: str = "",
         needs_person: bool = False,
     ) -> list[SessionRow]:
-        name, values = listing(limit, before, tenant, needs_person=needs_person)
-        return [session_row(row) for row in await self._rows(name, *values)]
+        after = before or SessionCursor(math.inf, 0)
+        rows = await self._rows("list_sessions", *after, limit, tenant, needs_person)
+        return [session_row(row) for row in rows]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
+
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
 
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)

@@ -7,6 +7,7 @@ breaks. It keeps nothing of a session but the fact that it was woken, and decide
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack
@@ -44,6 +45,8 @@ RETRIES: Final = restate.InvocationRetryPolicy(
 killed under it: the longest takeover in ten kills (``bench.takeover``) was 1.27 s with pauses of up to 0.5 s, and
 0.90 s with 0.1 s. Where no worker is there, Restate tries in vain so often: 300 waiting sessions cost it 21 to 32 % of
 a core, instead of 15 %. After the last attempt the workers' sweep finds the session."""
+
+errors = logging.getLogger("hypercorn.error")
 
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
@@ -100,7 +103,8 @@ class RestateWorker(Embedded):
         await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
         config = Config()
         config.bind = [f"fd://{listening.detach()}"]
-        config.loglevel = "ERROR"
+        config.errorlog = errors  # by its name it would get a handler and a form of its own
+        errors.setLevel(logging.ERROR)
         # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
         config.keep_alive_max_requests = 1
         ending = asyncio.Event()

@@ -14,7 +14,7 @@ from ullage.cli.options import (
     operand,
     text,
 )
-from ullage.cli.shared_options import LOG, address, no_token, records
+from ullage.cli.shared_options import LOG, LOG_FORMAT, address, no_token, records
 from ullage_agent.cli.shared_options import SCENARIO, TELLS_MORE, server_agent
 from ullage_server.cli.shared_options import DRAIN, RESTATE, dispatching
 
@@ -67,6 +67,7 @@ COMMANDS: Final = (
             RESTATE,
         ),
         LOG,
+        LOG_FORMAT,
         server_agent("on the page or over HTTP, "),
         tells_more=TELLS_MORE,
     ),

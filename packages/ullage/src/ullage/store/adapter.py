@@ -274,6 +274,13 @@ class StoreAdapter:
         states = Counter(counted(about.standing) for about in rows)
         return {state: count for state, count in states.items() if state}
 
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        oldest: dict[StandingState, float] = {}
+        for _, about in await self._all():
+            if state := counted(about.standing):
+                oldest[state] = min(about.listed, oldest.get(state, about.listed))
+        return oldest
+
     async def about(self, session: str) -> SessionRow:
         return (await self._about(session)).row(session)
 

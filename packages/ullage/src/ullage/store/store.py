@@ -308,6 +308,11 @@ class SessionStore(Protocol):
         """How many sessions of ``tenant``, or of all without one, are in each state of ``COUNTED`` that some are in."""
         ...
 
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        """Since when, in seconds since 1970, a session has been left in each state of ``COUNTED``, the longest of all
+        tenants. A message or a command to the session begins it again."""
+        ...
+
     async def about(self, session: str) -> SessionRow:
         """One session's row. Raises ``SessionNotFound``."""
         ...

@@ -48,9 +48,9 @@ between two searches for lost wakes (``Dispatch.sweep_s``)."""
 LONGEST_REASON: Final = 300
 """Characters of a reason: it is one line of a list."""
 
-FULLNESS_STEP: Final = 0.02
+FULLNESS_STEP: Final = 0.01
 """The part of the window by which a reading has to differ from the one that is kept: so a session's row is not written
-for each model call, and a list shows its fullness to 2 %."""
+for each model call."""
 
 
 class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,9 +126,9 @@ def stand(standing: Standing, event: Event) -> Standing:
         case ApprovalAsked():
             return _asked(standing, event)
         case ApprovalGiven():
-            return _answered(standing, event, event.digest)
+            return _answered(standing, event, event.digest, is_resumed=True)
         case ToolEnded():
-            return _answered(standing, event, "")
+            return _answered(standing, event, "", is_resumed=False)
         case CallRetried() if standing.state in ("works", "waits"):
             return _moved(
                 standing,
@@ -220,7 +220,7 @@ def _ended(standing: Standing, event: TurnEnded) -> Standing:
 
 def _paused(standing: Standing, event: TurnPaused) -> Standing:
     if event.reason == "approval" and standing.approvals:
-        return standing
+        return replace(standing, paused="approval")
     kind = "quota" if event.until else event.reason
     return _moved(
         standing,
@@ -246,9 +246,9 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
 
 
 def _answered(
-    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str
+    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str, *, is_resumed: bool
 ) -> Standing:
-    """An answer about another call than the one that was shown is none."""
+    """An answer about another call than the one that was shown is none. Without one, a call that waited is closed."""
     left = tuple(
         each
         for each in standing.approvals
@@ -257,7 +257,9 @@ def _answered(
     )
     if len(left) == len(standing.approvals):
         return standing
-    return _moved(standing, event, approvals=left)
+    is_lifted = is_resumed and standing.paused == "approval"
+    paused = "" if is_lifted else standing.paused
+    return _moved(standing, event, approvals=left, paused=paused)
 
 
 def _call_ended(standing: Standing, event: CallEnded) -> Standing:

@@ -26,7 +26,6 @@ from ullage.store.refusals import (
 )
 from ullage.store.rows import (
     counting,
-    listing,
     packed_checkpoint,
     session_row,
     to_checkpoint,
@@ -137,12 +136,17 @@ class SqliteStore:
         tenant: str = "",
         needs_person: bool = False,
     ) -> list[SessionRow]:
-        name, values = listing(limit, before, tenant, needs_person=needs_person)
-        rows = await self._rows(name, *values)
-        return [session_row(row) for row in rows]
+        name = "list_needing" if needs_person else "list_sessions"
+        values = (*(before or SessionCursor(math.inf, 0)), limit)
+        if tenant:  # reads another index
+            name, values = f"{name}_of", (*values, tenant)
+        return [session_row(row) for row in await self._rows(name, *values)]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
+
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
 
     async def _rows(self, name: str, *values: object) -> list[Any]:
         return await self._read(
