@@ -346,14 +346,8 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
-        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``.
-
-        With ``steal`` another driver loses the session at once: its next write raises ``LeaseLost``. That is for a
-        caller that knows from elsewhere that the other driver has ended.
-        """
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``."""
         ...
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
@@ -480,6 +474,16 @@ class SessionStore(Protocol):
     async def close(self) -> None:
         """Finish what is being written, and let the database go."""
         ...
+
+
+async def every_session(
+    store: SessionStore, *, tenant: str = "", before: SessionCursor | None = None
+) -> AsyncIterator[SessionRow]:
+    """All sessions in the order of ``SessionStore.sessions``, ``AT_ONCE`` in memory at a time."""
+    while rows := await store.sessions(limit=AT_ONCE, before=before, tenant=tenant):
+        for row in rows:
+            yield row
+        before = rows[-1].cursor
 
 
 async def waiting_places(store: SessionStore) -> list[WaitingPlace]:

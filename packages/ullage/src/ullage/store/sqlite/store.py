@@ -137,7 +137,7 @@ class SqliteStore:
         needs_person: bool = False,
     ) -> list[SessionRow]:
         name = "list_needing" if needs_person else "list_sessions"
-        values = (*(before or SessionCursor(math.inf, 0)), limit)
+        values: tuple[object, ...] = (*(before or SessionCursor(math.inf, 0)), limit)
         if tenant:  # reads another index
             name, values = f"{name}_of", (*values, tenant)
         return [session_row(row) for row in await self._rows(name, *values)]
@@ -189,12 +189,10 @@ class SqliteStore:
             lambda database: leases.unattended(database, limit, places)
         )
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         def work(inside: Transaction) -> tuple[Lease, str]:
             where = session_head(inside.database, session)
-            lease = leases.acquire(inside, where, owner, ttl_s, steal=steal)
+            lease = leases.acquire(inside, where, owner, ttl_s)
             return lease, where.owner
 
         lease, before = await self._writer.perform(work)
