@@ -10,9 +10,9 @@ from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueL
 from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
-from ullage.store.rows import json_of, number, pack, standing_of, text_of_standing
+from ullage.store.rows import json_of, number, pack
 from ullage.store.store import Lease, QueueKind
-from ullage.turns.standing import counted, stood
+from ullage.turns.standing import counted, standing_of, stood, text_of_standing
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""

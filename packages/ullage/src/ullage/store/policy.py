@@ -26,6 +26,6 @@ the same number."""
 
 # --- Approvals over all sessions. Judged by packages/ullage-server/tests/server/test_inbox.py.
 
-EVENTS_BEFORE_ASKED: Final = (16, 256)
+EVENTS_BEFORE_ASKED = (16, 256)
 """Events before a question in which its call is looked for: the answer with the call mostly stands a few before it,
 and what hooks did and results of other calls may stand between."""
