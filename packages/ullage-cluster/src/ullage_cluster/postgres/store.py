@@ -25,6 +25,7 @@ from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
+from ullage.store.policy import STANDINGS_KEPT
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -82,9 +83,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-REMEMBERED: Final = 10_000
-"""Sessions of which the standing is remembered."""
 
 RESTS: Final = text_of_standing(AT_REST)
 
@@ -539,7 +537,7 @@ class PostgresStore:
         """Remember what the session's row has, so that the next append need not ask."""
         self._standings.pop(session, None)
         self._standings[session] = standing
-        if len(self._standings) > REMEMBERED:
+        if len(self._standings) > STANDINGS_KEPT:
             del self._standings[next(iter(self._standings))]
 
     def _write(
