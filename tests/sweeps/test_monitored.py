@@ -74,8 +74,8 @@ class Prometheus:
 def prometheus(directory: Path, *targets: str) -> Iterator[Prometheus]:
     """One that scrapes these every second, and judges the rules as often."""
     rules = ALERTS.read_text()
-    for found, quick in QUICKLY.items():
-        rules = re.sub(found, quick, rules)
+    for slow, quick in QUICKLY.items():
+        rules = re.sub(slow, quick, rules)
     (directory / "alerts.yaml").write_text(rules)
     config = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
@@ -88,17 +88,17 @@ def prometheus(directory: Path, *targets: str) -> Iterator[Prometheus]:
     command += [f"--storage.tsdb.path={directory / 'data'}"]
     command += [f"--web.listen-address=127.0.0.1:{port}"]
     with (directory / "log").open("w") as log:
-        running = subprocess.Popen(command, stdout=log, stderr=log)
+        program = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         found = Prometheus(f"http://127.0.0.1:{port}")
         for _ in patiently():
-            assert running.poll() is None, (directory / "log").read_text()
+            assert program.poll() is None, (directory / "log").read_text()
             if found.is_ready():
                 break
         yield found
     finally:
-        running.terminate()
-        running.wait(WAIT_S)
+        program.terminate()
+        program.wait(WAIT_S)
 
 
 def queries() -> list[str]:

@@ -67,8 +67,8 @@ async def test_a_lost_lease_does_not_say_that_the_session_rests(
 ) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
-    old = await store.acquire("s", new_owner(), ttl_s=60)
-    new = await store.acquire("s", new_owner(), ttl_s=60, steal=True)
+    old = await store.acquire("s", new_owner(), ttl_s=0)
+    new = await store.acquire("s", new_owner(), ttl_s=60)
     await store.release(old, rests_at=1)
     await store.release(new)
     assert [each.id for each in await listed(store)] == ["s"]

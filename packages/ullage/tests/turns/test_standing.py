@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ullage import events as said
 from ullage.events import Event
@@ -140,3 +141,23 @@ def test_an_answer_about_another_call_than_the_one_shown_is_none() -> None:
     asked = stands(BEGUN, said.ApprovalAsked(call_id="a", digest="shown"))
     other = said.ApprovalGiven(call_id="a", approved=True, digest="another")
     assert stand(asked, other) is asked
+
+
+def test_a_subagent_s_failure_is_its_parent_s_and_its_approval_a_person_s() -> None:
+    def childs(event: Event) -> Event:
+        return replace(event, session="s/call")
+
+    failed = said.TurnPaused(turn="t", reason="failed", at=12, seq=3)
+    assert stands(BEGUN, failed).state == "failed"
+    assert stands(childs(BEGUN), childs(failed)) == Standing(since=12, seq=3)
+    asked = said.ApprovalAsked(call_id="c", tool="press", at=12, seq=3)
+    assert stands(childs(BEGUN), childs(asked)).state == "needs_approval"
+
+
+def test_an_open_turn_that_nobody_will_drive_is_paused_and_no_state_begins_later() -> (
+    None
+):
+    left = standing_now(stands(BEGUN), now=20, held_by="", due_at=None, place="")
+    assert (left.state, left.kind, left.since) == ("paused", "interrupted", 10)
+    begun = standing_now(AT_REST, now=20, held_by="here", due_at=21, place="")
+    assert (begun.state, begun.since) == ("works", 20)

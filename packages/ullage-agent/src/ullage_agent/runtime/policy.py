@@ -50,7 +50,7 @@ PAUSE_S = 600.0
 
 # --- Wakes that were lost. Judged by bench.takeover.
 
-LOST_WAKE_S = 0.4
+LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
 RESTATE_SWEEP_S = 5.0
@@ -108,6 +108,9 @@ TRACED_MESSAGES = 131_072
 
 TRACED_SESSIONS = 10_000
 """Sessions whose open spans are remembered: turns that wait for a person for good."""
+
+FLUSHED_IN_MS = 2_000
+"""How long the end of a program waits for a collector to take the last spans and metrics."""
 
 # --- Boundaries of histograms, those that the conventions ask for. Judged by tests/runtime/test_telemetry.py.
 

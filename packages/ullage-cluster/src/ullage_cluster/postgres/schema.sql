@@ -408,7 +408,7 @@ END $$;
 
 -- Also gives the driver that the session is taken over from: empty where the last one released it.
 CREATE FUNCTION acquire_session(
-    p_session TEXT, p_owner TEXT, p_ttl DOUBLE PRECISION, p_dead TEXT, p_steal BOOLEAN,
+    p_session TEXT, p_owner TEXT, p_ttl DOUBLE PRECISION, p_dead TEXT,
     OUT code INT, OUT generation BIGINT, OUT owner TEXT, OUT expires DOUBLE PRECISION, OUT standing TEXT
 ) LANGUAGE plpgsql AS $$
 DECLARE head sessions;
@@ -416,7 +416,7 @@ BEGIN
     SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
     IF NOT FOUND THEN code := 1; RETURN; END IF;
     owner := head.owner; expires := head.expires; standing := head.standing;
-    IF head.owner NOT IN ('', p_owner, p_dead) AND head.expires > now_s() AND NOT p_steal THEN
+    IF head.owner NOT IN ('', p_owner, p_dead) AND head.expires > now_s() THEN
         code := 10; RETURN;
     END IF;
     code := 0; generation := head.generation + 1; owner := nullif(head.owner, p_owner);

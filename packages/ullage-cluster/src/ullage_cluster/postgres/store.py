@@ -234,17 +234,15 @@ class PostgresStore:
         rows = await self._rows("unattended", dead, of, limit)
         return [Unattended(*row) for row in rows]
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
-        await self._base.show_living()
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        await self._base.until_seen()
         dead = ""
         while True:
             row = await self._write(
                 session,
                 lambda row: (row, None),
                 function="acquire_session",
-                values=(session, owner, ttl_s, dead, steal),
+                values=(session, owner, ttl_s, dead),
             )
             if row["code"] == Code.NO_SESSION:
                 raise no_session(session)

@@ -99,7 +99,7 @@ class RestateWorker(Embedded):
         listening, self._listening = self._listening, None
         listening = listening or _bound(self.address)
         app = restate.app([self._sessions()], identity_keys=self._keys)
-        # With the first request the SDK takes over SIGTERM of its loop. Here it can't: signals belong to the main thread.
+        # With the first request the SDK takes over SIGTERM of its loop. In another thread it can't.
         await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
         config = Config()
         config.bind = [f"fd://{listening.detach()}"]

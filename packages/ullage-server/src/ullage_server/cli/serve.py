@@ -14,12 +14,12 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ullage.cli.logged import logged
 from ullage.cli.stores import place_of
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.hosts import host_name
 from ullage.installation import extra_command
+from ullage.log_lines import logged
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.records import FileRecords, Records

@@ -319,13 +319,11 @@ class StoreAdapter:
                 found.append((since, about.key, each))
         return [each for _, _, each in sorted(found)[:limit]]
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         async def work(writing: _Writing) -> tuple[Lease, str]:
             about = writing.about
             before = about.owner
-            if about.holder not in ("", owner) and not steal:
+            if about.holder not in ("", owner):
                 raise busy(session, about.owner, about.expires)
             about.owner, about.expires = owner, writing.now + ttl_s
             about.generation += 1

@@ -346,14 +346,8 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
-        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``.
-
-        With ``steal`` another driver loses the session at once: its next write raises ``LeaseLost``. That is for a
-        caller that knows from elsewhere that the other driver has ended.
-        """
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``."""
         ...
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:

@@ -189,12 +189,10 @@ class SqliteStore:
             lambda database: leases.unattended(database, limit, places)
         )
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         def work(inside: Transaction) -> tuple[Lease, str]:
             where = session_head(inside.database, session)
-            lease = leases.acquire(inside, where, owner, ttl_s, steal=steal)
+            lease = leases.acquire(inside, where, owner, ttl_s)
             return lease, where.owner
 
         lease, before = await self._writer.perform(work)
