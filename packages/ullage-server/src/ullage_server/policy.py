@@ -46,6 +46,3 @@ and hooks and results of other calls may stand between."""
 
 SHOWN_ARGUMENTS = 20_000
 """Characters of a call's arguments in a list: a person reads them. The session's own list has every one of them."""
-
-PAGES_LOOKED_AT = 20
-"""Pages of sessions that need a person in which one answer looks for approvals."""

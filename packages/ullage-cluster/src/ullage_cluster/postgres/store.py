@@ -192,10 +192,10 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         after = before or SessionCursor(math.inf, 0)
-        rows = await self._rows("list_sessions", *after, limit, tenant, needs_person)
+        rows = await self._rows("list_sessions", *after, limit, tenant, list(states))
         return [session_row(row) for row in rows]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
