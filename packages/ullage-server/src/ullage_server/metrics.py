@@ -237,9 +237,9 @@ class MeasuredStore:
                 self._metrics.note(event)
         return stored
 
-    async def draft(self, *values: Any) -> None:
+    async def draft(self, *values: Any, **more: Any) -> int:
         """See ``SessionStore.draft``."""
-        await self._timed("draft", self._inner.draft(*values))
+        return await self._timed("draft", self._inner.draft(*values, **more))
 
     async def command(self, *values: Any) -> tuple[Event, ...]:
         """See ``SessionStore.command``."""

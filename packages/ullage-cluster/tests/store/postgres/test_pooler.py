@@ -72,7 +72,7 @@ async def test_sessions_at_once_are_written_and_followed_by_pooler(pool: str) ->
             (turn,) = await store.append(
                 lease, [TurnStarted(turn=f"t{number}")], after=2 * number - 1, exact=True
             )
-            await store.draft(lease, [DraftPiece("c", number, "text", "p", "piece")])
+            await store.draft(lease, [DraftPiece("c", number - 1, "text", "p", "piece")])
             seen = [await anext(following) for _ in range(3)]
             assert turn in seen and any(isinstance(each, DraftPiece) for each in seen)
         await other.acquire(session, "two", ttl_s=600, steal=True)
