@@ -61,6 +61,20 @@ async def test_a_session_is_opened_once_however_many_ask_for_it(
         assert host.open_sessions == 1
 
 
+async def test_a_session_that_is_forgotten_while_its_driver_begins_is_not_opened_again(
+    provider: str, tmp_path: Path
+) -> None:
+    async with hosting(provider, tmp_path / "s.db") as host:
+        for number in range(20):
+            name = f"s{number}"
+            await host.begin(name)
+            await host.forget(name)
+            assert host.open_sessions == 0
+            await host.store.delete(name)
+            await asyncio.sleep(0)
+        assert host.open_sessions == 0
+
+
 async def test_a_taken_id_and_a_setting_that_can_t_be_begin_nothing(
     provider: str, tmp_path: Path
 ) -> None:

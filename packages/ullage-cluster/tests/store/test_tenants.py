@@ -42,7 +42,7 @@ async def watching(store: SessionStore) -> None:
 
 USES: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "about": lambda store: store.about(SESSION),
-    "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9, steal=True),
+    "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9),
     "checkpoint": lambda store: store.checkpoint(SESSION, "x"),
     "command": lambda store: store.command(SESSION, []),
     "delete": lambda store: store.delete(SESSION),
@@ -74,12 +74,14 @@ OTHERS = {
     "create",
     "draft",
     "limited_to",
+    "oldest_standings",
     "release",
     "renew",
     "revise",
     "save_checkpoint",
     "sessions",
     "shared",
+    "standing_counts",
     "unattended",
 }
 """Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
@@ -127,6 +129,7 @@ async def test_the_database_itself_has_nothing_of_it(
     except SessionNotFound:
         found = None
     assert not found
+    assert not await limited.sessions()
     assert [receipt.id for receipt, _, _ in await acme.pending(SESSION)] == ["m"]
     assert not (await acme.about(SESSION)).held_by
 

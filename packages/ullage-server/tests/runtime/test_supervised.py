@@ -57,11 +57,9 @@ class ShakyStore(SqliteStore):
         super().__init__(path)
         self.counter = counter
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         self.counter.count()
-        return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
+        return await super().acquire(session, owner, ttl_s=ttl_s)
 
     async def append(
         self, lease: Lease, events: Sequence[Event], **more: Any

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from ullage.errors import QuotaReached, SessionNotFound
 from ullage.store.store import (
     DEFAULT_TENANT,
-    MOST_LISTED,
     QUOTA,
     SPENT_BY,
     Revision,
     SessionStore,
     SharedKey,
+    every_session,
 )
 from ullage.store.tenants import TenantStore
 from ullage_agent.loop.budgets import BudgetUse
@@ -218,7 +218,12 @@ async def change_quota(
         return Revision((_text(after),), after)
 
     result = await store.revise([SharedKey(QUOTA, tenant)], changed)
-    for row in await store.sessions(limit=MOST_LISTED, tenant=tenant):
+    today = (
+        time.time() - 86_400.0
+    )  # a quota is of a day: who waits for it was stopped in this one
+    async for row in every_session(store, tenant=tenant):
+        if row.listed < today:
+            break
         if row.is_due and not row.held_by:
             await store.command(row.id, [])
     return result

@@ -21,6 +21,7 @@ class Code(IntEnum):
     OTHER_PLACE = 7
     ID_TAKEN = 9
     BUSY = 10
+    OTHER_STANDING = 11
 
 
 class WriteAnswer(TypedDict, total=False):
@@ -37,6 +38,7 @@ class WriteAnswer(TypedDict, total=False):
     place: int | None
     next: int | None
     state: str | None
+    standing: str | None
 
 
 _decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode

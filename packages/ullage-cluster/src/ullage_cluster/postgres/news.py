@@ -6,6 +6,11 @@ read them from there, its server took 3.0 times the CPU, and PostgreSQL 2.0 time
 NOTIFY takes a lock of the whole database until its transaction ends, so it is never inside a write's transaction: there
 it took 4.6 times the commits (pgbench, 16 clients, fsync on, 2 rounds). A look once a second finds what a process that
 ended before its notification stored.
+
+The connection on which a process listens also shows that the process lives: it holds an advisory lock there, which
+PostgreSQL frees some milliseconds after the process has ended, on whichever machine. All of the process's stores share
+the lock, and so do the connections of the pool, so that the end of one connection alone does not free it. Behind a
+pooler only this connection is the process's own. Who looks takes no lock.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ from ullage_cluster.postgres.connecting import (
     Record,
     connect,
     drop,
+    lock_of,
+    show_living,
 )
 from ullage_cluster.postgres.failures import failure
 from ullage_cluster.postgres.tables import statements
@@ -50,6 +57,24 @@ MOST_PIECES: Final = 10**9
 HEARD_S: Final = 5.0
 """How long a statement of the news may take."""
 
+ENDED_S: Final = 0.4
+"""How long the lock of a process has to be free until the process counts as ended: one that lives and lost all of its
+connections takes its lock again on a new one."""
+
+STEADY_S: Final = 3.0
+"""How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
+of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
+
+_SETTINGS: Final = """
+SET synchronous_commit = off;  -- a notification is not on the disk at all: no transaction waits for that either
+SET tcp_keepalives_idle = 3;
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = '6s';
+"""
+"""Of the connection. PostgreSQL ends it after 6 seconds without an answer, as of a machine without power. They change
+nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
 
@@ -71,6 +96,10 @@ class News:
         """Those that others are still to be told of."""
         self._has_changes = asyncio.Event()
         self._is_lost = asyncio.Event()
+        self.listens = asyncio.Event()
+        """Set while the connection is there, with its lock."""
+        self._ended: set[str] = set()
+        """The processes that were found to have ended."""
         self._connection: PgConnection | None = None
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
@@ -110,33 +139,66 @@ class News:
                 await self._send()
         drop(self._connection)
 
+    async def ended(self, processes: set[str]) -> set[str]:
+        """Those of these processes that have ended: their locks are free, now and ``ENDED_S`` before.
+
+        None in the first ``STEADY_S`` after all were connected anew, nor when the own connection is lost.
+        """
+        connection = self._connection
+        if connection is None:
+            return set()
+        try:
+            free = await self._free(connection, processes)
+            if free - self._ended:
+                await asyncio.sleep(ENDED_S)
+                free = await self._free(connection, free)
+        except Failures as problem:
+            log.debug("It is unknown which processes have ended: %s", problem)
+            return set()
+        self._ended = (self._ended - processes) | free
+        return free
+
+    async def _free(self, connection: PgConnection, processes: set[str]) -> set[str]:
+        """Those of these processes that hold no lock."""
+        locks = {lock_of(process): process for process in processes}
+        async with self._lock:
+            keys = await connection.fetch(
+                statements()["free_locks"], list(locks), STEADY_S, timeout=HEARD_S
+            )
+        return {locks[key] for (key,) in keys}
+
     async def _listen(self) -> None:
         drop(self._connection)
         connection = await connect(self._database, direct=True)
 
         def ended(_: object) -> None:
             if self._connection is connection:
-                self._is_lost.set()
+                self._mark_lost()
 
         self._is_lost.clear()
         try:
             connection.add_termination_listener(ended)
             async with asyncio.timeout(HEARD_S):
-                # A notification is not on the disk at all: its transaction does not wait for that either.
-                await connection.execute("SET synchronous_commit = off")
+                await show_living(connection)
+                await connection.execute(_SETTINGS)
                 await connection.add_listener(CHANNEL, self._hear)
         except BaseException:
             drop(connection)
             raise
         self._connection = connection
+        self.listens.set()
         if connection.is_closed():
-            self._is_lost.set()
+            self._mark_lost()
+
+    def _mark_lost(self) -> None:
+        self.listens.clear()
+        self._is_lost.set()
 
     def _lose(self, problem: BaseException) -> None:
         """A statement failed or had no answer in time: the connection is made again."""
         log.debug("The connection for news is made again: %s", problem)
         drop(self._connection)
-        self._is_lost.set()
+        self._mark_lost()
 
     def _hear(
         self, connection: PgConnection, sender: int, _channel: str, payload: str

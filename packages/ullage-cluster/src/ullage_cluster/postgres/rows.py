@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.naming import naming
-from ullage.store.rows import json_of, pack
+from ullage.store.rows import json_of, number, pack, standing_of, text_of_standing
 from ullage.store.store import Lease, QueueKind
+from ullage.turns.standing import counted, stood
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
@@ -25,7 +27,8 @@ def append_values(
     ends_draft: str = "",
     strict: bool = True,
 ) -> tuple[Any, ...]:
-    """What ``append_events`` is called with for these events; without ``lease`` they are a command.
+    """What ``append_events`` is called with for these events, but for the standing. Without ``lease`` they are a
+    command.
 
     Raises ``WrongType``.
     """
@@ -65,6 +68,32 @@ def queued_values(
     title, _ = naming("", "", [queued])
     body = pack(json_of(queued))
     return (session, message.id, kind, place, body, text_of(title))
+
+
+class FoldedStanding(NamedTuple):
+    """The last four values of ``append_events``: see there. ``text`` is what the row has once it is written."""
+
+    before: str
+    base: int
+    changed: str | None
+    state: str | None
+
+    @property
+    def text(self) -> str:
+        return self.before if self.changed is None else self.changed
+
+
+def folded_standing(
+    before: str, session: str, events: Sequence[Event], base: int
+) -> FoldedStanding:
+    """The standing of a session after these events behind its event ``base``, made of the text that its row has.
+
+    Events without a time have this machine's: the database's is not known before.
+    """
+    old = standing_of(before)
+    new = stood(old, number(events, session, base, round(time.time(), 3)))
+    changed = None if new == old else text_of_standing(new)
+    return FoldedStanding(before, base, changed, counted(new))
 
 
 class _QueueRow(NamedTuple):

@@ -3,63 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
-from tests.postgres import NOBODY, WAIT_S, shared_server
-from tests.programs import needed
+from tests.pooler import pooled
+from tests.postgres import WAIT_S, shared_server
 from tests.store.sessions import said
 from ullage.errors import LeaseLost
 from ullage.events import DraftPiece, TurnStarted
 from ullage_cluster.postgres.store import PostgresStore
 
-SETTINGS = """
-[databases]
-* = host={server} port=5432 user=postgres
-[pgbouncer]
-pool_mode = transaction
-default_pool_size = 2
-listen_addr =
-unix_socket_dir = {folder}
-unix_socket_mode = 0777
-auth_type = any
-logfile = {folder}/log
-"""
-"""Fewer connections than a store has: the statements of each come to PostgreSQL on any of them."""
+
+async def test_sessions_at_once_are_written_and_followed_by_pooler(
+    database_url: str,
+) -> None:
+    # Fewer connections than a store has: the statements of each come to PostgreSQL on any of them.
+    with pooled(shared_server(), size=2) as pooler:
+        await _used_at_once(pooler.url_with_direct(database_url))
 
 
-@pytest.fixture
-def pool(database_url: str) -> Iterator[str]:
-    """The URL of a database through a pgbouncer, without the address of PostgreSQL itself."""
-    program = needed("pgbouncer")
-    folder = Path(tempfile.mkdtemp(prefix="ullage-pool-"))
-    settings = folder / "settings"
-    settings.write_text(SETTINGS.format(server=shared_server().folder, folder=folder))
-    user = NOBODY if os.geteuid() == 0 else None
-    if user is not None:
-        os.chown(folder, user, user)
-    pgbouncer = subprocess.Popen([program, "-q", str(settings)], user=user)
-    ends = time.monotonic() + WAIT_S
-    while not (folder / ".s.PGSQL.6432").exists():
-        assert pgbouncer.poll() is None and time.monotonic() < ends, "no pgbouncer"
-        time.sleep(0.05)
-    yield f"{database_url.partition('?')[0]}?host={folder}&port=6432"
-    pgbouncer.kill()
-    pgbouncer.wait(WAIT_S)
-    shutil.rmtree(folder)
-
-
-async def test_sessions_at_once_are_written_and_followed_by_pooler(pool: str) -> None:
-    socket = quote(quote(str(shared_server().folder), safe=""))
-    url = f"{pool}&direct={socket}:5432"
+async def _used_at_once(url: str) -> None:
     store, other = PostgresStore(url), PostgresStore(url)
 
     async def used(session: str) -> None:
@@ -75,7 +38,8 @@ async def test_sessions_at_once_are_written_and_followed_by_pooler(pool: str) ->
             await store.draft(lease, [DraftPiece("c", number - 1, "text", "p", "piece")])
             seen = [await anext(following) for _ in range(3)]
             assert turn in seen and any(isinstance(each, DraftPiece) for each in seen)
-        await other.acquire(session, "two", ttl_s=600, steal=True)
+        await store.renew(lease, ttl_s=0)
+        await other.acquire(session, "two", ttl_s=600)
         with pytest.raises(LeaseLost):
             await store.append(lease, [TurnStarted(turn="late")], after=20)
         assert len(await store.read(session)) == 20

@@ -19,3 +19,7 @@ REFUSED_S = 60.0
 
 OWN_KEPT = 1_000
 """Own writes that are known as such to those who watch."""
+
+LISTED_S = 60.0
+"""Seconds after which a session that is driven moves to the front of lists again. PostgreSQL's ``append_events`` has
+the same number."""

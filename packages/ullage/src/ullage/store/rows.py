@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,8 @@ from ullage.errors import WrongType
 from ullage.event_words import EVENT_WORDS
 from ullage.events import Event, RowDamaged, UnknownEvent
 from ullage.messages import Message, clean_text
-from ullage.store.store import Checkpoint
+from ullage.store.store import Checkpoint, SessionRow
+from ullage.turns.standing import AT_REST, Standing
 
 SMALLEST_PACKED = 1024
 """Bytes from which compressing without words is tried: a shorter row hardly repeats itself."""
@@ -216,3 +217,30 @@ def to_checkpoint(
         return Checkpoint(seq, made_by, zlib.decompress(data) if is_packed else data)
     except (zlib.error, TypeError):
         return None
+
+
+_decode_standing: Final = msgspec.json.Decoder(Standing).decode
+
+
+def text_of_standing(standing: Standing) -> str:
+    """A standing as it is stored."""
+    return msgspec.json.encode(standing).decode()
+
+
+def standing_of(text: str) -> Standing:
+    """The standing of a stored text; at rest where it is damaged: its next turn stores another one."""
+    try:
+        return _decode_standing(text)
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return AT_REST
+
+
+def session_row(columns: Sequence[Any]) -> SessionRow:
+    """The row of a session, of the columns of the view ``session_rows``."""
+    row = SessionRow(*columns[: len(SessionRow._fields)])
+    return row._replace(standing=standing_of(columns[13]))
+
+
+def counting(tenant: str) -> tuple[str, ...]:
+    """The statement that counts sessions by their state, with its values."""
+    return ("standing_counts_of", tenant) if tenant else ("standing_counts",)

@@ -29,7 +29,13 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.records import Records
-from ullage.turns.standing import AT_REST, UNTAKEN_S, Standing, standing_now
+from ullage.turns.standing import (
+    AT_REST,
+    UNTAKEN_S,
+    Standing,
+    StandingState,
+    standing_now,
+)
 
 T = TypeVar("T")
 
@@ -70,9 +76,9 @@ class Checkpoint(NamedTuple):
 
 
 class SessionCursor(NamedTuple):
-    """A place in the list of sessions: behind the one with this ``changed`` and this ``key``."""
+    """A place in the list of sessions: behind the one with this ``listed`` and this ``key``."""
 
-    changed: float
+    listed: float
     key: int
 
 
@@ -82,7 +88,8 @@ class SessionRow(NamedTuple):
     ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
     is the store's own number of the session. ``due_at`` is from when on it has to be driven, if it has to be.
     ``tenant`` is whose it is. ``place`` is where its files are: only drivers of that place drive it, and those without
-    a place one without a place.
+    a place one without a place. ``listed`` orders lists: the time of
+    its last message, command or rest, and while it is driven at most a minute before ``changed``.
     """
 
     id: str
@@ -99,6 +106,7 @@ class SessionRow(NamedTuple):
     tenant: str = DEFAULT_TENANT
     place: str = ""
     standing: Standing = AT_REST
+    listed: float = 0.0
 
     def standing_now(self, now: float) -> Standing:
         """How it stands at a time in seconds since 1970, with what only the lease and the clock tell."""
@@ -113,7 +121,7 @@ class SessionRow(NamedTuple):
     @property
     def cursor(self) -> SessionCursor:
         """The place in a list behind this session."""
-        return SessionCursor(self.changed, self.key)
+        return SessionCursor(self.listed, self.key)
 
     @property
     def is_due(self) -> bool:
@@ -285,13 +293,24 @@ class SessionStore(Protocol):
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
-        """Sessions, the one changed last first; ``before`` is the ``cursor`` of an earlier list's last row.
+        """Sessions, the one ``listed`` last first; ``before`` is the ``cursor`` of an earlier list's last row.
 
-        Those of ``tenant``; of all tenants without one.
+        Those of ``tenant``; of all tenants without one. With ``needs_person`` only those whose state is one of
+        ``NEEDS_A_PERSON``.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
         """
+        ...
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        """How many sessions of ``tenant``, or of all without one, are in each state of ``COUNTED`` that some are in."""
+        ...
+
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        """Since when, in seconds since 1970, a session has been left in each state of ``COUNTED``, the longest of all
+        tenants. A message or a command to the session begins it again."""
         ...
 
     async def about(self, session: str) -> SessionRow:
@@ -327,14 +346,8 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
-        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``.
-
-        With ``steal`` another driver loses the session at once: its next write raises ``LeaseLost``. That is for a
-        caller that knows from elsewhere that the other driver has ended.
-        """
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``."""
         ...
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
@@ -474,6 +487,16 @@ class SessionStore(Protocol):
     async def close(self) -> None:
         """Finish what is being written, and let the database go."""
         ...
+
+
+async def every_session(
+    store: SessionStore, *, tenant: str = "", before: SessionCursor | None = None
+) -> AsyncIterator[SessionRow]:
+    """All sessions in the order of ``SessionStore.sessions``, ``AT_ONCE`` in memory at a time."""
+    while rows := await store.sessions(limit=AT_ONCE, before=before, tenant=tenant):
+        for row in rows:
+            yield row
+        before = rows[-1].cursor
 
 
 async def waiting_places(store: SessionStore) -> list[WaitingPlace]:
