@@ -22,7 +22,7 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.drafts import DraftRow, to_row
+from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
 from ullage.store.policy import STANDINGS_KEPT
@@ -34,7 +34,6 @@ from ullage.store.refusals import (
     no_id,
     no_session,
     not_kept,
-    offset_used,
 )
 from ullage.store.rows import (
     EventRow,
@@ -70,7 +69,6 @@ from ullage_cluster.postgres.codes import Code
 from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
-    draft_values,
     folded_standing,
     queued_values,
 )
@@ -318,21 +316,29 @@ class PostgresStore:
         others = await self.read(lease.session, after=after, limit=before - after)
         return (*others, *written)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        told = tuple(pieces)
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        group, told = group_of(pieces), tuple(pieces)
 
-        def finish(row: Record) -> tuple[None, Change | None]:
+        def finish(row: Record) -> tuple[int, Change | None]:
             _check_held(lease, row)
-            if row["code"] == Code.OFFSET_USED:
-                raise offset_used(lease.session)
-            change = Change(lease.session, row["seq"], told) if told else None
-            return None, change
+            if row["code"] == Code.AHEAD:
+                raise history_lost(lease.session, after)
+            is_stored = row["next"] == group.last + 1
+            change = Change(lease.session, row["seq"], told) if is_stored else None
+            return row["next"], change
 
-        await self._write(
+        return await self._write(
             lease.session,
             finish,
             function="add_pieces",
-            values=(*lease, *draft_values(pieces)),
+            values=(*lease, after, at, *group),
         )
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:

@@ -9,7 +9,8 @@ import asyncpg
 import pytest
 
 from ullage.events import DraftPiece
-from ullage_cluster.postgres.rows import append_values, draft_values, folded_standing
+from ullage.store.drafts import group_of
+from ullage_cluster.postgres.rows import append_values, folded_standing
 from ullage_cluster.postgres.store import PostgresStore
 from ullage_cluster.postgres.tables import statements, write_of
 
@@ -116,15 +117,15 @@ async def test_a_plan_made_of_empty_tables_reads_none_through(database_url: str)
     lease = await store.acquire("s", "o", ttl_s=600)
     await store.close()
     connection = await asyncpg.connect(database_url)
-    add = write_of("add_pieces", 7)
+    add = write_of("add_pieces", 9)
     end = write_of("append_events", 21)
     ends = append_values("s", [], lease=lease, ends_draft="c")
     ends += folded_standing("{}", "s", [], 0)
 
     async def write(number: int) -> None:
-        piece = draft_values([DraftPiece("c", number, "text", "p", "x")])
+        piece = group_of([DraftPiece("c", 0, "text", "p", "x")])
         await connection.fetchval(
-            add, "writer", 2 * number + 1, False, "", *lease, *piece
+            add, "writer", 2 * number + 1, False, "", *lease, 0, 0.0, *piece
         )
         await connection.fetchval(end, "writer", 2 * number + 2, False, "", *ends)
 

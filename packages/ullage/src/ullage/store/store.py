@@ -384,8 +384,21 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        """Store pieces of an answer under way. Raises ``LeaseLost``, ``LedgerError`` for an offset used before."""
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        """Store pieces of one call's answer, and give the offset of the piece that the call lacks next.
+
+        Where these begin at another offset nothing is stored: the database lost those before in a crash, or has these
+        already. So a call's stored pieces never have a gap. ``after`` and ``at`` are the event behind which the call
+        began and its time: raises ``HistoryLost`` for the first pieces where the ledger has no such event, else
+        ``LeaseLost``, and ``LedgerError`` for pieces that are not of one call in a row.
+        """
         ...
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:

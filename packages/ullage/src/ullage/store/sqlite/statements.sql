@@ -142,11 +142,12 @@ SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
 -- name: pending
 SELECT message, kind, seq, at FROM queue WHERE session = ? AND state = 'pending' ORDER BY kind DESC, queued;
 
--- name: last_piece
-SELECT last FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2 ORDER BY id DESC LIMIT 1;
+-- name: next_piece
+SELECT coalesce((SELECT last + 1 FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2
+    ORDER BY id DESC LIMIT 1), 0);
 
 -- name: add_draft
-INSERT INTO drafts (id, call, first, last, seq, body) SELECT
+INSERT INTO drafts (id, call, first, last, body, seq) SELECT
     1 + coalesce((SELECT max(id) FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32), ?1 << 32), ?2, ?3, ?4, ?5, ?6;
 
 -- name: read_drafts
