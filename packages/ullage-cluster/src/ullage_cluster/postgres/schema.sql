@@ -356,15 +356,15 @@ END $$;
 -- A list is read from the end of an index, however many sessions there are: without sorts, which PostgreSQL thinks
 -- faster among some thousand sessions.
 CREATE FUNCTION list_sessions(
-    p_listed DOUBLE PRECISION, p_key BIGINT, p_limit BIGINT, p_tenant TEXT, p_needs_person BOOLEAN
+    p_listed DOUBLE PRECISION, p_key BIGINT, p_limit BIGINT, p_tenant TEXT, p_states TEXT[]
 ) RETURNS SETOF session_rows LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT * FROM session_rows WHERE (%1$s, key) < ($1, $2) %2$s %3$s ORDER BY %1$s DESC, key DESC LIMIT $3',
         CASE WHEN p_tenant = '' THEN 'listed + 0' ELSE 'listed' END,
         CASE WHEN p_tenant = '' THEN '' ELSE 'AND tenant = $4' END,
-        CASE WHEN p_needs_person THEN 'AND state IN (''needs_approval'', ''failed'', ''paused'')' ELSE '' END
-    ) USING p_listed, p_key, p_limit, p_tenant;
+        CASE WHEN p_states = '{}' THEN '' ELSE 'AND state = ANY ($5) AND state IS NOT NULL' END
+    ) USING p_listed, p_key, p_limit, p_tenant, p_states;
 END $$;
 
 CREATE FUNCTION create_session(

@@ -25,6 +25,7 @@ from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
+from ullage.store.policy import STANDINGS_KEPT
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -80,9 +81,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-REMEMBERED: Final = 10_000
-"""Sessions of which the standing is remembered."""
 
 RESTS: Final = text_of_standing(AT_REST)
 
@@ -196,10 +194,10 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         after = before or SessionCursor(math.inf, 0)
-        rows = await self._rows("list_sessions", *after, limit, tenant, needs_person)
+        rows = await self._rows("list_sessions", *after, limit, tenant, list(states))
         return [session_row(row) for row in rows]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
@@ -547,7 +545,7 @@ class PostgresStore:
         """Remember what the session's row has, so that the next append need not ask."""
         self._standings.pop(session, None)
         self._standings[session] = standing
-        if len(self._standings) > REMEMBERED:
+        if len(self._standings) > STANDINGS_KEPT:
             del self._standings[next(iter(self._standings))]
 
     def _write(

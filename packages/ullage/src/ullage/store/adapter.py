@@ -255,7 +255,7 @@ class StoreAdapter:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         cursor = before or SessionCursor(math.inf, 0)
         rows = [about.row(session) for session, about in await self._all()]
@@ -264,7 +264,7 @@ class StoreAdapter:
             for row in rows
             if row.cursor < cursor
             and tenant in ("", row.tenant)
-            and (row.standing.needs_person or not needs_person)
+            and (not states or row.standing.state in states)
         )
         return sorted(wanted, key=lambda row: row.cursor, reverse=True)[:limit]
 

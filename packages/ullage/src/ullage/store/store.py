@@ -293,12 +293,11 @@ class SessionStore(Protocol):
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         """Sessions, the one ``listed`` last first; ``before`` is the ``cursor`` of an earlier list's last row.
 
-        Those of ``tenant``; of all tenants without one. With ``needs_person`` only those whose state is one of
-        ``NEEDS_A_PERSON``.
+        Those of ``tenant``; of all tenants without one. With ``states``, of ``COUNTED``, only those in one of them.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
         """

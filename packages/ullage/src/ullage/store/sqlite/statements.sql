@@ -26,14 +26,13 @@ ORDER BY listed DESC, key DESC LIMIT ?3;
 
 -- The plus of `+tenant` keeps SQLite from reading all sessions of the tenant.
 
--- name: list_needing
-SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused')
-ORDER BY listed DESC, key DESC LIMIT ?3;
+-- name: list_in_state
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IS NOT NULL
+    AND state IN (SELECT value FROM json_each(?4)) ORDER BY listed DESC, key DESC LIMIT ?3;
 
--- name: list_needing_of
-SELECT * FROM session_rows
-WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused') AND +tenant = ?4
-ORDER BY listed DESC, key DESC LIMIT ?3;
+-- name: list_in_state_of
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IS NOT NULL
+    AND state IN (SELECT value FROM json_each(?4)) AND +tenant = ?5 ORDER BY listed DESC, key DESC LIMIT ?3;
 
 -- name: standing_counts
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
@@ -42,7 +41,7 @@ SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
 -- name: standing_counts_of
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND +tenant = ? GROUP BY state;
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = ? GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions: SQLite reorders no CROSS JOIN.
 

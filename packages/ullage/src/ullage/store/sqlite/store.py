@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import sqlite3
 import threading
@@ -139,10 +140,12 @@ class SqliteStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
-        name = "list_needing" if needs_person else "list_sessions"
+        name = "list_sessions"
         values: tuple[object, ...] = (*(before or SessionCursor(math.inf, 0)), limit)
+        if states:
+            name, values = "list_in_state", (*values, json.dumps(states))
         if tenant:  # reads another index
             name, values = f"{name}_of", (*values, tenant)
         return [session_row(row) for row in await self._rows(name, *values)]
