@@ -23,6 +23,7 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hosting import ANY_NUMBER, Host
 from ullage_server import (
+    approvals,
     conversation,
     event_stream,
     health,
@@ -99,6 +100,7 @@ HANDLERS = (
     health.drain,
     health.get_metrics,
     quota.get_quota,
+    approvals.list_all_approvals,
     scopes.get_access,
 )
 

@@ -1,4 +1,6 @@
-"""Numbers of the server that were chosen."""
+"""Numbers of the server that were chosen: each with its unit, its reason or source, and at the head of its group the
+test that judges it.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +29,16 @@ SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 MOST_PLACES = 50
 """Values of the label ``place``: callers name places, and each value is a series for good."""
+
+# --- Links. Judged by tests/server/test_links.py.
+
+MOST_LINKS = 200
+"""Links of a tenant that have not expired: each is a record that every server reads."""
+
+LONGEST_LINK_H = 24 * 90
+"""Hours that a link lasts at most."""
+
+# --- Approvals of all sessions. Judged by tests/server/test_approvals.py.
+
+SHOWN_ARGUMENTS = 20_000
+"""Characters of a call's arguments in a list: a person reads them. The session's own list has every one of them."""

@@ -99,11 +99,13 @@ class RestateWorker(Embedded):
         listening, self._listening = self._listening, None
         listening = listening or _bound(self.address)
         app = restate.app([self._sessions()], identity_keys=self._keys)
-        # With the first request the SDK takes over SIGTERM of its loop. Here it can't: signals belong to the main thread.
+        # With the first request the SDK takes over SIGTERM of its loop. In another thread it can't.
         await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
         config = Config()
         config.bind = [f"fd://{listening.detach()}"]
-        config.errorlog = errors  # by its name it would get a handler and a form of its own
+        config.errorlog = (
+            errors  # by its name it would get a handler and a form of its own
+        )
         errors.setLevel(logging.ERROR)
         # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
         config.keep_alive_max_requests = 1
