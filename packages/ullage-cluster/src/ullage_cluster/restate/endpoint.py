@@ -103,7 +103,9 @@ class RestateWorker(Embedded):
         await asyncio.to_thread(asyncio.run, app(_HEALTH, _nothing, _ignored))
         config = Config()
         config.bind = [f"fd://{listening.detach()}"]
-        config.errorlog = errors  # by its name it would get a handler and a form of its own
+        config.errorlog = (
+            errors  # by its name it would get a handler and a form of its own
+        )
         errors.setLevel(logging.ERROR)
         # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
         config.keep_alive_max_requests = 1
