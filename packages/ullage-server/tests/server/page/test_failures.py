@@ -25,7 +25,9 @@ def test_the_same_error_is_one_line_that_counts(local: Local, open_page: Open) -
     screen = open_page(local.url, local.api.session("away"))
     screen.say("Hello?")
     mark = screen.find(".mark.warn")
-    expect(mark).to_have_text(re.compile(r"^Attempt \d failed, again in \d+ s: anthropic"))
+    expect(mark).to_have_text(
+        re.compile(r"^Attempt \d failed, again in \d+ s: anthropic")
+    )
     local.api.until("away", "waiting")
     expect(mark).to_have_text(
         re.compile(r"^Failed after 3 attempts: anthropic .* can't be reached: .*Resume$")
