@@ -384,9 +384,9 @@ class MeasuredStore:
         """See ``SessionStore.append``."""
         return await self._timed("append", self._inner.append(lease, events, **how))
 
-    async def draft(self, *values: Any) -> None:
+    async def draft(self, *values: Any, **more: Any) -> int:
         """See ``SessionStore.draft``."""
-        await self._timed("draft", self._inner.draft(*values))
+        return await self._timed("draft", self._inner.draft(*values, **more))
 
     async def command(self, *values: Any) -> tuple[Event, ...]:
         """See ``SessionStore.command``."""

@@ -50,7 +50,8 @@ def test_what_was_overcome_is_past(local: Local, open_page: Open) -> None:
             const { drawMark } = await import("./assets/marks.js");
             const ledger = new Ledger(() => {});
             const apply = (event) => (ledger.line({ seq: event.seq, text: "x", style: "warn" }), ledger.apply(event));
-            const retried = (seq, attempt, error) => apply({ type: "call_retried", seq, call: "c", attempt, wait_s: 2.041, error });
+            const told = { type: "call_retried", call: "c", wait_s: 2.041 };
+            const retried = (seq, attempt, error) => apply({ ...told, seq, attempt, error });
             const shown = () => [...ledger.items.values()].map((item) => drawMark(item, {}, ledger).textContent);
             const all = [];
             retried(1, 1, "Overloaded.");
