@@ -156,6 +156,16 @@ def test_no_view_of_a_beginner_has_a_violation(
     screen.say("Note the wine.")
     expect(screen.page.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
     found["approval"] = violations(screen)
+    screen.press("a")
+    expect(screen.find("#dialog .call-whole")).to_be_visible()
+    found["review"] = violations(screen)
+    screen.page.keyboard.press("Escape")
+    if screen.find("#tabs").is_visible():
+        screen.find("#tabs [data-tab=sessions]").click()
+    expect(screen.find("#session-list .group").first).to_be_visible()
+    found["inbox"] = violations(screen)
+    if screen.find("#tabs").is_visible():
+        screen.find("#tabs [data-tab=conversation]").click()
     screen.page.get_by_role("button", name="Allow", exact=True).click()
     expect(screen.answers().last).to_contain_text("Done.")
     screen.is_at_rest()

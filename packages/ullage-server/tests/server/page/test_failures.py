@@ -25,7 +25,9 @@ def test_the_same_error_is_one_line_that_counts(local: Local, open_page: Open) -
     screen = open_page(local.url, local.api.session("away"))
     screen.say("Hello?")
     mark = screen.find(".mark.warn")
-    expect(mark).to_have_text(re.compile(r"^Attempt \d failed, again in \d+ s: anthropic"))
+    expect(mark).to_have_text(
+        re.compile(r"^Attempt \d failed, again in \d+ s: anthropic")
+    )
     local.api.until("away", "waiting")
     expect(mark).to_have_text(
         re.compile(r"^Failed after 3 attempts: anthropic .* can't be reached: .*Resume$")
@@ -48,7 +50,8 @@ def test_what_was_overcome_is_past(local: Local, open_page: Open) -> None:
             const { drawMark } = await import("./assets/marks.js");
             const ledger = new Ledger(() => {});
             const apply = (event) => (ledger.line({ seq: event.seq, text: "x", style: "warn" }), ledger.apply(event));
-            const retried = (seq, attempt, error) => apply({ type: "call_retried", seq, call: "c", attempt, wait_s: 2.041, error });
+            const told = { type: "call_retried", call: "c", wait_s: 2.041 };
+            const retried = (seq, attempt, error) => apply({ ...told, seq, attempt, error });
             const shown = () => [...ledger.items.values()].map((item) => drawMark(item, {}, ledger).textContent);
             const all = [];
             retried(1, 1, "Overloaded.");

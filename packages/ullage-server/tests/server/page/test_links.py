@@ -136,7 +136,9 @@ def test_a_link_that_has_ended_says_so(team: Team, open_page: Open) -> None:
     reader.is_live()
     (record,) = [each for each in team.links.read() or () if each.session == "ended"]
     team.links.revoke(record.name)
-    over = "This read-only link works no longer. Ask the person who sent it for a new one."
+    over = (
+        "This read-only link works no longer. Ask the person who sent it for a new one."
+    )
     expect(reader.find("#shared")).to_have_text(over)
     late = open_page(link)
     expect(late.find("#shared")).to_have_text(over)
