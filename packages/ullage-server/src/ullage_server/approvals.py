@@ -12,7 +12,7 @@ from ullage.store.searching import SearchPlace
 from ullage.store.store import SessionRow, SessionStore
 from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
-from ullage_server.policy import PAGES_LOOKED_AT, SHOWN_ARGUMENTS
+from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
 from ullage_server.sessions import place_of, text_of
 
@@ -31,16 +31,13 @@ async def list_all_approvals(
     place = place_of(before)
     cursor = None if place is None else place.before
     found: list[WaitingApproval] = []
-    for _ in range(PAGES_LOOKED_AT):
-        rows = await host.store.sessions(limit=limit, before=cursor, needs_person=True)
-        for row in rows:
-            found += [
-                await _shown(host.store, row, each) for each in row.standing.approvals
-            ]
-        cursor = rows[-1].cursor if len(rows) == limit else None
-        if found or cursor is None:
-            break
-    following = None if cursor is None else text_of(SearchPlace(cursor))
+    rows = await host.store.sessions(
+        limit=limit, before=cursor, states=["needs_approval"]
+    )
+    for row in rows:
+        found += [await _shown(host.store, row, each) for each in row.standing.approvals]
+    has_more = len(rows) == limit
+    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     return ApprovalList(approvals=tuple(found), before=following)
 
 

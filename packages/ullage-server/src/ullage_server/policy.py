@@ -42,6 +42,3 @@ LONGEST_LINK_H = 24 * 90
 
 SHOWN_ARGUMENTS = 20_000
 """Characters of a call's arguments in a list: a person reads them. The session's own list has every one of them."""
-
-PAGES_LOOKED_AT = 20
-"""Pages of sessions that need a person in which one answer looks for approvals."""

@@ -18,7 +18,7 @@ from ullage.store.approvals import arguments_of
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
-from ullage.turns.standing import AskedApproval
+from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -51,7 +51,7 @@ async def _run(store: SessionStore, args: argparse.Namespace) -> int:
 
 
 async def _needing(store: SessionStore) -> list[SessionRow]:
-    return await store.sessions(limit=MOST_LISTED, needs_person=True)
+    return await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
 
 
 def _list(rows: list[SessionRow], where: str) -> None:

@@ -65,16 +65,6 @@ STEADY_S: Final = 3.0
 """How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
 of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
 
-_SETTINGS: Final = """
-SET synchronous_commit = off;  -- a notification is not on the disk at all: no transaction waits for that either
-SET tcp_keepalives_idle = 3;
-SET tcp_keepalives_interval = 1;
-SET tcp_keepalives_count = 3;
-SET tcp_user_timeout = '6s';
-"""
-"""Of the connection. PostgreSQL ends it after 6 seconds without an answer, as of a machine without power. They change
-nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
-
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
 
@@ -101,6 +91,8 @@ class News:
         self._ended: set[str] = set()
         """The processes that were found to have ended."""
         self._connection: PgConnection | None = None
+        self._own = 0
+        """The process of the server that has it, by which its own news are known when they come back."""
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
         self._told: dict[str, int] = {}
@@ -180,12 +172,14 @@ class News:
             connection.add_termination_listener(ended)
             async with asyncio.timeout(HEARD_S):
                 await show_living(connection)
-                await connection.execute(_SETTINGS)
+                # A notification is not on the disk at all: its transaction does not wait for that either.
+                await connection.execute("SET synchronous_commit = off")
                 await connection.add_listener(CHANNEL, self._hear)
         except BaseException:
             drop(connection)
             raise
         self._connection = connection
+        self._own = connection.get_server_pid()
         self.listens.set()
         if connection.is_closed():
             self._mark_lost()
@@ -201,10 +195,10 @@ class News:
         self._mark_lost()
 
     def _hear(
-        self, connection: PgConnection, sender: int, _channel: str, payload: str
+        self, _connection: PgConnection, sender: int, _channel: str, payload: str
     ) -> None:
         """News of another process; its own come back too. Who can connect can send any."""
-        if sender == connection.get_server_pid():
+        if sender == self._own:
             return
         try:
             session, seq, pieces = _decode(payload)
