@@ -211,7 +211,7 @@ def test_each_state_has_its_word(loop: Loop, state: str) -> None:
 def test_tenants_see_that_a_session_is_driven_and_not_by_which_process() -> None:
     row = SessionRow("s", "title", "model", 1.0, 2.0, 3, "host:17", "", 2)
     line = line_of(row._replace(tenant="acme"))
-    assert (line.held_by, line.is_driven) == ("", True)
+    assert (line.held_by, line.standing.state) == ("", "works")
 
 
 def test_who_asks_for_no_session_is_told_a_path_and_no_command(api: Api) -> None:

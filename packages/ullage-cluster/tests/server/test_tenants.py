@@ -244,7 +244,7 @@ def test_a_page_names_no_session_of_another_tenant(
 
 def unchanging(state: dict[str, Any]) -> dict[str, Any]:
     """A session's state without its driver, which gives the session back a moment after it rests."""
-    changing = ("held_by", "is_driven")
+    changing = ("held_by", "standing")
     return {name: value for name, value in state.items() if name not in changing}
 
 

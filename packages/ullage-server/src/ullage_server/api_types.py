@@ -60,8 +60,7 @@ class StandingView(Standing, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SessionLine(Struct, frozen=True, kw_only=True):
-    """A session in a list. Times are seconds since 1970. ``is_driven``: it has a driver, which ``held_by`` names to the
-    operator; for tenants it is empty."""
+    """A session in a list. Times are seconds since 1970. ``held_by`` names its driver, to the operator alone."""
 
     id: str
     title: str
@@ -70,13 +69,10 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     changed: float
     seq: int
     held_by: str
-    is_driven: bool
     origin: str
     """The session it is a fork of."""
     place: str
     """Where its files are: workers of this place drive it; empty: those without a place."""
-    lacks_worker: bool
-    """Whether it has a place, and for 5 seconds no worker of that place has taken it up."""
     standing: StandingView
 
 

@@ -296,10 +296,8 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
-    now = time.time()
-    shown["standing"] = StandingView(**asdict(row.standing_now(now)))
-    lacks_worker = row.lacks_worker(now)
-    return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
+    standing = row.standing_now(time.time())
+    return {**shown, "standing": StandingView(**asdict(standing))}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:

@@ -132,13 +132,16 @@ async def test_unattended_sessions_are_counted_by_place(store: SessionStore) -> 
     assert await found("b") == []
     row = await store.about("b1")
     assert row.due_at is not None
-    assert not row.lacks_worker(row.due_at + UNTAKEN_S + 1)
+    assert row.standing_now(row.due_at + UNTAKEN_S + 1).kind == ""
     await store.release(lease)
     row = await store.about("b1")
     assert row.due_at is not None
-    assert not row.lacks_worker(row.due_at)
-    assert row.lacks_worker(row.due_at + UNTAKEN_S + 1)
-    assert not row._replace(place="").lacks_worker(row.due_at + UNTAKEN_S + 1)
+    assert row.standing_now(row.due_at).kind == ""
+    overdue = row.standing_now(row.due_at + UNTAKEN_S + 1)
+    assert (overdue.kind, overdue.reason) == (
+        "worker",
+        "No worker of the place b has taken it.",
+    )
 
 
 async def test_who_waits_longer_says_so(store: SessionStore) -> None:

@@ -31,7 +31,6 @@ from ullage.messages import Message
 from ullage.store.records import Records
 from ullage.turns.standing import (
     AT_REST,
-    UNTAKEN_S,
     Standing,
     StandingState,
     standing_now,
@@ -127,15 +126,6 @@ class SessionRow(NamedTuple):
     def is_due(self) -> bool:
         """Whether it has to be driven, now or at a later time."""
         return self.due_at is not None
-
-    def lacks_worker(self, now: float) -> bool:
-        """Whether a session with a place has been due for ``UNTAKEN_S`` and has no driver.
-
-        Args:
-            now: Seconds since 1970.
-        """
-        is_overdue = self.due_at is not None and now - self.due_at > UNTAKEN_S
-        return bool(self.place) and is_overdue and not self.held_by
 
 
 class Unattended(NamedTuple):
