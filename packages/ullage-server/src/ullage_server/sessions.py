@@ -7,7 +7,7 @@ import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from litestar import Request, delete, get, post
@@ -19,8 +19,9 @@ from litestar.response import Stream
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
 from ullage.store.export import export_lines, id_in
-from ullage.store.searching import FoundMessage, SearchPlace, search
-from ullage.store.store import DEFAULT_TENANT, SessionRow
+from ullage.store.searching import search
+from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
+from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
@@ -60,7 +61,7 @@ ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
 JSON_LINES: Final = "application/x-ndjson"
 
-_decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
+T = TypeVar("T")
 
 
 @post(
@@ -91,15 +92,14 @@ async def list_sessions(
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SessionList:
     """``before`` is the value from the previous list, an opaque text."""
-    place = place_of(before)
-    cursor = None if place is None else place.before
+    cursor = place_of(before, SessionCursor)
     rows = await host.store.sessions(limit=limit, before=cursor)
     sessions = tuple(
         ListedSession(**_shown(row), **full._asdict())
         for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
     )
     has_more = len(rows) == limit
-    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
+    following = text_of(rows[-1].cursor) if has_more else None
     return SessionList(sessions=sessions, before=following)
 
 
@@ -113,7 +113,7 @@ async def _fullness(
 @get(
     "/v1/search",
     operation_id="search_sessions",
-    summary="Search titles and messages of all sessions",
+    summary="Search titles, messages and tool results of all sessions",
 )
 async def search_sessions(
     host: TheHost,
@@ -122,32 +122,40 @@ async def search_sessions(
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SearchResult:
-    """Sessions with all words of ``q``, the one changed last first. Answers after about a second, with what was found
-    by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
+    """Sessions with all words of ``q`` in one message or in the title; the last word may go on. What was said last is
+    first. ``before`` is the value from the previous answer.
     """
-    page = await search(host.store, q, limit=limit, place=place_of(before))
+    place = place_of(before, int)
+    page = await search(
+        host.store, q, limit=limit, before=place, tenant=host.tenant
+    )
     rows = [each.row for each in page.found]
     found = []
     for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
-        hit = each.hit or FoundMessage("", "")
         found.append(
-            MatchingSession(**_shown(each.row), **full._asdict(), **hit._asdict())
+            MatchingSession(
+                **_shown(each.row),
+                **full._asdict(),
+                message=each.message,
+                excerpt=each.excerpt,
+                marks=tuple(in_code_units(each.excerpt, each.marks)),
+            )
         )
     following = None if page.next is None else text_of(page.next)
-    return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
+    return SearchResult(sessions=tuple(found), before=following)
 
 
-def text_of(place: SearchPlace) -> str:
-    """A place in the list of sessions, or in the search through them, as clients get it."""
+def text_of(place: SessionCursor | int) -> str:
+    """A place in the list of sessions, or in what was found, as clients get it."""
     return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
-def place_of(text: str | None) -> SearchPlace | None:
+def place_of(text: str | None, kind: type[T]) -> T | None:
     """The place of ``text_of``. Raises ``ClientException``."""
     if text is None:
         return None
     try:
-        return _decode_place(urlsafe_b64decode(text + "=="))
+        return msgspec.json.decode(urlsafe_b64decode(text + "=="), type=kind)
     except (ValueError, msgspec.MsgspecError) as problem:
         raise ClientException(
             "`before` is not from an answer of this address: give the value of the previous one, or none."

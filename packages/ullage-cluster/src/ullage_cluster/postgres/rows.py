@@ -9,8 +9,11 @@ from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueL
 from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
-from ullage.store.rows import json_of, pack
+from ullage.store.rows import EventRow, json_of, pack, to_event
 from ullage.store.store import Lease, QueueKind
+from ullage.store.tenants import prefix_of
+from ullage.store.words import searched_text, words_of
+from ullage_cluster.postgres.connecting import Record
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
@@ -105,6 +108,29 @@ def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
         return None, None, None
     whats, messages, kinds = (list(column) for column in zip(*rows, strict=True))
     return whats, messages, kinds
+
+
+def text_values(session: str, rows: Sequence[Record]) -> tuple[Any, ...] | None:
+    """What ``add_texts`` is called with for rows of ``read_unindexed``; ``None`` where no event has words."""
+    found: dict[int, str] = {}
+    for row in rows:
+        stored = EventRow(row["seq"], row["name"], row["at"], row["body"])
+        words = words_of(searched_text(to_event(session, stored)))
+        if words:
+            found[row["seq"]] = " ".join(words)
+    if not found:
+        return None
+    upto, tenant = rows[0]["upto"], rows[0]["tenant"]
+    return session, upto, prefix_of(tenant), list(found), list(found.values())
+
+
+def query_of(terms: Sequence[str], tenant: str) -> str:
+    """The text of a ``tsquery`` for the terms of a search. No character of a word has a meaning there."""
+    prefix = prefix_of(tenant)
+    return " & ".join(
+        f"'{prefix}{term[:-1]}':*" if term.endswith("*") else f"'{prefix}{term}'"
+        for term in terms
+    )
 
 
 def text_of(text: str) -> str:

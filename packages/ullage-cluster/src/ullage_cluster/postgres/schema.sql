@@ -80,6 +80,18 @@ CREATE TABLE kept (
 );
 CREATE INDEX kept_by_blob ON kept (blob);
 
+-- Where words are, without the texts: those of the event `seq`, each behind the name of its tenant (`prefix_of` of
+-- store/tenants.py). A policy here would keep the index from being used, since `@@` is not leakproof: a tenant's search
+-- asks for its own words alone, and what is found is joined to `sessions`, which has a policy.
+CREATE TABLE texts (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    words TSVECTOR NOT NULL
+);
+CREATE INDEX texts_by_session ON texts (session, seq);
+CREATE INDEX texts_by_word ON texts USING gin (words);
+
 -- The last transaction of each writer (a process has one for each write that is under way), so that one which got no
 -- answer can be asked about. (A number of PostgreSQL's own does not tell: after a crash another transaction gets it.)
 CREATE TABLE writers (
@@ -322,6 +334,43 @@ BEGIN
     END IF;
 END $$;
 
+-- The words of events behind `p_after`, up to which the caller found the session indexed; each text has words between
+-- blanks. Nothing where another one has indexed more meanwhile.
+CREATE FUNCTION add_texts(p_session TEXT, p_after BIGINT, p_prefix TEXT, p_seqs BIGINT[], p_texts TEXT[], OUT code INT)
+LANGUAGE plpgsql AS $$
+DECLARE of_session BIGINT;
+BEGIN
+    code := 0;
+    SELECT key INTO of_session FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF FOUND AND NOT EXISTS (SELECT 1 FROM texts WHERE session = of_session AND seq > p_after) THEN
+        INSERT INTO texts (session, seq, words)
+        SELECT of_session, found.seq, array_to_tsvector(ARRAY(
+            SELECT p_prefix || word FROM string_to_table(found.words, ' ') AS word
+        )) FROM unnest(p_seqs, p_texts) AS found (seq, words);
+    END IF;
+END $$;
+
+-- First in the newest rows, one by one: of a word that many have, that is enough. What is not there is rare, and the
+-- index gives it whole.
+CREATE FUNCTION find_texts(p_query TSQUERY, p_before BIGINT, p_limit BIGINT)
+RETURNS TABLE (number BIGINT, id TEXT, seq BIGINT) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+DECLARE recent BIGINT; many BIGINT;
+BEGIN
+    SELECT min(newest.number) INTO recent FROM (
+        SELECT texts.number FROM texts WHERE texts.number < p_before ORDER BY texts.number DESC LIMIT 5000
+    ) newest;
+    RETURN QUERY SELECT newest.number, sessions.id, newest.seq FROM (
+        SELECT * FROM texts WHERE texts.number < p_before AND texts.number >= recent ORDER BY texts.number DESC OFFSET 0
+    ) newest JOIN sessions ON key = session WHERE words @@ p_query ORDER BY newest.number DESC LIMIT p_limit;
+    GET DIAGNOSTICS many = ROW_COUNT;
+    IF many < p_limit THEN
+        RETURN QUERY WITH found AS MATERIALIZED (
+            SELECT texts.number, texts.session, texts.seq FROM texts WHERE words @@ p_query
+        ) SELECT found.number, sessions.id, found.seq FROM found JOIN sessions ON key = session
+        WHERE found.number < recent ORDER BY found.number DESC LIMIT p_limit - many;
+    END IF;
+END $$;
+
 CREATE FUNCTION create_session(
     p_session TEXT, p_created DOUBLE PRECISION, p_origin TEXT, p_tenant TEXT, p_place TEXT, OUT code INT
 ) LANGUAGE plpgsql AS $$
@@ -362,6 +411,7 @@ BEGIN
     WITH gone AS (DELETE FROM kept WHERE session = head.key RETURNING blob) SELECT array_agg(blob) INTO orphans FROM gone;
     DELETE FROM blobs WHERE key = ANY (orphans) AND NOT EXISTS (SELECT 1 FROM kept WHERE blob = blobs.key);
     DELETE FROM events WHERE session = head.key;
+    DELETE FROM texts WHERE session = head.key;
     DELETE FROM sessions WHERE key = head.key;
     PERFORM set_config('ullage.tenant', whose, true);
 END $$;

@@ -26,6 +26,7 @@ from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.records import Records
+from ullage.store.policy import INDEXED_EVENTS, PLACES_AT_ONCE
 from ullage.store.refusals import (
     changed_since,
     history_lost,
@@ -44,6 +45,7 @@ from ullage.store.rows import (
     to_event,
 )
 from ullage.store.store import (
+    AT_ONCE,
     DEFAULT_TENANT,
     MOST_LISTED,
     Checkpoint,
@@ -55,6 +57,7 @@ from ullage.store.store import (
     SessionRow,
     SharedKey,
     StoreObserver,
+    TextPlace,
     Unattended,
     handle_of,
 )
@@ -66,7 +69,9 @@ from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
     draft_values,
+    query_of,
     queued_values,
+    text_values,
 )
 from ullage_cluster.postgres.tables import (
     SET_TENANT,
@@ -150,9 +155,11 @@ class PostgresStore:
                 call_of("append_events", len(values)), *values
             )
 
-        return await self._write(
+        created = await self._write(
             session, lambda row: _written(session, events, row), durable=True, job=job
         )
+        await self._index(session)
+        return created
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         if not await self._delete(session, changed_before):
@@ -187,6 +194,31 @@ class PostgresStore:
         after = SessionCursor(math.inf, 0) if before is None else before
         rows = await self._rows("list_sessions", *after, tenant, limit)
         return [SessionRow(*row) for row in rows]
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = DEFAULT_TENANT,
+    ) -> list[TextPlace]:
+        query = query_of(terms, tenant)
+        rows = await self._rows("find_texts", query, before, limit)
+        return [TextPlace(*row) for row in rows]
+
+    async def _index(self, session: str) -> None:
+        """Put the words of events that are not in the index yet there."""
+        after, is_all = 0, False
+        while not is_all:
+            rows = await self._rows("read_unindexed", session, after, AT_ONCE)
+            values = await asyncio.to_thread(text_values, session, rows)
+            if values is not None:
+                await self._write(
+                    session, lambda _: (None, None), function="add_texts", values=values
+                )
+            is_all = len(rows) < AT_ONCE
+            after = 0 if is_all else rows[-1]["seq"]
 
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)
@@ -252,6 +284,7 @@ class PostgresStore:
     async def release(
         self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
     ) -> None:
+        await self._index(lease.session)
         await self._write(
             lease.session,
             lambda row: (
@@ -297,6 +330,8 @@ class PostgresStore:
             function="append_events",
             values=values,
         )
+        if before // INDEXED_EVENTS < (before + len(written)) // INDEXED_EVENTS:
+            await self._index(lease.session)
         if after >= before:
             return tuple(written)
         others = await self.read(lease.session, after=after, limit=before - after)

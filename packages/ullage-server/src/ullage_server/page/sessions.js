@@ -7,7 +7,7 @@ import { oneStop } from "./tabstops.js";
 const EVERY_MS = 5_000;
 
 export class SessionList {
-  /** `choose(id)` shows a session. */
+  /** `choose(id, hit)` shows a session, and what was found in it. */
   constructor(api, choose) {
     Object.assign(this, { api, choose });
     this.sessions = [];
@@ -20,6 +20,7 @@ export class SessionList {
       this.draw();
       this.find();
     };
+    this.search.onkeydown = (event) => this.key(event);
     this.list = byId("session-list");
     this.timer = setInterval(() => document.hidden || this.load().catch(() => {}), EVERY_MS);
   }
@@ -48,6 +49,20 @@ export class SessionList {
     const { Search } = await import("./search.js");
     this.found ??= new Search(this.api, () => this.draw());
     this.found.look(this.search.value.trim());
+  }
+
+  /** In the field: Enter shows the first session, the arrow leads into the list, Esc ends the search. */
+  key(event) {
+    const first = this.list.querySelector("[data-session]");
+    const does = { Enter: () => first?.click(), ArrowDown: () => first?.focus(), Escape: this.search.value && (() => this.clear()) }[event.key];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  }
+
+  clear() {
+    this.search.value = "";
+    this.search.oninput();
   }
 
   /** What is known of the session that is shown. */
@@ -87,9 +102,8 @@ export class SessionList {
     const wanted = this.search.value.trim().toLowerCase();
     const fits = (one) => `${one.title} ${one.id} ${one.model}`.toLowerCase().includes(wanted);
     if (!wanted) return this.sessions;
-    const fitting = this.sessions.filter(fits);
-    const known = new Set(fitting.map((one) => one.id));
-    return [...fitting, ...(this.found?.of(this.search.value.trim()) ?? []).filter((one) => !known.has(one.id))];
+    const found = this.found?.of(this.search.value.trim()) ?? new Map();
+    return [...this.sessions.filter((one) => fits(one) && !found.has(one.id)), ...found.values()];
   }
 
   draw() {
@@ -113,11 +127,11 @@ export class SessionList {
     setDot(dot, activity);
     return h(
       "button",
-      { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id) },
+      { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id, one.message && { message: one.message, words: this.found.words }) },
       dot,
-      h("span", { class: "session-title" }, one.title || one.id),
+      h("span", { class: "session-title" }, this.found?.words ? this.found.title(one.title || one.id) : one.title || one.id),
       fullness(one),
-      one.excerpt ? h("span", { class: "session-excerpt" }, one.excerpt) : null,
+      one.message ? h("span", { class: "session-excerpt" }, this.found.excerpt(one)) : null,
       h("span", { class: "session-about" }, h("span", {}, place + one.model), h("time", { title: fullTime(one.changed) }, when(one.changed))),
     );
   }
