@@ -80,7 +80,9 @@ export async function showHit(conversation, { message, words }) {
   const ranges = rangesIn(node, words);
   if (!ranges.length) return;
   globalThis.CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
-  requestAnimationFrame(() => requestAnimationFrame(() => ranges[0].startContainer.parentElement.scrollIntoView({ block: "center" })));
+  const { scroller } = conversation;
+  const toFirst = () => scroller.scrollBy(0, ranges[0].getBoundingClientRect().top - scroller.getBoundingClientRect().top - scroller.clientHeight / 2);
+  requestAnimationFrame(() => requestAnimationFrame(toFirst)); // behind the scrolling to the message
 }
 
 /** Opens a fold, and waits for the body that it makes then. */
