@@ -80,6 +80,7 @@ OTHERS = {
     "save_checkpoint",
     "sessions",
     "shared",
+    "standing_counts",
     "unattended",
 }
 """Methods that take no id, a new one, or a lease, which only ``acquire`` gives."""
@@ -127,6 +128,7 @@ async def test_the_database_itself_has_nothing_of_it(
     except SessionNotFound:
         found = None
     assert not found
+    assert not await limited.sessions()
     assert [receipt.id for receipt, _, _ in await acme.pending(SESSION)] == ["m"]
     assert not (await acme.about(SESSION)).held_by
 

@@ -126,9 +126,7 @@ async def search_sessions(
     first. ``before`` is the value from the previous answer.
     """
     place = place_of(before, int)
-    page = await search(
-        host.store, q, limit=limit, before=place, tenant=host.tenant
-    )
+    page = await search(host.store, q, limit=limit, before=place, tenant=host.tenant)
     rows = [each.row for each in page.found]
     found = []
     for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
@@ -276,7 +274,7 @@ def line_of(row: SessionRow) -> SessionLine:
 
 def _shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
-    inner = ("drivers", "key", "due_at", "tenant", "standing")
+    inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""

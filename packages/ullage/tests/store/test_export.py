@@ -71,6 +71,7 @@ async def test_a_session_comes_back_from_its_file_as_it_was(
     assert there == here._replace(
         key=there.key,
         changed=there.changed,
+        listed=there.listed,
         created=events[0].at,
         held_by="",
         seq=len(whole),

@@ -10,8 +10,21 @@ from ullage.messages import Message, TextPart, ToolResultPart
 from ullage.store.forking import fork
 from ullage.store.policy import INDEXED_EVENTS, MOST_LOOKED_AT, SEARCHED_CHARACTERS
 from ullage.store.searching import SearchPage, excerpt_of, search
-from ullage.store.store import SessionStore
+from ullage.store.store import DEFAULT_TENANT, SessionStore
 from ullage.store.words import Wanted
+
+HOSTILE = (
+    "a*",
+    "NEAR(",
+    "a NEAR b",
+    "a AND NOT",
+    "word:x",
+    "-a",
+    "a:* & b",
+    "':*",
+    "{a}",
+    "^a",
+)
 
 
 def added(name: str, text: str) -> Event:
@@ -28,8 +41,10 @@ def hits(page: SearchPage) -> list[tuple[str, str]]:
     return [(one.row.id, one.message) for one in page.found]
 
 
-async def found(store: SessionStore, text: str, **how: str) -> list[tuple[str, str]]:
-    return hits(await search(store, text, **how))
+async def found(
+    store: SessionStore, text: str, tenant: str = DEFAULT_TENANT
+) -> list[tuple[str, str]]:
+    return hits(await search(store, text, tenant=tenant))
 
 
 async def write(store: SessionStore, session: str, *events: Event) -> None:
@@ -78,8 +93,22 @@ async def test_what_was_said_last_is_first_and_pages_go_on_behind_it(
 
 @pytest.mark.parametrize(
     "text",
-    ["src/app.py", "src/app.p", "app", "foo_bar", "bar", "ValueError:", "東京", "京"]
-    + ["京都に", "ошиб", "한국", "café", "C++", "--force"],
+    [
+        "src/app.py",
+        "src/app.p",
+        "app",
+        "foo_bar",
+        "bar",
+        "ValueError:",
+        "東京",
+        "京",
+        "京都に",
+        "ошиб",
+        "한국",
+        "café",
+        "C++",
+        "--force",
+    ],
 )
 async def test_paths_names_errors_and_scripts_are_found(
     store: SessionStore, text: str
@@ -100,8 +129,7 @@ async def test_the_middle_of_a_word_and_other_letters_are_not_found(
 
 @pytest.mark.parametrize(
     "text",
-    ['"', "*", "a*", "NEAR(", "a NEAR b", "a AND NOT", "word:x", "-a", "(", "'", "\\"]
-    + ["a:* & b", "':*", "\0", "\ud800", "%", "a " * 10_000, "x" * 10_000, "{a}", "^a"],
+    [*"\"*('\\\0\ud800%", *HOSTILE, "a " * 10_000, "x" * 10_000],
 )
 async def test_no_text_is_an_error(store: SessionStore, text: str) -> None:
     await store.create("s", [added("m", "Something else.")])
@@ -190,7 +218,7 @@ def test_an_excerpt_is_one_line_around_the_word() -> None:
     text = "a " * 100 + "the\nCask\tleaks" + " b" * 100
     excerpt = excerpt_of(text, Wanted("cask"))
     assert excerpt.startswith("…a a")
-    assert excerpt.endswith("b …") or excerpt.endswith("…")
+    assert excerpt.endswith("…")
     assert "the Cask leaks" in excerpt
     whole = excerpt_of("considerably " * 20 + "cask", Wanted("cask"))
     assert whole.startswith("…considerably considerably")

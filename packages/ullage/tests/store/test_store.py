@@ -34,6 +34,7 @@ from ullage.store.forking import fork
 from ullage.store.places import store_at
 from ullage.store.store import Checkpoint, Lease, SessionCursor, SessionStore
 from ullage.store.waiting import edit, withdraw
+from ullage.turns.standing import AT_REST
 
 
 async def driven(
@@ -223,7 +224,7 @@ async def test_sessions_are_listed_by_their_last_change(store: SessionStore) -> 
     await store.command("a", [CancelAsked()])
     listed = await store.sessions()
     assert [row.id for row in listed] == ["a", "c", "b"]
-    assert listed[1]._replace(created=0, changed=0) == (
+    assert listed[1]._replace(created=0, changed=0, listed=0) == (
         "c",
         "About c",
         "m",
@@ -237,6 +238,8 @@ async def test_sessions_are_listed_by_their_last_change(store: SessionStore) -> 
         None,
         "default",
         "",
+        AT_REST,
+        0,
     )
     assert [row.id for row in await store.sessions(limit=2)] == ["a", "c"]
     assert [row.id for row in await store.sessions(before=listed[0].cursor)] == ["c", "b"]

@@ -25,7 +25,7 @@ def stands(*events: Event) -> Standing:
 
 
 def test_a_turn_works_and_rests() -> None:
-    assert stands(BEGUN) == Standing(state="works", since=10, seq=1)
+    assert stands(BEGUN) == Standing(state="works", since=10, seq=1, turn="t")
     ended = said.TurnEnded(turn="t", at=12, seq=4)
     assert stands(BEGUN, ended) == Standing(since=12, seq=4)
 

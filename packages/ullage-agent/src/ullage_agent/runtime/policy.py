@@ -47,8 +47,8 @@ PAUSE_S = 600.0
 
 # --- Wakes that were lost. Judged by bench.takeover.
 
-LOST_WAKE_S = 0.9
-"""Seconds after which the sweep finds a session whose driver died or whose wake was lost."""
+LOST_WAKE_S = 0.4
+"""Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
 LISTEN_AGAIN_S = 1.0
 """Seconds before calls are listened for again after the database was away."""

@@ -7,7 +7,7 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from ullage.errors import UllageError
 from ullage.loop_thread import LoopThread, ThreadClosed
 from ullage.store.changes import Change, Watchers
+from ullage.store.leases import is_dead, process_of, this_process
 from ullage.store.refusals import no_session, was_closed
 from ullage.tasks import start, stop
 from ullage_cluster.postgres.codes import answer_of
@@ -217,6 +218,34 @@ class OpenDatabase:
         """Open the database if it is not. Raises ``StoreUnavailable``."""
         await self.run(self._open)
 
+    async def dead_among(self, owners: Sequence[str]) -> list[str]:
+        """Those of these drivers whose process has ended, here or on another machine.
+
+        Takes ``ENDED_S`` where it was unknown until now that a process of another machine has ended. Raises
+        ``StoreUnavailable``.
+        """
+        dead = [owner for owner in owners if is_dead(owner)]
+        others = [owner for owner in owners if owner not in dead]
+        processes = {process_of(owner) for owner in others} - {"", this_process()}
+        if not processes:
+            return dead
+
+        async def look() -> set[str]:
+            await self._open()
+            assert self._news is not None
+            return await self._news.ended(processes)
+
+        ended = await self.run(look)
+        return dead + [owner for owner in others if process_of(owner) in ended]
+
+    async def show_living(self) -> None:
+        """Return while others can see that this process lives: who drives sessions without that loses them.
+
+        Raises ``StoreUnavailable`` where they can't for ``WAIT_S``.
+        """
+        if self._news is None or not self._news.listens.is_set():
+            await self.run(self._until_listening)
+
     async def watch(self, session: str) -> None:
         """Notice what changes in a session from here on. Raises ``SessionNotFound``."""
 
@@ -384,6 +413,15 @@ class OpenDatabase:
         self._listening = start(news.run())
         self._pool = await pool_of(self.database, CONNECTIONS)
         self._is_open = True
+
+    async def _until_listening(self) -> None:
+        await self._open()
+        assert self._news is not None
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await self._news.listens.wait()
+        except TimeoutError as problem:
+            raise failure(problem, self.database.shown) from problem
 
     async def _prepare(self) -> None:
         """Check the schema; an empty database gets one."""

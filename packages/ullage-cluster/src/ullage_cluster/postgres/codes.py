@@ -22,6 +22,7 @@ class Code(IntEnum):
     OFFSET_USED = 8
     ID_TAKEN = 9
     BUSY = 10
+    OTHER_STANDING = 11
 
 
 class WriteAnswer(TypedDict, total=False):
@@ -37,6 +38,7 @@ class WriteAnswer(TypedDict, total=False):
     what: str | None
     place: int | None
     state: str | None
+    standing: str | None
 
 
 _decode: Final = msgspec.json.Decoder(WriteAnswer | int).decode

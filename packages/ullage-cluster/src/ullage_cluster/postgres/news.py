@@ -6,6 +6,10 @@ read them from there, its server took 3.0 times the CPU, and PostgreSQL 2.0 time
 NOTIFY takes a lock of the whole database until its transaction ends, so it is never inside a write's transaction: there
 it took 4.6 times the commits (pgbench, 16 clients, fsync on, 2 rounds). A look once a second finds what a process that
 ended before its notification stored.
+
+The connection on which a process listens also shows that the process lives: it holds an advisory lock there, which
+PostgreSQL frees some milliseconds after the process has ended, on whichever machine. All of the process's stores share
+the lock, and who looks takes none.
 """
 
 from __future__ import annotations
@@ -14,12 +18,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
 from ullage.events import DraftPiece
 from ullage.store.changes import Change, Watchers
+from ullage.store.leases import this_process
 from ullage_cluster.postgres.connecting import (
     Failures,
     PgConnection,
@@ -50,6 +56,26 @@ MOST_PIECES: Final = 10**9
 HEARD_S: Final = 5.0
 """How long a statement of the news may take."""
 
+ENDED_S: Final = 0.4
+"""How long the lock of a process has to be free until the process counts as ended: one that lives and lost its
+connection takes its lock again on a new one."""
+
+STEADY_S: Final = 3.0
+"""How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
+of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
+
+SILENT_S: Final = 6
+"""Seconds after which PostgreSQL gives up the connection of a machine that answers nothing, as one without power."""
+
+_SETTINGS: Final = f"""
+SET synchronous_commit = off;  -- a notification is not on the disk at all: no transaction waits for that either
+SET tcp_keepalives_idle = {SILENT_S // 2};
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = {SILENT_S // 2};
+SET tcp_user_timeout = {SILENT_S * 1_000};
+"""
+"""Of the connection. Those of TCP change nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
 
@@ -71,6 +97,10 @@ class News:
         """Those that others are still to be told of."""
         self._has_changes = asyncio.Event()
         self._is_lost = asyncio.Event()
+        self.listens = asyncio.Event()
+        """Set while the connection is there, with its lock."""
+        self._ended: set[str] = set()
+        """The processes that were found to have ended."""
         self._connection: PgConnection | None = None
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
@@ -110,33 +140,68 @@ class News:
                 await self._send()
         drop(self._connection)
 
+    async def ended(self, processes: set[str]) -> set[str]:
+        """Those of these processes that have ended: their locks are free, now and ``ENDED_S`` before.
+
+        None in the first ``STEADY_S`` after all were connected anew, nor when the own connection is lost.
+        """
+        connection = self._connection
+        if connection is None:
+            return set()
+        try:
+            free = await self._free(connection, processes)
+            if free - self._ended:
+                await asyncio.sleep(ENDED_S)
+                free = await self._free(connection, free)
+        except Failures as problem:
+            log.debug("It is unknown which processes have ended: %s", problem)
+            return set()
+        self._ended = (self._ended - processes) | free
+        return free
+
+    async def _free(self, connection: PgConnection, processes: set[str]) -> set[str]:
+        """Those of these processes that hold no lock."""
+        locks = {lock_of(process): process for process in processes}
+        async with self._lock:
+            keys = await connection.fetch(
+                statements()["free_locks"], list(locks), STEADY_S, timeout=HEARD_S
+            )
+        return {locks[key] for (key,) in keys}
+
     async def _listen(self) -> None:
         drop(self._connection)
         connection = await connect(self._database, direct=True)
 
         def ended(_: object) -> None:
             if self._connection is connection:
-                self._is_lost.set()
+                self._mark_lost()
 
         self._is_lost.clear()
         try:
             connection.add_termination_listener(ended)
             async with asyncio.timeout(HEARD_S):
-                # A notification is not on the disk at all: its transaction does not wait for that either.
-                await connection.execute("SET synchronous_commit = off")
+                await connection.execute(
+                    "SELECT pg_advisory_lock_shared($1)", lock_of(this_process())
+                )
+                await connection.execute(_SETTINGS)
                 await connection.add_listener(CHANNEL, self._hear)
         except BaseException:
             drop(connection)
             raise
         self._connection = connection
+        self.listens.set()
         if connection.is_closed():
-            self._is_lost.set()
+            self._mark_lost()
+
+    def _mark_lost(self) -> None:
+        self.listens.clear()
+        self._is_lost.set()
 
     def _lose(self, problem: BaseException) -> None:
         """A statement failed or had no answer in time: the connection is made again."""
         log.debug("The connection for news is made again: %s", problem)
         drop(self._connection)
-        self._is_lost.set()
+        self._mark_lost()
 
     def _hear(
         self, connection: PgConnection, sender: int, _channel: str, payload: str
@@ -222,6 +287,11 @@ class News:
                 continue
             # What was told meanwhile was not heard.
             self._watchers.tell([Change(each) for each in self._watchers.sessions()])
+
+
+def lock_of(process: str) -> int:
+    """The number of a process's advisory lock."""
+    return int.from_bytes(sha256(process.encode()).digest()[:8], "big", signed=True)
 
 
 def payload_of(change: Change) -> str:

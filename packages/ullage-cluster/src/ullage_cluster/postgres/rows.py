@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -9,10 +10,19 @@ from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueL
 from ullage.messages import Message
 from ullage.store.drafts import grouped
 from ullage.store.naming import naming
-from ullage.store.rows import EventRow, json_of, pack, to_event
+from ullage.store.rows import (
+    EventRow,
+    json_of,
+    number,
+    pack,
+    standing_of,
+    text_of_standing,
+    to_event,
+)
 from ullage.store.store import Lease, QueueKind
 from ullage.store.tenants import prefix_of
 from ullage.store.words import searched_text, words_of
+from ullage.turns.standing import counted, stood
 from ullage_cluster.postgres.connecting import Record
 
 _ANY: Final = "any"
@@ -29,7 +39,8 @@ def append_values(
     ends_draft: str = "",
     strict: bool = True,
 ) -> tuple[Any, ...]:
-    """What ``append_events`` is called with for these events; without ``lease`` they are a command.
+    """What ``append_events`` is called with for these events, but for the standing. Without ``lease`` they are a
+    command.
 
     Raises ``WrongType``.
     """
@@ -80,6 +91,32 @@ def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:
         [group.last for group in groups],
         [group.body for group in groups],
     )
+
+
+class FoldedStanding(NamedTuple):
+    """The last four values of ``append_events``: see there. ``text`` is what the row has once it is written."""
+
+    before: str
+    base: int
+    changed: str | None
+    state: str | None
+
+    @property
+    def text(self) -> str:
+        return self.before if self.changed is None else self.changed
+
+
+def folded_standing(
+    before: str, session: str, events: Sequence[Event], base: int
+) -> FoldedStanding:
+    """The standing of a session after these events behind its event ``base``, made of the text that its row has.
+
+    Events without a time have this machine's: the database's is not known before.
+    """
+    old = standing_of(before)
+    new = stood(old, number(events, session, base, round(time.time(), 3)))
+    changed = None if new == old else text_of_standing(new)
+    return FoldedStanding(before, base, changed, counted(new))
 
 
 class _QueueRow(NamedTuple):

@@ -10,14 +10,22 @@ CREATE TABLE sessions (
     model TEXT NOT NULL,
     created DOUBLE PRECISION NOT NULL,
     changed DOUBLE PRECISION NOT NULL,
+    listed DOUBLE PRECISION NOT NULL,
     seq BIGINT NOT NULL DEFAULT 0,
     origin TEXT NOT NULL,
     owner TEXT NOT NULL DEFAULT '',
     generation BIGINT NOT NULL DEFAULT 0,
     expires DOUBLE PRECISION NOT NULL DEFAULT 0,
     tenant TEXT COLLATE "C" NOT NULL DEFAULT 'default',
-    place TEXT COLLATE "C" NOT NULL DEFAULT ''
+    place TEXT COLLATE "C" NOT NULL DEFAULT '',
+    standing TEXT NOT NULL DEFAULT '{}',
+    state TEXT COLLATE "C"
 ) WITH (fillfactor = 50);  -- every append updates a row, in its own page and no index
+
+-- `listed` and `state` as in store/sqlite/schema.sql.
+CREATE INDEX sessions_listed ON sessions (listed, key);
+CREATE INDEX sessions_of_tenant ON sessions (tenant, listed, key);
+CREATE INDEX sessions_counted ON sessions (tenant, listed, key) INCLUDE (state) WHERE state IS NOT NULL;
 
 -- `name` and `body` as in store/sqlite/schema.sql.
 CREATE TABLE events (
@@ -116,6 +124,13 @@ CREATE TABLE records (
     value TEXT NOT NULL,
     PRIMARY KEY (kind, key)
 ) WITH (fillfactor = 50);
+
+-- What SessionRow holds, in its order, and `state`.
+CREATE VIEW session_rows AS
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > extract(epoch FROM clock_timestamp()) THEN owner ELSE '' END AS held_by, origin, generation,
+    key, (SELECT since FROM due WHERE session = key) AS due_at, tenant, place, standing, listed, state
+FROM sessions;
 
 -- Policies keep the tenants apart: see store/tenants.py. A transaction sees one tenant once it has set `ullage.tenant`;
 -- without that setting it sees all, as workers need it.
@@ -222,14 +237,17 @@ BEGIN
     END IF;
 END $$;
 
--- `p_owner` is null for a command, which needs no lease. `p_title` is the title if the session has none,
+-- `p_owner` is null for a command, which needs no lease. `p_standing`, null where it stays the same, was made of
+-- `p_from` for a ledger of `p_base` events: where the row has another one, nothing is written. `p_title` is the title if the session has none,
 -- `p_new_title` replaces any. `p_whats` is null where no event concerns the queue, else one for each event.
 CREATE FUNCTION append_events(
     p_session TEXT, p_owner TEXT, p_generation BIGINT, p_after BIGINT, p_exact BOOLEAN,
     p_names TEXT[], p_ats DOUBLE PRECISION[], p_bodies BYTEA[],
     p_title TEXT, p_new_title TEXT, p_model TEXT, p_origin TEXT, p_ends_draft TEXT,
     p_whats TEXT[], p_messages TEXT[], p_kinds TEXT[], p_strict BOOLEAN,
-    OUT code INT, OUT seq BIGINT, OUT at DOUBLE PRECISION, OUT owner TEXT, OUT message TEXT, OUT what TEXT, OUT state TEXT
+    p_from TEXT, p_base BIGINT, p_standing TEXT, p_state TEXT,
+    OUT code INT, OUT seq BIGINT, OUT at DOUBLE PRECISION, OUT owner TEXT, OUT message TEXT, OUT what TEXT, OUT state TEXT,
+    OUT standing TEXT
 ) LANGUAGE plpgsql AS $$
 DECLARE head sessions; many INT := coalesce(cardinality(p_bodies), 0);
 BEGIN
@@ -239,6 +257,9 @@ BEGIN
     IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
     IF p_after > head.seq THEN code := 4; RETURN; END IF;
     IF p_exact AND p_after < head.seq THEN code := 3; RETURN; END IF;
+    IF head.standing <> p_from OR (p_standing IS NOT NULL AND head.seq <> p_base) THEN
+        code := 11; standing := head.standing; RETURN;
+    END IF;
     code := 0;
     IF p_owner IS NULL AND p_strict THEN PERFORM make_due(head.key); END IF;
     IF p_whats IS NOT NULL THEN
@@ -260,7 +281,10 @@ BEGIN
         FROM unnest(p_names, p_ats, p_bodies) WITH ORDINALITY AS new (name, given, body, n);
         UPDATE sessions SET seq = head.seq + many, changed = append_events.at,
             title = coalesce(nullif(p_new_title, ''), nullif(head.title, ''), p_title),
-            model = coalesce(nullif(p_model, ''), head.model), origin = coalesce(nullif(p_origin, ''), head.origin)
+            model = coalesce(nullif(p_model, ''), head.model), origin = coalesce(nullif(p_origin, ''), head.origin),
+            standing = coalesce(p_standing, head.standing), state = p_state,
+            listed = CASE WHEN p_owner IS NULL OR p_state IS DISTINCT FROM head.state OR append_events.at > head.listed + 60
+                THEN append_events.at ELSE head.listed END
         WHERE key = head.key;
     END IF;
     IF p_ends_draft <> '' THEN DELETE FROM drafts WHERE session = head.key AND call = p_ends_draft; END IF;
@@ -288,7 +312,7 @@ BEGIN
     INSERT INTO events (session, seq, name, at, body) VALUES (head.key, send_message.seq, NULL, send_message.at, p_body);
     INSERT INTO queue (session, message, kind, state, queued, seq, at)
     VALUES (head.key, p_message, p_kind, 'pending', send_message.seq, send_message.seq, send_message.at);
-    UPDATE sessions SET seq = send_message.seq, changed = send_message.at,
+    UPDATE sessions SET seq = send_message.seq, changed = send_message.at, listed = send_message.at,
         title = coalesce(nullif(head.title, ''), p_title) WHERE key = head.key;
     PERFORM make_due(head.key);
 END $$;
@@ -375,9 +399,9 @@ CREATE FUNCTION create_session(
     p_session TEXT, p_created DOUBLE PRECISION, p_origin TEXT, p_tenant TEXT, p_place TEXT, OUT code INT
 ) LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO sessions (id, title, model, created, changed, origin, tenant, place)
-    VALUES (p_session, '', '', round(coalesce(nullif(p_created, 0), now_s())::numeric, 3),
-        round(now_s()::numeric, 3), p_origin, p_tenant, p_place) ON CONFLICT (id) DO NOTHING;
+    INSERT INTO sessions (id, title, model, created, changed, listed, origin, tenant, place)
+    SELECT p_session, '', '', round(coalesce(nullif(p_created, 0), now)::numeric, 3), now, now, p_origin, p_tenant, p_place
+    FROM (SELECT round(now_s()::numeric, 3)::float8 AS now) clock ON CONFLICT (id) DO NOTHING;
     code := CASE WHEN FOUND THEN 0 ELSE 9 END;
 END $$;
 
@@ -419,13 +443,13 @@ END $$;
 -- Also gives the driver that the session is taken over from: empty where the last one released it.
 CREATE FUNCTION acquire_session(
     p_session TEXT, p_owner TEXT, p_ttl DOUBLE PRECISION, p_dead TEXT, p_steal BOOLEAN,
-    OUT code INT, OUT generation BIGINT, OUT owner TEXT, OUT expires DOUBLE PRECISION
+    OUT code INT, OUT generation BIGINT, OUT owner TEXT, OUT expires DOUBLE PRECISION, OUT standing TEXT
 ) LANGUAGE plpgsql AS $$
 DECLARE head sessions;
 BEGIN
     SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
     IF NOT FOUND THEN code := 1; RETURN; END IF;
-    owner := head.owner; expires := head.expires;
+    owner := head.owner; expires := head.expires; standing := head.standing;
     IF head.owner NOT IN ('', p_owner, p_dead) AND head.expires > now_s() AND NOT p_steal THEN
         code := 10; RETURN;
     END IF;
@@ -460,7 +484,7 @@ BEGIN
         WHERE id = p_session AND owner = p_owner AND generation = p_generation AND seq = p_rests_at
         ON CONFLICT (session) DO UPDATE SET since = excluded.since;
     END IF;
-    UPDATE sessions SET owner = '', expires = 0
+    UPDATE sessions SET owner = '', expires = 0, listed = greatest(listed, changed)
     WHERE id = p_session AND owner = p_owner AND generation = p_generation;
     code := CASE WHEN FOUND THEN 0 ELSE 2 END;
 END $$;

@@ -1,11 +1,26 @@
 -- Every statement that is no call of a function of schema.sql, by name.
 
 -- name: list_sessions
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE (changed, key) < ($1::float8, $2::bigint) AND $3::text IN ('', tenant)
-ORDER BY changed DESC, key DESC LIMIT $4;
+SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) ORDER BY listed DESC, key DESC LIMIT $3;
+
+-- name: list_sessions_of
+SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) AND tenant = $4
+ORDER BY listed DESC, key DESC LIMIT $3;
+
+-- name: list_needing
+SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) AND state IN ('needs_approval', 'failed', 'paused')
+ORDER BY listed DESC, key DESC LIMIT $3;
+
+-- name: list_needing_of
+SELECT * FROM session_rows
+WHERE (listed, key) < ($1, $2) AND state IN ('needs_approval', 'failed', 'paused') AND tenant = $4
+ORDER BY listed DESC, key DESC LIMIT $3;
+
+-- name: standing_counts
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
+-- name: standing_counts_of
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = $1 GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
 -- OFFSET 0 keeps the planner from making one.
@@ -21,11 +36,18 @@ WHERE position('/' IN id) = 0 AND since <= now_s() AND (expires <= now_s() OR ow
     AND ($2::text[] IS NULL OR place = ANY ($2::text[]))
 ORDER BY greatest(since, expires), key LIMIT $3;
 
+-- name: free_locks
+SELECT key FROM unnest($1::bigint[]) AS asked (key) WHERE NOT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32 | objid::bigint) = key
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AND (
+    SELECT min(backend_start) < clock_timestamp() - $2::float8 * interval '1 s' FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'ullage'
+);
+
 -- name: about_session
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > now_s() THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM sessions WHERE id = $1;
+SELECT * FROM session_rows WHERE id = $1;
 
 -- Of the reads below, each is one statement, so that it sees one moment. No row: no such session. A row of nulls: the
 -- session is there, and has nothing of the kind.

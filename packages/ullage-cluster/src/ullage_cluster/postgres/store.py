@@ -7,7 +7,7 @@ import copy
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ullage.errors import (
     CommandRefused,
@@ -24,9 +24,9 @@ from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
-from ullage.store.leases import busy, is_dead, lost
-from ullage.store.records import Records
+from ullage.store.leases import busy, lost
 from ullage.store.policy import INDEXED_EVENTS, PLACES_AT_ONCE
+from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
     history_lost,
@@ -38,9 +38,13 @@ from ullage.store.refusals import (
 )
 from ullage.store.rows import (
     EventRow,
+    counting,
+    listing,
     number,
     packed_checkpoint,
+    session_row,
     sized_event,
+    text_of_standing,
     to_checkpoint,
     to_event,
 )
@@ -62,6 +66,7 @@ from ullage.store.store import (
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
+from ullage.turns.standing import AT_REST, StandingState
 from ullage_cluster.postgres import records
 from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code
@@ -69,6 +74,7 @@ from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
     draft_values,
+    folded_standing,
     query_of,
     queued_values,
     text_values,
@@ -82,6 +88,11 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
+
+REMEMBERED: Final = 10_000
+"""Sessions of which the standing is remembered."""
+
+RESTS: Final = text_of_standing(AT_REST)
 
 
 class PostgresStore:
@@ -104,6 +115,8 @@ class PostgresStore:
         self.shown = database.shown
         self._watchers = Watchers()
         self._base = OpenDatabase(database, self._watchers)
+        self._standings: dict[str, str] = {}
+        """By session, as its row had it at the last write: another process may have changed it."""
         self._tenant = ""
         """The tenant of its transactions; empty: all of them."""
 
@@ -151,8 +164,9 @@ class PostgresStore:
                 call_of("keep_as", 2), session, keeps_of
             ):
                 raise no_session(keeps_of)
+            stands = folded_standing(RESTS, session, events, 0)
             return await connection.fetchrow(
-                call_of("append_events", len(values)), *values
+                call_of("append_events", len(values) + len(stands)), *values, *stands
             )
 
         created = await self._write(
@@ -180,9 +194,7 @@ class PostgresStore:
             if row["code"] != Code.BUSY:
                 await self._base.read(lambda found: records.forget(found, session))
                 return bool(row["code"] == Code.DONE)
-            if not is_dead(row["owner"]) or row["owner"] == dead:
-                raise busy(session, row["owner"], row["expires"])
-            dead = row["owner"]
+            dead = await self._dead_holder(session, row, dead)
 
     async def sessions(
         self,
@@ -190,10 +202,13 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
-        after = SessionCursor(math.inf, 0) if before is None else before
-        rows = await self._rows("list_sessions", *after, tenant, limit)
-        return [SessionRow(*row) for row in rows]
+        name, values = listing(limit, before, tenant, needs_person=needs_person)
+        return [session_row(row) for row in await self._rows(name, *values)]
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        return dict(await self._rows(*counting(tenant)))
 
     async def find(
         self,
@@ -224,7 +239,7 @@ class PostgresStore:
         rows = await self._rows("about_session", session)
         if not rows:
             raise no_session(session)
-        return SessionRow(*rows[0])
+        return session_row(rows[0])
 
     async def read(
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
@@ -245,16 +260,15 @@ class PostgresStore:
         self, limit: int, places: Sequence[str] | None = None
     ) -> list[Unattended]:
         of = None if places is None else list(places)
-        rows = await self._rows("unattended", await self._dead_owners(), of, limit)
+        owners = [owner for (owner,) in await self._rows("living_owners")]
+        dead = await self._base.dead_among(owners)
+        rows = await self._rows("unattended", dead, of, limit)
         return [Unattended(*row) for row in rows]
-
-    async def _dead_owners(self) -> list[str]:
-        owners = await self._rows("living_owners")
-        return [owner for (owner,) in owners if is_dead(owner)]
 
     async def acquire(
         self, session: str, owner: str, *, ttl_s: float, steal: bool = False
     ) -> Lease:
+        await self._base.show_living()
         dead = ""
         while True:
             row = await self._write(
@@ -266,12 +280,19 @@ class PostgresStore:
             if row["code"] == Code.NO_SESSION:
                 raise no_session(session)
             if row["code"] == Code.DONE:
+                self._stands(session, row["standing"])
                 if row["owner"]:
                     self._watchers.observer.took_over()
                 return Lease(session, owner, row["generation"])
-            if not is_dead(row["owner"]) or row["owner"] == dead:
-                raise busy(session, row["owner"], row["expires"])
-            dead = row["owner"]
+            dead = await self._dead_holder(session, row, dead)
+
+    async def _dead_holder(self, session: str, row: Record, known: str) -> str:
+        """The holder of a lease, which is dead. Raises ``SessionBusy`` while it lives, and if it was ``known`` to be
+        dead: then it took the lease again."""
+        owner: str = row["owner"]
+        if owner == known or not await self._base.dead_among([owner]):
+            raise busy(session, owner, row["expires"])
+        return owner
 
     async def renew(self, lease: Lease, *, ttl_s: float) -> None:
         await self._write(
@@ -323,12 +344,8 @@ class PostgresStore:
             written, change = _written(lease.session, events, row)
             return (row["seq"], written), change
 
-        before, written = await self._write(
-            lease.session,
-            finish,
-            durable=durable,
-            function="append_events",
-            values=values,
+        before, written = await self._append(
+            lease.session, events, values, finish, base=after, durable=durable
         )
         if before // INDEXED_EVENTS < (before + len(written)) // INDEXED_EVENTS:
             await self._index(lease.session)
@@ -378,12 +395,8 @@ class PostgresStore:
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         values = append_values(session, events)
-        return await self._write(
-            session,
-            lambda row: _written(session, events, row),
-            durable=True,
-            function="append_events",
-            values=values,
+        return await self._append(
+            session, events, values, lambda row: _written(session, events, row)
         )
 
     async def send(
@@ -518,6 +531,48 @@ class PostgresStore:
         await asyncio.to_thread(self._base.close)
 
     # -- inside --
+
+    def _append(
+        self,
+        session: str,
+        events: Sequence[Event],
+        values: tuple[Any, ...],
+        finish: Callable[[Any], tuple[T, Change | None]],
+        *,
+        base: int = 0,
+        durable: bool = True,
+    ) -> asyncio.Future[T]:
+        """Write events with the standing that they lead to, made again where the session's row has another one."""
+        before = self._standings.get(session, RESTS)
+        stands = folded_standing(before, session, events, base)
+
+        def again(row: Record) -> tuple[Any, ...] | None:
+            nonlocal stands
+            if row["code"] != Code.OTHER_STANDING:
+                return None
+            stands = folded_standing(row["standing"], session, events, row["seq"])
+            return *values, *stands
+
+        def finished(row: Record) -> tuple[T, Change | None]:
+            if row["code"] == Code.DONE:
+                self._stands(session, stands.text)
+            return finish(row)
+
+        return self._write(
+            session,
+            finished,
+            durable=durable,
+            function="append_events",
+            values=(*values, *stands),
+            again=again,
+        )
+
+    def _stands(self, session: str, standing: str) -> None:
+        """Remember what the session's row has, so that the next append need not ask."""
+        self._standings.pop(session, None)
+        self._standings[session] = standing
+        if len(self._standings) > REMEMBERED:
+            del self._standings[next(iter(self._standings))]
 
     def _write(
         self,

@@ -9,15 +9,15 @@ import asyncpg
 import pytest
 
 from ullage.events import DraftPiece
-from ullage_cluster.postgres.rows import append_values, draft_values
+from ullage_cluster.postgres.rows import append_values, draft_values, folded_standing
 from ullage_cluster.postgres.store import PostgresStore
 from ullage_cluster.postgres.tables import statements, write_of
 
 OTHERS = 2_000
 
 OTHER_SESSIONS = """
-INSERT INTO sessions (id, title, model, created, changed, origin)
-SELECT 's' || n, '', '', 0, 0, '' FROM generate_series(1, $1::int) n
+INSERT INTO sessions (id, title, model, created, changed, listed, origin)
+SELECT 's' || n, '', '', 0, 0, 0, '' FROM generate_series(1, $1::int) n
 """
 
 OTHER_DRAFTS = """
@@ -77,8 +77,9 @@ async def test_a_plan_made_of_empty_tables_reads_none_through(database_url: str)
     await store.close()
     connection = await asyncpg.connect(database_url)
     add = write_of("add_pieces", 7)
-    end = write_of("append_events", 17)
+    end = write_of("append_events", 21)
     ends = append_values("s", [], lease=lease, ends_draft="c")
+    ends += folded_standing("{}", "s", [], 0)
 
     async def write(number: int) -> None:
         piece = draft_values([DraftPiece("c", number, "text", "p", "x")])

@@ -13,7 +13,7 @@ import logging
 import math
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,6 +34,7 @@ from ullage.store.leases import busy, is_dead, lost
 from ullage.store.naming import naming
 from ullage.store.policy import (
     CANCEL_S,
+    LISTED_S,
     LOOK_S,
     OWN_KEPT,
     PLACES_AT_ONCE,
@@ -78,6 +79,7 @@ from ullage.store.store import (
 from ullage.store.waiting import Queueing, check_message, not_waiting, queued_before
 from ullage.store.words import has_terms, searched_text
 from ullage.tasks import start, to_completion
+from ullage.turns.standing import AT_REST, Standing, StandingState, counted, stood
 
 log = logging.getLogger("ullage.store")
 
@@ -105,6 +107,7 @@ class _About(msgspec.Struct, omit_defaults=True):
     model: str = ""
     created: float = 0.0
     changed: float = 0.0
+    listed: float = 0.0
     seq: int = 0
     origin: str = ""
     tenant: str = DEFAULT_TENANT
@@ -117,6 +120,7 @@ class _About(msgspec.Struct, omit_defaults=True):
     drafts: dict[str, _Draft] = msgspec.field(default_factory=dict)
     draft_rows: int = 0
     kept: list[str] = msgspec.field(default_factory=list)
+    standing: Standing = AT_REST
 
     def row(self, session: str) -> SessionRow:
         """The session as it is listed now."""
@@ -134,6 +138,8 @@ class _About(msgspec.Struct, omit_defaults=True):
             due_at=self.due_at,
             tenant=self.tenant,
             place=self.place,
+            standing=self.standing,
+            listed=self.listed,
         )
 
     @property
@@ -223,7 +229,7 @@ class StoreAdapter:
             about = writing.about
             about.origin, about.tenant, about.place = origin, tenant, place
             about.key = round(time.time() * 1_000_000)
-            about.changed = round(writing.now, 3)
+            about.changed = about.listed = round(writing.now, 3)
             began = events[0].at if events else 0.0
             about.created = round(began, 3) or about.changed
             if keeps_of:
@@ -250,12 +256,21 @@ class StoreAdapter:
             await self.revise([key], lambda before, now: Revision(("",), None))
 
     async def sessions(
-        self, *, limit: int = 100, before: SessionCursor | None = None, tenant: str = ""
+        self,
+        *,
+        limit: int = 100,
+        before: SessionCursor | None = None,
+        tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
         cursor = before or SessionCursor(math.inf, 0)
         rows = [about.row(session) for session, about in await self._all()]
         wanted = (
-            row for row in rows if row.cursor < cursor and tenant in ("", row.tenant)
+            row
+            for row in rows
+            if row.cursor < cursor
+            and tenant in ("", row.tenant)
+            and (row.standing.needs_person or not needs_person)
         )
         return sorted(wanted, key=lambda row: row.cursor, reverse=True)[:limit]
 
@@ -280,6 +295,11 @@ class StoreAdapter:
                     found.append(TextPlace(row.key, row.id, event.seq))
                     break
         return sorted(found, reverse=True)[:limit]
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        rows = [about for _, about in await self._all() if tenant in ("", about.tenant)]
+        states = Counter(counted(about.standing) for about in rows)
+        return {state: count for state, count in states.items() if state}
 
     async def about(self, session: str) -> SessionRow:
         return (await self._about(session)).row(session)
@@ -353,6 +373,7 @@ class StoreAdapter:
             if about.seq == rests_at:
                 about.due_at = due_at
             about.owner, about.expires = "", 0.0
+            about.listed = max(about.listed, about.changed)
             writing.tells = True
 
         await self._write(lease.session, work, to="any")
@@ -378,7 +399,7 @@ class StoreAdapter:
             draft = about.drafts.pop(ends_draft, _Draft())
             for place in range(draft.rows):
                 writing.values[f"draft/{place}/{ends_draft}"] = None
-            return others + await self._add(writing, events)
+            return others + await self._add(writing, events, lists=False)
 
         return await self._write(lease.session, work)
 
@@ -698,7 +719,12 @@ class StoreAdapter:
                 self._watchers.tell([change])
 
     async def _add(
-        self, writing: _Writing, events: Sequence[Event], *, strict: bool = True
+        self,
+        writing: _Writing,
+        events: Sequence[Event],
+        *,
+        strict: bool = True,
+        lists: bool = True,
     ) -> tuple[Event, ...]:
         """The events with their envelopes, to be stored. Without ``strict`` the queue takes them as they stand."""
         if not events:
@@ -713,6 +739,10 @@ class StoreAdapter:
             writing.rows.append(to_json(writing.session, row))
         about.title, about.model = naming(about.title, about.model, numbered)
         about.seq, about.changed = numbered[-1].seq, now
+        before, about.standing = about.standing, stood(about.standing, numbered)
+        lists |= counted(before) != counted(about.standing)
+        if lists or now - about.listed > LISTED_S:
+            about.listed = now
         writing.stored = numbered
         return numbered
 

@@ -22,11 +22,25 @@ _ENDED = "ended"
 def new_owner() -> str:
     """A name for one driver: ``machine:pid:start of the process:random``.
 
-    From the first three fields another process of the same machine can tell that the owner is dead, without waiting for
-    the end of its lease. If the system does not report the start of a process, the third field is empty.
+    From the first three fields, its process, others can tell that the owner is dead, without waiting for the end of its
+    lease: on the same machine by ``is_dead``, and elsewhere by what that process holds in the database. If the system
+    does not report the start of a process, the third field is empty.
     """
+    return f"{this_process()}:{secrets.token_hex(4)}"
+
+
+def this_process() -> str:
+    """The process that asks, as ``process_of`` gives it of its owners."""
     pid = os.getpid()
-    return f"{_machine()}:{pid}:{_own_start(pid)}:{secrets.token_hex(4)}"
+    return f"{_machine()}:{pid}:{_own_start(pid)}"
+
+
+def process_of(owner: str) -> str:
+    """The process of an owner; empty for a name of another form than ``new_owner`` gives."""
+    process, _, _ = owner.rpartition(":")
+    _, _, pid_and_start = process.partition(":")
+    pid, is_process, _ = pid_and_start.partition(":")
+    return process if is_process and pid.isdecimal() else ""
 
 
 @lru_cache(maxsize=1)

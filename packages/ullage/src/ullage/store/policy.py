@@ -50,3 +50,7 @@ AROUND = 60
 
 SCANNED_EVENTS = 1_000
 """Of a session in a store without an index, so many of its last events are searched."""
+
+LISTED_S = 60.0
+"""Seconds after which a session that is driven moves to the front of lists again. PostgreSQL's ``append_events`` has
+the same number."""

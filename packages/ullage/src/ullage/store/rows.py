@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,7 +15,8 @@ from ullage.errors import WrongType
 from ullage.event_words import EVENT_WORDS
 from ullage.events import Event, RowDamaged, UnknownEvent
 from ullage.messages import Message, clean_text
-from ullage.store.store import Checkpoint
+from ullage.store.store import Checkpoint, SessionCursor, SessionRow
+from ullage.turns.standing import AT_REST, Standing
 
 SMALLEST_PACKED = 1024
 """Bytes from which compressing without words is tried: a shorter row hardly repeats itself."""
@@ -216,3 +218,39 @@ def to_checkpoint(
         return Checkpoint(seq, made_by, zlib.decompress(data) if is_packed else data)
     except (zlib.error, TypeError):
         return None
+
+
+_decode_standing: Final = msgspec.json.Decoder(Standing).decode
+
+
+def text_of_standing(standing: Standing) -> str:
+    """A standing as it is stored."""
+    return msgspec.json.encode(standing).decode()
+
+
+def standing_of(text: str) -> Standing:
+    """The standing of a stored text; at rest where it is damaged: its next turn stores another one."""
+    try:
+        return _decode_standing(text)
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return AT_REST
+
+
+def session_row(columns: Sequence[Any]) -> SessionRow:
+    """The row of a session, of the columns of the view ``session_rows``."""
+    row = SessionRow(*columns[: len(SessionRow._fields)])
+    return row._replace(standing=standing_of(columns[13]))
+
+
+def listing(
+    limit: int, before: SessionCursor | None, tenant: str, *, needs_person: bool
+) -> tuple[str, tuple[object, ...]]:
+    """The statement that lists sessions, and its values. With a tenant it is another one: it reads another index."""
+    name = "list_needing" if needs_person else "list_sessions"
+    values = (*(before or SessionCursor(math.inf, 0)), limit)
+    return (f"{name}_of", (*values, tenant)) if tenant else (name, values)
+
+
+def counting(tenant: str) -> tuple[str, ...]:
+    """The same for the statement that counts sessions by their state."""
+    return ("standing_counts_of", tenant) if tenant else ("standing_counts",)

@@ -88,17 +88,14 @@ async def _look(
 ) -> FoundText | None:
     """What an event has of the words as they were typed. Of titles only the one that the session has now counts."""
     for event in await store.read_these(place.session, [place.seq]):
-        is_message = isinstance(event, MessageAdded | MessageReplaced)
-        text = searched_text(event)
-        row = None
-        if not is_message:
-            row = await store.about(place.session)
-            text = row.title
+        if isinstance(event, MessageAdded | MessageReplaced):
+            message, text = event.message.id, searched_text(event)
+        else:
+            message, text = "", (await store.about(place.session)).title
         if wanted.are_in(text):
-            row = row or await store.about(place.session)
-            message = event.message.id if is_message else ""
             excerpt = excerpt_of(text, wanted)
-            return FoundText(row, message, excerpt, tuple(wanted.marks(excerpt)))
+            marks = tuple(wanted.marks(excerpt))
+            return FoundText(await store.about(place.session), message, excerpt, marks)
     return None
 
 

@@ -30,7 +30,13 @@ from ullage.events import DraftPiece, Event
 from ullage.messages import Message
 from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.records import Records
-from ullage.turns.standing import AT_REST, UNTAKEN_S, Standing, standing_now
+from ullage.turns.standing import (
+    AT_REST,
+    UNTAKEN_S,
+    Standing,
+    StandingState,
+    standing_now,
+)
 
 T = TypeVar("T")
 
@@ -71,9 +77,9 @@ class Checkpoint(NamedTuple):
 
 
 class SessionCursor(NamedTuple):
-    """A place in the list of sessions: behind the one with this ``changed`` and this ``key``."""
+    """A place in the list of sessions: behind the one with this ``listed`` and this ``key``."""
 
-    changed: float
+    listed: float
     key: int
 
 
@@ -83,7 +89,8 @@ class SessionRow(NamedTuple):
     ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here. ``key``
     is the store's own number of the session. ``due_at`` is from when on it has to be driven, if it has to be.
     ``tenant`` is whose it is. ``place`` is where its files are: only drivers of that place drive it, and those without
-    a place one without a place.
+    a place one without a place. ``listed`` orders lists: the time of
+    its last message, command or rest, and while it is driven at most a minute before ``changed``.
     """
 
     id: str
@@ -100,6 +107,7 @@ class SessionRow(NamedTuple):
     tenant: str = DEFAULT_TENANT
     place: str = ""
     standing: Standing = AT_REST
+    listed: float = 0.0
 
     def standing_now(self, now: float) -> Standing:
         """How it stands at a time in seconds since 1970, with what only the lease and the clock tell."""
@@ -114,7 +122,7 @@ class SessionRow(NamedTuple):
     @property
     def cursor(self) -> SessionCursor:
         """The place in a list behind this session."""
-        return SessionCursor(self.changed, self.key)
+        return SessionCursor(self.listed, self.key)
 
     @property
     def is_due(self) -> bool:
@@ -294,10 +302,12 @@ class SessionStore(Protocol):
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
-        """Sessions, the one changed last first; ``before`` is the ``cursor`` of an earlier list's last row.
+        """Sessions, the one ``listed`` last first; ``before`` is the ``cursor`` of an earlier list's last row.
 
-        Those of ``tenant``; of all tenants without one.
+        Those of ``tenant``; of all tenants without one. With ``needs_person`` only those whose state is one of
+        ``NEEDS_A_PERSON``.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
         """
@@ -322,6 +332,10 @@ class SessionStore(Protocol):
             limit: The most places.
             tenant: Whose sessions.
         """
+        ...
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        """How many sessions of ``tenant``, or of all without one, are in each state of ``COUNTED`` that some are in."""
         ...
 
     async def about(self, session: str) -> SessionRow:

@@ -10,7 +10,7 @@ about them. Those of the default tenant have no such beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, Final
@@ -29,6 +29,7 @@ from ullage.store.store import (
     Unattended,
     Watch,
 )
+from ullage.turns.standing import StandingState
 
 TENANT_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 """The name of a tenant. It begins ids, and names a directory."""
@@ -147,9 +148,16 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
         """See ``SessionStore.sessions``. Always those of this tenant."""
-        return await self._store.sessions(limit=limit, before=before, tenant=self.tenant)
+        return await self._store.sessions(
+            limit=limit, before=before, tenant=self.tenant, needs_person=needs_person
+        )
+
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        """See ``SessionStore.standing_counts``. Always those of this tenant."""
+        return await self._store.standing_counts(self.tenant)
 
     async def find(
         self,

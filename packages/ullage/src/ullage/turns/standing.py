@@ -6,7 +6,8 @@ each write, and most writes leave it as it is. Lists, counts, notices and metric
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Iterable
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +17,15 @@ from ullage.events import (
     ApprovalGiven,
     CallEnded,
     CallRetried,
+    CallStarted,
+    Cancelled,
     Event,
+    Forked,
+    Imported,
+    ReadingTaken,
+    Rewound,
+    ToolEnded,
+    ToolStarted,
     TurnEnded,
     TurnPaused,
     TurnResumed,
@@ -29,12 +38,19 @@ StandingState = Literal["at_rest", "works", "waits", "needs_approval", "failed",
 NEEDS_A_PERSON: Final[tuple[StandingState, ...]] = ("needs_approval", "failed", "paused")
 """States in which nothing goes on until a person acts, in the order in which they are listed."""
 
+COUNTED: Final[tuple[StandingState, ...]] = (*NEEDS_A_PERSON, "waits")
+"""States that lists ask for and that are counted."""
+
 UNTAKEN_S: Final = 5.0
 """Seconds for which a due session may have no driver before it counts as one that no worker takes: the longest time
 between two searches for lost wakes (``Dispatch.sweep_s``)."""
 
 LONGEST_REASON: Final = 300
 """Characters of a reason: it is one line of a list."""
+
+FULLNESS_STEP: Final = 0.02
+"""The part of the window by which a reading has to differ from the one that is kept: so a session's row is not written
+for each model call, and a list shows its fullness to 2 %."""
 
 
 class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,7 +70,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``since`` and ``until`` are seconds since 1970. ``seq`` is the event that began the state. ``kind`` is the class of
     the error for ``failed`` and ``waits`` ("RateLimited"), or what stopped the turn ("budget", "quota", "max_steps").
     ``attempts`` counts the attempts at the last model call that failed. ``until`` is when a wait ends by itself, 0
-    where it does not.
+    where it does not. ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed.
+    ``used`` and ``window`` are tokens by the last reading, within ``FULLNESS_STEP``.
     """
 
     state: StandingState = "at_rest"
@@ -65,6 +82,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: int = 0
     until: float = 0.0
     approvals: tuple[AskedApproval, ...] = ()
+    turn: str = ""
+    paused: str = ""
+    used: int | None = None
+    window: int | None = None
 
     @property
     def needs_person(self) -> bool:
@@ -75,11 +96,29 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 AT_REST: Final = Standing()
 
 
+def counted(standing: Standing) -> StandingState | None:
+    """The state, where it is one that is counted."""
+    return standing.state if standing.state in COUNTED else None
+
+
+def stood(standing: Standing, events: Iterable[Event]) -> Standing:
+    """How the session stands after these events, which have their numbers and times."""
+    for event in events:
+        standing = stand(standing, event)
+    return standing
+
+
 def stand(standing: Standing, event: Event) -> Standing:
     """How the session stands after one more event; the same value for an event that says nothing of it."""
     match event:
-        case TurnStarted() | TurnResumed():
-            return Standing(state="works", since=event.at, seq=event.seq)
+        case TurnStarted():
+            return replace(
+                _bare(standing, event.at, event.seq), state="works", turn=event.turn
+            )
+        case TurnResumed() if event.turn == standing.turn:
+            return _moved(standing, event, paused="", until=0.0, **_NO_FAILURE)
+        case CallStarted(purpose="main") | ToolStarted() if standing.paused:
+            return _moved(standing, event, paused="", until=0.0)  # a message resumed it
         case TurnEnded():
             return _ended(standing, event)
         case TurnPaused():
@@ -87,20 +126,28 @@ def stand(standing: Standing, event: Event) -> Standing:
         case ApprovalAsked():
             return _asked(standing, event)
         case ApprovalGiven():
-            return _given(standing, event)
+            return _answered(standing, event, event.digest)
+        case ToolEnded():
+            return _answered(standing, event, "")
         case CallRetried() if standing.state in ("works", "waits"):
-            return replace(
+            return _moved(
                 standing,
-                state="waits",
-                since=event.at if standing.state == "works" else standing.since,
-                seq=event.seq,
+                event,
                 kind="rate_limit" if event.attempt == 0 else "provider",
                 reason=_line(event.error),
                 attempts=event.attempt,
                 until=event.at + event.wait_s,
             )
-        case CallEnded(purpose="main"):
+        case CallEnded() if standing.state in ("works", "waits") and not standing.paused:
             return _call_ended(standing, event)
+        case Rewound() | Cancelled() | Forked() | Imported() if not standing.turn:
+            return (
+                standing
+                if standing.state == "at_rest"
+                else _bare(standing, event.at, event.seq)
+            )
+        case ReadingTaken() if _has_grown(standing, event):
+            return replace(standing, used=event.used.tokens, window=event.window)
         case _:
             return standing
 
@@ -119,23 +166,46 @@ def standing_now(
     """
     if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
-        return Standing(
+        return replace(
+            _bare(standing, due_at, standing.seq),
             state="waits",
-            since=due_at,
-            seq=standing.seq,
             kind="worker",
             reason=f"No worker{of_place} has taken it.",
         )
     if standing.state == "waits" and standing.until <= now:
-        return Standing(state="works", since=standing.since, seq=standing.seq)
+        return replace(_bare(standing, standing.since, standing.seq), state="works")
     is_begun = bool(held_by) or (due_at is not None and due_at <= now)
-    if standing.state == "at_rest" and is_begun:
-        return Standing(state="works", since=due_at or standing.since, seq=standing.seq)
+    if standing.state in ("at_rest", "failed") and is_begun:
+        since = due_at or standing.since
+        return replace(_bare(standing, since, standing.seq), state="works")
     return standing
 
 
+_NO_FAILURE: Final[dict[str, Any]] = {"kind": "", "reason": "", "attempts": 0}
+
+
+def _bare(standing: Standing, since: float, seq: int) -> Standing:
+    """At rest, with what no turn changes."""
+    return Standing(since=since, seq=seq, used=standing.used, window=standing.window)
+
+
+def _moved(standing: Standing, event: Event, **changes: Any) -> Standing:
+    """With these changes of an open turn, and in the state that follows from them."""
+    moved = replace(standing, **changes)
+    state: StandingState = "paused" if moved.paused else "works"
+    if moved.until:
+        state = "waits"
+    if moved.paused == "failed":
+        state = "failed"
+    if moved.approvals:
+        state = "needs_approval"
+    if state != standing.state:
+        moved = replace(moved, state=state, since=event.at, seq=event.seq)
+    return moved
+
+
 def _ended(standing: Standing, event: TurnEnded) -> Standing:
-    rests = Standing(since=event.at, seq=event.seq)
+    rests = _bare(standing, event.at, event.seq)
     if event.reason in ("finished", "cancelled"):
         return rests
     kind = standing.kind if event.reason == "failed" and standing.kind else event.reason
@@ -149,22 +219,17 @@ def _ended(standing: Standing, event: TurnEnded) -> Standing:
 
 
 def _paused(standing: Standing, event: TurnPaused) -> Standing:
-    paused = replace(
+    if event.reason == "approval" and standing.approvals:
+        return standing
+    kind = "quota" if event.until else event.reason
+    return _moved(
         standing,
-        since=event.at,
-        seq=event.seq,
+        event,
+        paused=event.reason,
+        kind=standing.kind or kind if event.reason == "failed" else kind,
         reason=_line(event.note) or standing.reason,
         until=event.until,
     )
-    match event.reason:
-        case "approval" if standing.approvals:
-            return standing
-        case "failed":
-            return replace(paused, state="failed")
-        case "budget" if event.until:
-            return replace(paused, state="waits", kind="quota")
-        case reason:
-            return replace(paused, state="paused", kind=reason)
 
 
 def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
@@ -177,31 +242,51 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
         at=event.at,
     )
     others = tuple(each for each in standing.approvals if each.call_id != event.call_id)
-    first = standing if others else replace(standing, since=event.at, seq=event.seq)
-    return replace(first, state="needs_approval", approvals=(*others, one))
+    return _moved(standing, event, approvals=(*others, one))
 
 
-def _given(standing: Standing, event: ApprovalGiven) -> Standing:
-    left = tuple(each for each in standing.approvals if each.call_id != event.call_id)
+def _answered(
+    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str
+) -> Standing:
+    """An answer about another call than the one that was shown is none."""
+    left = tuple(
+        each
+        for each in standing.approvals
+        if each.call_id != event.call_id
+        or (digest and each.digest and digest != each.digest)
+    )
     if len(left) == len(standing.approvals):
         return standing
-    if left:
-        return replace(standing, approvals=left)
-    return Standing(state="works", since=event.at, seq=event.seq)
+    return _moved(standing, event, approvals=left)
 
 
 def _call_ended(standing: Standing, event: CallEnded) -> Standing:
     """A failure leaves its kind, for the end of the turn that follows; whatever ends a call ends its wait."""
+    if event.purpose != "main":
+        is_over = event.purpose != "child"
+        return (
+            _moved(standing, event, until=0.0) if is_over and standing.until else standing
+        )
     if event.outcome in ("failed", "dropped"):
-        return replace(
+        return _moved(
             standing,
+            event,
+            until=0.0,
             kind=event.error_kind or event.outcome,
             reason=_line(event.error),
             attempts=standing.attempts + 1,
         )
-    if standing.state == "waits":
-        return Standing(state="works", since=standing.since, seq=event.seq)
+    if standing.kind or standing.until:
+        return _moved(standing, event, until=0.0, **_NO_FAILURE)
     return standing
+
+
+def _has_grown(standing: Standing, event: ReadingTaken) -> bool:
+    """Whether a reading is far enough from the one that is kept, or the first, or of another window."""
+    if standing.used is None or event.window != standing.window:
+        return True
+    step = FULLNESS_STEP * (event.window or standing.used)
+    return abs(event.used.tokens - standing.used) > step
 
 
 def _line(text: str) -> str:

@@ -55,8 +55,8 @@ def failure(
             return disk_full(path)
     if "no such module" in str(problem):
         return StoreUnavailable(
-            f"The SQLite of this Python has no FTS5, which the search in {path} needs. Nothing was written. Use another "
-            "Python: those of python.org, of uv and of Linux distributions have it."
+            f"The SQLite of this Python has no FTS5, which the search in {path} needs. Nothing was written. Use "
+            "another Python: those of python.org, of uv and of Linux distributions have it."
         )
     match code:
         case sqlite3.SQLITE_FULL:

@@ -15,9 +15,16 @@ from ullage.events import (
 from ullage.store.changes import Change
 from ullage.store.leases import busy
 from ullage.store.naming import naming
-from ullage.store.policy import INDEXED_EVENTS
+from ullage.store.policy import INDEXED_EVENTS, LISTED_S
 from ullage.store.refusals import history_lost, id_taken, no_id
-from ullage.store.rows import EventRow, number, sized_event, to_row
+from ullage.store.rows import (
+    EventRow,
+    number,
+    sized_event,
+    standing_of,
+    text_of_standing,
+    to_row,
+)
 from ullage.store.sqlite import words
 from ullage.store.sqlite.drafts import end_draft
 from ullage.store.sqlite.leases import holder
@@ -29,6 +36,7 @@ from ullage.store.sqlite.transaction import (
     statements,
 )
 from ullage.store.store import DEFAULT_TENANT, SPENT_BY
+from ullage.turns.standing import counted, stood
 
 CHANGED_S = 1.0
 """Seconds by which the time of a driver's event may differ from that of its append, to stand for when its session last
@@ -70,9 +78,16 @@ def create(
 
 
 def write(
-    work: Transaction, where: SessionHead, events: Sequence[Event], *, strict: bool = True
+    work: Transaction,
+    where: SessionHead,
+    events: Sequence[Event],
+    *,
+    strict: bool = True,
+    lists: bool = True,
 ) -> tuple[Event, ...]:
     """Append the events to the session's ledger; returns them with their envelopes.
+
+    The session moves to the front of lists with ``lists``, when it needs a person, and after ``LISTED_S``.
 
     Raises ``CommandRefused`` if an event concerns a queued message that does not wait. With ``strict=False``, for
     events of another session, such an event is stored and does not change the queue.
@@ -87,9 +102,15 @@ def write(
         follow_queue(work, where.key, event, strict=strict)
     last = numbered[-1]
     title, model = naming(where.title, where.model, numbered)
-    is_named = (title, model) != (where.title, where.model)
-    if is_named or not where.owner or abs(last.at - now) > CHANGED_S:
-        work.run("change_session", now, title, model, where.key)
+    before = standing_of(where.standing)
+    standing = stood(before, numbered)
+    lists |= counted(standing) != counted(before) or now - where.listed > LISTED_S
+    is_same = (title, model, standing) == (where.title, where.model, before)
+    if lists or not is_same or not where.owner or abs(last.at - now) > CHANGED_S:
+        listed = now if lists else where.listed
+        text = text_of_standing(standing)
+        shown = (listed, text, counted(standing))
+        work.run("change_session", now, title, model, *shown, where.key)
     for event in numbered:
         if isinstance(event, Forked):
             work.run("set_origin", event.origin, where.key)
@@ -114,7 +135,7 @@ def append(
     others = tuple(read(work.database, where, after=after)) if after < where.seq else ()
     if exact and others:
         return others
-    written = write(work, where, events)
+    written = write(work, where, events, lists=False)
     if ends_draft:
         end_draft(work, where, ends_draft)
     return others + written

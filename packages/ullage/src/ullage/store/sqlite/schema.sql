@@ -7,13 +7,22 @@ CREATE TABLE sessions (
     model TEXT NOT NULL,
     created REAL NOT NULL,
     changed REAL NOT NULL,
+    listed REAL NOT NULL,
     origin TEXT NOT NULL,
     owner TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0,
     expires REAL NOT NULL DEFAULT 0,
     tenant TEXT NOT NULL DEFAULT 'default',
-    place TEXT NOT NULL DEFAULT ''
+    place TEXT NOT NULL DEFAULT '',
+    standing TEXT NOT NULL DEFAULT '{}',
+    state TEXT
 );
+
+-- Lists are read in the order of an index, from its end. `state` is the standing's where it is one that is counted
+-- (COUNTED of turns/standing.py), so that a session that works and rests changes no index but for its place in lists.
+CREATE INDEX sessions_listed ON sessions (listed);
+CREATE INDEX sessions_of_tenant ON sessions (tenant, listed);
+CREATE INDEX sessions_counted ON sessions (tenant, listed, state) WHERE state IS NOT NULL;
 
 -- `id` is session * 2^32 + seq. `name` is the event's id where that is not e<seq>. `body` is the event's JSON without
 -- its envelope, or that compressed by zlib (its first byte is then not a brace), with the words of event_words.py.
@@ -111,9 +120,16 @@ CREATE INDEX texts_by_session ON texts (session, upto);
 
 -- The rows of sessions with what their last events tell. `changed` is older in `sessions` while a driver appends.
 CREATE VIEW current_sessions AS
-SELECT key, id, title, model, created, origin, owner, generation, expires, tenant, place,
+SELECT key, id, title, model, created, listed, origin, owner, generation, expires, tenant, place, standing, state,
     coalesce((SELECT max(events.id) FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32) & 0xFFFFFFFF, 0) AS seq,
     CASE owner WHEN '' THEN changed ELSE max(changed, coalesce((
         SELECT at FROM events WHERE events.id > key << 32 AND events.id < (key + 1) << 32 ORDER BY events.id DESC LIMIT 1
     ), 0)) END AS changed
 FROM sessions;
+
+-- What SessionRow holds, in its order, and `state`.
+CREATE VIEW session_rows AS
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END AS held_by, origin, generation,
+    key, (SELECT since FROM due WHERE session = key) AS due_at, tenant, place, standing, listed, state
+FROM current_sessions;

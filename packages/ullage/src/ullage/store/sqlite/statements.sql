@@ -1,29 +1,43 @@
 -- Every statement of the SQLite store, by name. Times are seconds since 1970 by the database's clock.
 
 -- name: head
-SELECT key, seq, owner, generation, expires, title, model, (julianday('now') - 2440587.5) * 86400.0
+SELECT key, seq, owner, generation, expires, title, model, standing, listed, (julianday('now') - 2440587.5) * 86400.0
 FROM current_sessions WHERE id = ?;
 
 -- name: now
 SELECT (julianday('now') - 2440587.5) * 86400.0;
 
 -- name: add_session
-INSERT INTO sessions (id, title, model, created, changed, origin, tenant, place) VALUES (?, '', '', ?, ?, ?, ?, ?);
+INSERT INTO sessions (id, title, model, created, changed, listed, origin, tenant, place)
+VALUES (?1, '', '', ?2, ?3, ?3, ?4, ?5, ?6);
 
 -- name: change_session
-UPDATE sessions SET changed = ?, title = ?, model = ? WHERE key = ?;
+UPDATE sessions SET changed = ?, title = ?, model = ?, listed = ?, standing = ?, state = ? WHERE key = ?;
 
 -- name: set_origin
 UPDATE sessions SET origin = ? WHERE key = ?;
 
 -- name: list_sessions
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM current_sessions WHERE key IN (
-    SELECT key FROM current_sessions WHERE (changed, key) < (?1, ?2) AND ?3 IN ('', tenant)
-    ORDER BY changed DESC, key DESC LIMIT ?4
-) ORDER BY changed DESC, key DESC;
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) ORDER BY listed DESC, key DESC LIMIT ?3;
+
+-- name: list_sessions_of
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND tenant = ?4
+ORDER BY listed DESC, key DESC LIMIT ?3;
+
+-- name: list_needing
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused')
+ORDER BY listed DESC, key DESC LIMIT ?3;
+
+-- name: list_needing_of
+SELECT * FROM session_rows
+WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused') AND tenant = ?4
+ORDER BY listed DESC, key DESC LIMIT ?3;
+
+-- name: standing_counts
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
+-- name: standing_counts_of
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = ? GROUP BY state;
 
 -- name: living_owners
 SELECT DISTINCT owner FROM due JOIN sessions ON key = session
@@ -64,10 +78,7 @@ DELETE FROM records WHERE kind = ? AND key = ?;
 DELETE FROM due WHERE session = ?;
 
 -- name: about_session
-SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation, key,
-    (SELECT since FROM due WHERE session = key), tenant, place
-FROM current_sessions WHERE id = ?;
+SELECT * FROM session_rows WHERE id = ?;
 
 -- name: add_event
 INSERT INTO events (id, name, at, body) VALUES (?1 << 32 | ?2, ?3, ?4, ?5);
@@ -99,8 +110,9 @@ UPDATE sessions SET owner = ?, generation = generation + 1,
 UPDATE sessions SET expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
 
 -- name: release_lease
-UPDATE sessions SET owner = '', expires = 0, changed = (SELECT changed FROM current_sessions WHERE key = sessions.key)
-WHERE id = ? AND owner = ? AND generation = ?;
+UPDATE sessions SET owner = '', expires = 0, (changed, listed) = (
+    SELECT changed, max(listed, changed) FROM current_sessions WHERE key = sessions.key
+) WHERE id = ? AND owner = ? AND generation = ?;
 
 -- name: queued
 SELECT kind, state, queued, seq, at FROM queue WHERE session = ? AND message = ?;

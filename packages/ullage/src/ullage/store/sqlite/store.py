@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ullage.directories import data_directory
 from ullage.events import DraftPiece, Event
@@ -25,7 +25,13 @@ from ullage.store.refusals import (
     not_kept,
     was_closed,
 )
-from ullage.store.rows import packed_checkpoint, to_checkpoint
+from ullage.store.rows import (
+    counting,
+    listing,
+    packed_checkpoint,
+    session_row,
+    to_checkpoint,
+)
 from ullage.store.sqlite import drafts, leases, ledger, queue, shared, words
 from ullage.store.sqlite.failures import damaged
 from ullage.store.sqlite.looking import look
@@ -49,6 +55,7 @@ from ullage.store.store import (
     Unattended,
     handle_of,
 )
+from ullage.turns.standing import StandingState
 
 T = TypeVar("T")
 
@@ -117,7 +124,7 @@ class SqliteStore:
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         def work(inside: Transaction) -> None:
             where = session_head(inside.database, session)
-            row = SessionRow(*inside.run("about_session", session).fetchone())
+            row = session_row(inside.run("about_session", session).fetchone())
             if row.changed >= changed_before:
                 raise changed_since(session)
             ledger.delete(inside, where)
@@ -131,22 +138,25 @@ class SqliteStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
+        needs_person: bool = False,
     ) -> list[SessionRow]:
-        after = SessionCursor(math.inf, 0) if before is None else before
+        name, values = listing(limit, before, tenant, needs_person=needs_person)
+        rows = await self._rows(name, *values)
+        return [session_row(row) for row in rows]
 
-        def work(database: sqlite3.Connection) -> list[SessionRow]:
-            found = database.execute(
-                statements()["list_sessions"], (*after, tenant, limit)
-            )
-            return [SessionRow(*row) for row in found]
+    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+        return dict(await self._rows(*counting(tenant)))
 
-        return await self._read(work)
+    async def _rows(self, name: str, *values: object) -> list[Any]:
+        return await self._read(
+            lambda database: database.execute(statements()[name], values).fetchall()
+        )
 
     async def about(self, session: str) -> SessionRow:
         def work(database: sqlite3.Connection) -> SessionRow:
             session_head(database, session)
-            return SessionRow(
-                *database.execute(statements()["about_session"], (session,)).fetchone()
+            return session_row(
+                database.execute(statements()["about_session"], (session,)).fetchone()
             )
 
         return await self._read(work)

@@ -36,6 +36,8 @@ class SessionHead(NamedTuple):
     expires: float
     title: str
     model: str
+    standing: str
+    listed: float
     now: float
 
 
