@@ -162,8 +162,8 @@ def text_values(session: str, rows: Sequence[Record]) -> tuple[Any, ...] | None:
 
 
 def query_of(terms: Sequence[str], tenant: str) -> str:
-    """The text of a ``tsquery`` for the terms of a search. No character of a word has a meaning there."""
-    prefix = prefix_of(tenant)
+    """What ``find_texts`` makes a ``tsquery`` of. No character of a word has a meaning there."""
+    prefix = f"{prefix_of(tenant)}~"
     return " & ".join(
         f"'{prefix}{term[:-1]}':*" if term.endswith("*") else f"'{prefix}{term}'"
         for term in terms

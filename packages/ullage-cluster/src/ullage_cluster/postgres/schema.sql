@@ -88,11 +88,11 @@ CREATE TABLE kept (
 );
 CREATE INDEX kept_by_blob ON kept (blob);
 
--- Where words are, without the texts: those of the event `seq`, each behind the name of its tenant (`prefix_of` of
--- store/tenants.py). A policy here would keep the index from being used, since `@@` is not leakproof: a tenant's search
+-- Where words are, without the texts: those of the event `seq`, as in store/sqlite/schema.sql. A policy here would keep the index from being used, since `@@` is not leakproof: a tenant's search
 -- asks for its own words alone, and what is found is joined to `sessions`, which has a policy.
+CREATE SEQUENCE texts_number;
 CREATE TABLE texts (
-    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    number BIGINT PRIMARY KEY,
     session BIGINT NOT NULL,
     seq BIGINT NOT NULL,
     words TSVECTOR NOT NULL
@@ -367,32 +367,30 @@ BEGIN
     code := 0;
     SELECT key INTO of_session FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
     IF FOUND AND NOT EXISTS (SELECT 1 FROM texts WHERE session = of_session AND seq > p_after) THEN
-        INSERT INTO texts (session, seq, words)
-        SELECT of_session, found.seq, array_to_tsvector(ARRAY(
-            SELECT p_prefix || word FROM string_to_table(found.words, ' ') AS word
-        )) FROM unnest(p_seqs, p_texts) AS found (seq, words);
+        INSERT INTO texts (number, session, seq, words)
+        SELECT number, of_session, found.seq, array_to_tsvector(ARRAY(
+            SELECT p_prefix || (number >> 14) || ':' || word FROM string_to_table(found.words, ' ') AS word
+        )) FROM (
+            SELECT nextval('texts_number') AS number, * FROM unnest(p_seqs, p_texts) AS given (seq, words) OFFSET 0
+        ) found;
     END IF;
 END $$;
 
--- First in the newest rows, one by one: of a word that many have, that is enough. What is not there is rare, and the
--- index gives it whole.
-CREATE FUNCTION find_texts(p_query TSQUERY, p_before BIGINT, p_limit BIGINT)
+-- Goes through one volume of the index after the other, the newest first. `~` in the query is the volume's place.
+CREATE FUNCTION find_texts(p_query TEXT, p_before BIGINT, p_limit BIGINT)
 RETURNS TABLE (number BIGINT, id TEXT, seq BIGINT) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
-DECLARE recent BIGINT; many BIGINT;
+DECLARE rest BIGINT := p_limit; many BIGINT; newest BIGINT;
 BEGIN
-    SELECT min(newest.number) INTO recent FROM (
-        SELECT texts.number FROM texts WHERE texts.number < p_before ORDER BY texts.number DESC LIMIT 5000
-    ) newest;
-    RETURN QUERY SELECT newest.number, sessions.id, newest.seq FROM (
-        SELECT * FROM texts WHERE texts.number < p_before AND texts.number >= recent ORDER BY texts.number DESC OFFSET 0
-    ) newest JOIN sessions ON key = session WHERE words @@ p_query ORDER BY newest.number DESC LIMIT p_limit;
-    GET DIAGNOSTICS many = ROW_COUNT;
-    IF many < p_limit THEN
-        RETURN QUERY WITH found AS MATERIALIZED (
-            SELECT texts.number, texts.session, texts.seq FROM texts WHERE words @@ p_query
-        ) SELECT found.number, sessions.id, found.seq FROM found JOIN sessions ON key = session
-        WHERE found.number < recent ORDER BY found.number DESC LIMIT p_limit - many;
-    END IF;
+    SELECT least(coalesce(max(texts.number), 0), p_before) >> 14 INTO newest FROM texts;
+    FOR volume IN REVERSE newest .. 0 LOOP
+        RETURN QUERY SELECT texts.number, sessions.id, texts.seq FROM texts JOIN sessions ON key = session
+        WHERE words @@ replace(p_query, '~', volume || ':')::tsquery AND texts.number < p_before
+            AND texts.number >= volume::bigint << 14 AND texts.number < (volume + 1)::bigint << 14
+        ORDER BY texts.number DESC LIMIT rest;
+        GET DIAGNOSTICS many = ROW_COUNT;
+        rest := rest - many;
+        EXIT WHEN rest = 0;
+    END LOOP;
 END $$;
 
 CREATE FUNCTION create_session(

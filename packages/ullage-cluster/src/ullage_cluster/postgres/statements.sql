@@ -73,7 +73,7 @@ CROSS JOIN LATERAL (SELECT greatest(max(seq), $2) AS upto FROM texts WHERE sessi
 JOIN events e ON e.session = s.key AND e.seq > indexed.upto WHERE s.id = $1 ORDER BY e.seq LIMIT $3;
 
 -- name: find_texts
-SELECT * FROM find_texts($1::text::tsquery, $2, $3);
+SELECT * FROM find_texts($1, $2, $3);
 
 -- name: left_queue_at
 SELECT q.message, q.state FROM sessions s JOIN queue q ON q.session = s.key WHERE s.id = $1 AND q.left_at = $2;

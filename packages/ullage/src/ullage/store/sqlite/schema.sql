@@ -104,7 +104,9 @@ CREATE TABLE records (
 ) WITHOUT ROWID;
 
 -- Where words are, without the texts. Row `first + seq - after` of `words` is the event `seq` of the session, so that the
--- row with the highest number was indexed last; `texts` has a row for each time that a session's events were.
+-- row with the highest number was indexed last; `texts` has a row for each time that a session's events were. A word
+-- stands behind the name of its tenant and the number of its volume (VOLUME_BITS of store/policy.py): looking up a word
+-- of many rows, or a beginning of many words, costs no more than a volume has.
 CREATE VIRTUAL TABLE words USING fts5 (
     word, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars ':-_'"
 );

@@ -183,7 +183,7 @@ SELECT tenant FROM sessions WHERE key = ?;
 -- name: indexed_up_to
 SELECT coalesce(max(upto), 0) FROM texts WHERE session = ?;
 
--- name: next_text
+-- name: newest_text
 SELECT coalesce((SELECT first + upto - after FROM texts ORDER BY first DESC LIMIT 1), 0);
 
 -- name: add_texts
