@@ -63,6 +63,9 @@ JSON_LINES: Final = "application/x-ndjson"
 
 T = TypeVar("T")
 
+SearchPlace = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+"""Where a search goes on."""
+
 
 @post(
     "/v1/sessions",
@@ -125,7 +128,7 @@ async def search_sessions(
     """Sessions with all words of ``q`` in one message or in the title; the last word may go on. What was said last is
     first. ``before`` is the value from the previous answer.
     """
-    place = place_of(before, int)
+    place = place_of(before, SearchPlace)
     page = await search(host.store, q, limit=limit, before=place, tenant=host.tenant)
     rows = [each.row for each in page.found]
     found = []

@@ -1,6 +1,7 @@
 // The search over all sessions: the server looks words up in titles, in what was said, and in what tools were given and returned.
 
 import { h } from "./dom.js";
+import { counted } from "./format.js";
 import { notice } from "./notices.js";
 
 const SETTLE_MS = 250;
@@ -46,9 +47,10 @@ export class Search {
   /** What stands below the list. */
   foot() {
     if (!this.words) return null;
-    const told = this.isLooking ? "Searching …" : this.problem;
+    const found = `${counted(this.found.size, "session")} found${this.before === null ? "" : " so far"}`;
+    const told = this.isLooking ? "Searching …" : this.problem || found;
     const again = !this.isLooking && (this.problem || this.before !== null);
-    return [told ? h("p", { class: "hint search-foot", role: "status" }, told) : null, again ? h("button", { type: "button", class: "button small bare", onclick: () => this.further() }, "Search further") : null];
+    return [h("p", { class: "hint search-foot", role: "status" }, told), again ? h("button", { type: "button", class: "button small bare", onclick: () => this.further() }, "Search further") : null];
   }
 
   excerpt = ({ excerpt, marks }) => marked(excerpt, marks);
@@ -80,9 +82,18 @@ export async function showHit(conversation, { message, words }) {
   const ranges = rangesIn(node, words);
   if (!ranges.length) return;
   globalThis.CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
-  const { scroller } = conversation;
-  const toFirst = () => scroller.scrollBy(0, ranges[0].getBoundingClientRect().top - scroller.getBoundingClientRect().top - scroller.clientHeight / 2);
-  requestAnimationFrame(() => requestAnimationFrame(toFirst)); // behind the scrolling to the message
+  await scrollTo(ranges[0]);
+}
+
+/** Scrolls so that a range is in the middle: again for some frames, since messages get their true height when they come near. */
+async function scrollTo(range) {
+  for (let frame = 0; frame < 20; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    for (let box = range.startContainer.parentElement; box; box = box.parentElement) {
+      const middle = box.getBoundingClientRect().top + box.clientHeight / 2;
+      if (box.scrollHeight > box.clientHeight) box.scrollBy(0, range.getBoundingClientRect().top - middle);
+    }
+  }
 }
 
 /** Opens a fold, and waits for the body that it makes then. */
