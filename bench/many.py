@@ -43,12 +43,11 @@ from bench.results import Table, machine
 from bench.store_postgres import cpu_of, cpu_of_all, cpu_s, store_place
 from tests.machines import ServerProcess, WorkerProcess
 from tests.postgres import PostgresServer
-from tests.restate import new_restate
+from tests.restate import new_restate, under
 from tests.store.sessions import said, step
 from ullage.events import MessageAdded
 from ullage.store.places import store_at
 from ullage_cluster.cli.local_restate import LOOPBACK, LocalRestate, free_ports
-from ullage_cluster.restate.admin import register_workers
 
 SERVERS: Final = 4
 WORKERS: Final = 2
@@ -110,12 +109,11 @@ def deploy(stack: ExitStack, dispatch: str, provider: str, folder: Path) -> Depl
                 provider,
                 place,
                 folder,
-                *(*options, "--listen", listen),
+                *under(restate, listen),
                 ULLAGE_MACHINE=f"worker{number}",
             )
             stack.callback(worker.end)
             workers.append(worker)
-        asyncio.run(register_workers(restate.admin, f"http://{listen}"))
     return Deployment(place, postgres, servers, workers, restate)
 
 

@@ -21,12 +21,11 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from tests.machines import STORY, Machines, machines, worker
-from tests.restate import new_restate
+from tests.restate import new_restate, under
 from tests.server.served import script
 from tests.sweeps.test_workers import SESSIONS, check
 from ullage_cluster.cli.local_restate import free_ports
 from ullage_cluster.postgres.store import PostgresStore
-from ullage_cluster.restate.admin import register_workers
 from ullage_simulators import running
 
 GIVEN_UP_S = 60.0
@@ -105,12 +104,11 @@ def measure(dispatch: str, times: int) -> None:
         server: tuple[str, ...] = ("--dispatch", dispatch)
         options = server
         (port,) = free_ports(1)
-        restate = None
         if dispatch == "restate":
             restate = new_restate()
             stack.callback(restate.kill)
             server = (*server, "--restate", restate.ingress)
-            options = (*server, "--listen", f"127.0.0.1:{port}")
+            options = under(restate, f"127.0.0.1:{port}")
         provider = stack.enter_context(running(script(STORY, delay_s=0.3))).url(
             "anthropic"
         )
@@ -119,8 +117,6 @@ def measure(dispatch: str, times: int) -> None:
                 provider, folder, server=server, workers=(options, options), lease_s="10"
             )
         )
-        if restate is not None:
-            asyncio.run(register_workers(restate.admin, f"http://127.0.0.1:{port}"))
         with cluster.servers[0].api() as api:
             for name in SESSIONS:
                 api.session(name)

@@ -1,4 +1,4 @@
-"""A collector of spans for tests: OTLP over HTTP, as OpenTelemetry's exporter sends it."""
+"""A collector of spans and metrics for tests: OTLP over HTTP, as OpenTelemetry's exporter sends it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
@@ -32,11 +35,23 @@ class Collector:
         self.url = url
         self._lock = threading.Lock()
         self._spans: list[CollectedSpan] = []
+        self.metrics: set[str] = set()
+        """The names of those that arrived."""
 
     @property
     def spans(self) -> list[CollectedSpan]:
         with self._lock:
             return list(self._spans)
+
+    def take_metrics(self, body: bytes) -> None:
+        request = ExportMetricsServiceRequest.FromString(body)
+        with self._lock:
+            self.metrics |= {
+                metric.name
+                for resource in request.resource_metrics
+                for scope in resource.scope_metrics
+                for metric in scope.metrics
+            }
 
     def take(self, body: bytes) -> None:
         request = ExportTraceServiceRequest.FromString(body)
@@ -68,7 +83,10 @@ def collecting() -> Iterator[Collector]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
-            collector.take(body)
+            if self.path.endswith("/metrics"):
+                collector.take_metrics(body)
+            else:
+                collector.take(body)
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()

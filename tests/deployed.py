@@ -138,7 +138,6 @@ class Deployment:
         self._begin_balancer()
         stack.callback(self.end, "balancer")
         self.until_ready()
-        self._run("register")
 
     def _make_role(self) -> None:
         """Run the script that the image of PostgreSQL runs when it makes its data."""
@@ -164,22 +163,6 @@ class Deployment:
         home = self.folder / name
         home.mkdir(exist_ok=True)
         return {**os.environ, "ULLAGE_DATA": str(home), **service}
-
-    def _run(self, name: str) -> None:
-        """A service that runs once."""
-        for _ in patiently():
-            done = subprocess.run(
-                self._arguments(name),
-                env=self._environment(name),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=WAIT_S,
-            )
-            if done.returncode == 0:
-                return
-            time.sleep(0.5)  # as `restart: on-failure` does
-        raise AssertionError(f"{name}: {done.stdout}{done.stderr}")
 
     def _ullage(self, name: str) -> DeployedProcess:
         command = [*self._arguments(name), "--base-url", self._provider]

@@ -46,6 +46,7 @@ NEEDS: Final = (
     Need("npm", ("npm",), "durable runs with Restate, whose server npm installs"),
     Need("haproxy", ("haproxy", "/usr/sbin/haproxy"), "the deployed cluster"),
     Need("redis-server", ("redis-server",), "a store of one's own, in Redis"),
+    Need("prometheus", ("prometheus",), "metrics, the dashboard and alert rules"),
     Need(
         "pgbouncer", ("pgbouncer", "/usr/sbin/pgbouncer"), "a pooler in transaction mode"
     ),

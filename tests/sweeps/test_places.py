@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ import pytest
 
 from tests.machines import worker
 from tests.postgres import database
-from tests.restate import shared_restate
+from tests.restate import shared_restate, under
 from tests.server.served import Api, patiently, process, script
 from ullage_cluster.cli.local_restate import free_ports
-from ullage_cluster.restate.admin import register_workers
 from ullage_simulators import running
 
 READS = script(
@@ -45,10 +44,10 @@ def until_waits(api: Api, session: str, place: str) -> None:
             for each in api.get("/v1/sessions").json()["sessions"]
             if each["id"] == session
         ]
-        if line["lacks_worker"]:
+        if line["standing"]["kind"] == "worker":
             break
-    assert line["lacks_worker"], line
-    assert f"waits for a worker of the place {place}" in state["note"]
+    assert line["standing"]["kind"] == "worker", line
+    assert f"No worker of the place {place}" in state["note"]
     metrics = api.get("/metrics").text
     assert f'ullage_sessions_waiting{{place="{place}"}} 1.0' in metrics
 
@@ -58,12 +57,12 @@ def test_a_worker_drives_the_sessions_of_its_place_with_the_files_there(
     kind: str, tmp_path: Path
 ) -> None:
     dispatch = ["--dispatch", kind]
-    listens: dict[str, list[str]] = {"cellar": [], "attic": []}
+    listens: dict[str, Sequence[str]] = dict.fromkeys(("cellar", "attic"), dispatch)
     if kind == "restate":
         restate = shared_restate()
         dispatch += ["--restate", restate.ingress]
         for place, port in zip(listens, free_ports(2), strict=True):
-            listens[place] = ["--listen", f"127.0.0.1:{port}"]
+            listens[place] = under(restate, f"127.0.0.1:{port}")
     for place in listens:
         (tmp_path / place).mkdir()
         (tmp_path / place / "a.txt").write_text(f"kept in the {place}")
@@ -73,13 +72,9 @@ def test_a_worker_drives_the_sessions_of_its_place_with_the_files_there(
         store = stack.enter_context(database())
 
         def begin(place: str) -> Any:
-            options = [*dispatch, *listens[place], "--place", place]
+            options = [*listens[place], "--place", place]
             options += ["--root", str(tmp_path / place), "--tools", "read"]
-            begun = stack.enter_context(worker(provider, store, tmp_path, *options))
-            if kind == "restate":
-                address = listens[place][1]
-                asyncio.run(register_workers(restate.admin, f"http://{address}"))
-            return begun
+            return stack.enter_context(worker(provider, store, tmp_path, *options))
 
         server = stack.enter_context(
             process(

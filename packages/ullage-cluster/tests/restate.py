@@ -10,6 +10,8 @@ from pathlib import Path
 
 from ullage.directories import cache_directory
 from ullage_cluster.cli.local_restate import LocalRestate, restate_program
+from ullage_cluster.restate.admin import register
+from ullage_cluster.restate.client import restate_client
 
 CACHE = cache_directory()
 """The user's, as it was before the tests got homes of their own."""
@@ -45,6 +47,20 @@ def new_restate() -> LocalRestate:
     atexit.register(server.kill)
     server.start()
     return server
+
+
+def under(server: LocalRestate, listen: str) -> tuple[str, ...]:
+    """The options of a worker that this server calls at an address."""
+    return (
+        *("--dispatch", "restate", "--restate-admin", server.admin),
+        *("--listen", listen),
+    )
+
+
+async def registered(server: LocalRestate, port: int) -> None:
+    """Have the server call the workers at this port of the machine."""
+    async with restate_client(server.admin, timeout_s=60) as client:
+        await register(client, f"http://127.0.0.1:{port}")
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from tests.machines import Program, ServerProcess, WorkerProcess
 from tests.pooler import pooled
 from tests.postgres import PostgresServer, new_server
-from tests.restate import new_restate
+from tests.restate import new_restate, under
 from tests.sweeps.machines.claims import (
     claims_of,
     claims_of_file,
@@ -22,7 +22,6 @@ from tests.sweeps.machines.claims import (
 from ullage.events import Event
 from ullage.store.places import store_at
 from ullage_cluster.cli.local_restate import LOOPBACK, LocalRestate, free_ports
-from ullage_cluster.restate.admin import register_workers
 
 Kind = Literal["restate", "lease", "sqlite"]
 """Restate, or leases, over PostgreSQL; or two servers that drive over one SQLite file."""
@@ -61,7 +60,6 @@ class Cluster:
         self._postgres: PostgresServer | None = None
         self._database = ""
         self.restate: LocalRestate | None = None
-        self._workers = ""
 
     def begin(self, stack: ExitStack) -> None:
         """Start everything. The stack ends it."""
@@ -76,14 +74,12 @@ class Cluster:
             self.parts["restate"] = Part(2, restate.kill, restate.start)
             (port,) = free_ports(1)
             dispatch += ["--restate", restate.ingress]
-            worker = [*dispatch, "--listen", f"{LOOPBACK}:{port}"]
+            worker = [*under(restate, f"{LOOPBACK}:{port}")]
         for number, port in enumerate(free_ports(2)):
             self._begin_server(f"server{number}", port, dispatch)
         if self.kind != "sqlite":
             for number in range(2):
                 self._begin_worker(f"worker{number}", worker)
-        self._workers = worker[-1]
-        self.register()
 
     def _begin_postgres(self, stack: ExitStack) -> None:
         postgres = new_server()
@@ -151,12 +147,6 @@ class Cluster:
     def _variables(self, name: str) -> dict[str, str]:
         named = {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
         return {**named, "PYTHONPATH": str(ROOT)}
-
-    def register(self) -> None:
-        """Tell Restate where the workers are, if there is one."""
-        if self.restate is not None:
-            workers = f"http://{self._workers}"
-            asyncio.run(register_workers(self.restate.admin, workers))
 
     def sql(self, statement: str) -> str:
         """What a statement gives in the database of a cluster with PostgreSQL."""

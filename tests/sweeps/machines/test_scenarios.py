@@ -107,7 +107,6 @@ def test_when_restate_has_lost_its_data_every_session_goes_on(tmp_path: Path) ->
             restate.kill()
             restate.forget()
             await asyncio.to_thread(restate.start)
-            await asyncio.to_thread(machines.register)
             await until(machines, DRIVEN.format("worker"))
 
         asyncio.run(used(machines, forget(), "forgotten", Tally()))

@@ -34,11 +34,23 @@ _EVERYWHERE: Final = {"error.type", "gen_ai.conversation.id", "gen_ai.operation.
 
 RENAMED: Final = {
     "gen_ai.usage.cache_creation.input_tokens": "gen_ai.usage.cache_write.input_tokens",
-    "gen_ai.client.operation.duration": "gen_ai.client.inference.duration",
-    "gen_ai.client.operation.time_to_first_chunk": "gen_ai.client.inference.time_to_first_chunk",
-    "gen_ai.client.token.usage": "gen_ai.client.inference.operation.input_tokens",
 }
-"""Names of v1.41.0, and what v0.1.0 calls it."""
+"""Names of v1.41.0 that spans have too, and what v0.1.0 calls it."""
+
+OTHERS: Final = "operation.cost"
+"""Not in the conventions: pydantic-ai's name of the cost of a call in US dollars."""
+
+COUNTERS: Final = {
+    f"gen_ai.client.inference.usage.{kind}": "{token}"
+    for kind in (
+        "input_tokens",
+        "output_tokens",
+        "cache_read.input_tokens",
+        "cache_write.input_tokens",
+        "reasoning.output_tokens",
+    )
+}
+"""``docs/gen-ai/gen-ai-token-metrics.md`` at 066d4a7f356f."""
 
 SPANS: Final = {
     "chat": _EVERYWHERE

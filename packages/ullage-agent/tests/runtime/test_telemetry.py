@@ -13,6 +13,7 @@ from opentelemetry.sdk.metrics.export import (
     HistogramDataPoint,
     InMemoryMetricReader,
     Metric,
+    NumberDataPoint,
 )
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -21,7 +22,14 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.agents import haiku
 from tests.processes import run_python
-from tests.runtime.gen_ai_conventions import BOUNDARIES, RENAMED, REQUIRED, SPANS
+from tests.runtime.gen_ai_conventions import (
+    BOUNDARIES,
+    COUNTERS,
+    OTHERS,
+    RENAMED,
+    REQUIRED,
+    SPANS,
+)
 from ullage.codec.blocks import Options
 from ullage.events import (
     ApprovalAsked,
@@ -46,6 +54,8 @@ from ullage.installation import extra_command
 from ullage.messages import Message, Request, TextPart
 from ullage.meter.meter import Meter
 from ullage.usage import Usage
+from ullage_agent.runtime.label_values import OTHER
+from ullage_agent.runtime.policy import MOST_LABEL_VALUES
 from ullage_agent.runtime.session_view import SessionView
 from ullage_agent.runtime.subagent import subagent
 from ullage_agent.runtime.telemetry import CONTENT, Telemetry
@@ -113,6 +123,15 @@ class Recorder:
         """Sum and attributes of each series of a metric."""
         return [
             (cast(HistogramDataPoint, point).sum, dict(point.attributes or {}))
+            for metric in self.metrics()
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+
+    def totals(self, name: str) -> list[tuple[float, dict[str, Any]]]:
+        """Value and attributes of each series of a counter."""
+        return [
+            (cast(NumberDataPoint, point).value, dict(point.attributes or {}))
             for metric in self.metrics()
             if metric.name == name
             for point in metric.data.data_points
@@ -256,7 +275,7 @@ async def test_every_name_is_one_of_the_conventions(tmp_path: Path) -> None:
     await run_with(recorder, tmp_path)
     for span in recorder.spans:
         operation = span.name.partition(" ")[0]
-        known = {"gen_ai.agent.name", *SPANS[operation], *RENAMED}
+        known = {"gen_ai.agent.name", OTHERS, *SPANS[operation], *RENAMED}
         found = {
             name
             for name in of(span)
@@ -265,15 +284,31 @@ async def test_every_name_is_one_of_the_conventions(tmp_path: Path) -> None:
         assert found <= known
         assert of(span).keys() >= REQUIRED[operation]
     told = {metric.name: metric for metric in recorder.metrics()}
-    assert told.keys() == {*BOUNDARIES, *RENAMED} - {
-        "gen_ai.usage.cache_creation.input_tokens"
-    }
+    counters = {name: told.pop(name) for name in list(told) if name in COUNTERS}
+    assert {"gen_ai.client.inference.usage.input_tokens"} <= counters.keys()
+    for name, metric in counters.items():
+        assert metric.unit == COUNTERS[name]
+        for total in metric.data.data_points:
+            assert (total.attributes or {})["gen_ai.token.modality"] == "unknown"
+    cost = told.pop(OTHERS)
+    assert cost.unit == "{USD}"
+    assert told.keys() == BOUNDARIES.keys()
     for name, metric in told.items():
-        boundaries = BOUNDARIES[RENAMED.get(name, name)]
         assert metric.unit == ("{token}" if "token" in name else "s")
         for point in metric.data.data_points:
             assert isinstance(point, HistogramDataPoint)
-            assert point.explicit_bounds == pytest.approx(boundaries)
+            assert point.explicit_bounds == pytest.approx(BOUNDARIES[name])
+
+
+async def test_a_call_costs_what_its_session_spent(tmp_path: Path) -> None:
+    recorder = Recorder()
+    await run_with(recorder, tmp_path)
+    calls = named(recorder.spans, "chat claude-haiku-4-5")
+    costs = [cast(float, of(span)[OTHERS]) for span in calls]
+    assert min(costs) > 0
+    (cost,) = [each for each in recorder.metrics() if each.name == OTHERS]
+    points = [cast(HistogramDataPoint, each) for each in cost.data.data_points]
+    assert sum(each.sum for each in points) == pytest.approx(sum(costs))
 
 
 def test_input_tokens_include_the_cache_and_sums_count_nothing_twice() -> None:
@@ -551,20 +586,34 @@ def test_durations_and_tokens_are_metrics() -> None:
         "gen_ai.provider.name": "gcp.gemini",
         "gen_ai.request.model": "gemini-3-flash",
     }
-    for name in ("inference", "operation"):
-        assert recorder.points(f"gen_ai.client.{name}.duration") == [
-            (3.0, call),
-            (2.0, {**call, "error.type": "BadKey"}),
-        ]
-    assert recorder.points("gen_ai.client.token.usage") == [
-        (7, {**call, "gen_ai.token.type": "input"}),
-        (2, {**call, "gen_ai.token.type": "output"}),
+    assert recorder.points("gen_ai.client.inference.duration") == [
+        (3.0, call),
+        (2.0, {**call, "error.type": "BadKey"}),
     ]
+    for kind, tokens in (("input", 7), ("output", 2)):
+        size = recorder.points(f"gen_ai.client.inference.operation.{kind}_tokens")
+        assert size == [(tokens, call)]
+        (spent,) = recorder.totals(f"gen_ai.client.inference.usage.{kind}_tokens")
+        assert spent == (tokens, {**call, "gen_ai.token.modality": "unknown"})
     look = {"gen_ai.tool.name": "look", "gen_ai.tool.type": "function"}
     assert recorder.points("gen_ai.execute_tool.duration") == [
         (1.0, {**look, "error.type": "failed"})
     ]
     assert recorder.points("gen_ai.invoke_agent.duration") == [(10.0, {})]
+
+
+def test_models_that_callers_make_up_share_one_series_of_a_metric() -> None:
+    recorder = Recorder()
+    for number in range(MOST_LABEL_VALUES + 20):
+        made = replace(MADE, model=f"made-up-{number}")
+        recorder.told(
+            CallStarted(call="c", fingerprint=made, session="s", at=1),
+            CallEnded(call="c", session="s", at=2),
+        )
+    points = recorder.points("gen_ai.client.inference.duration")
+    assert len(points) == MOST_LABEL_VALUES + 1
+    assert points[-1][0] == 20.0
+    assert points[-1][1]["gen_ai.request.model"] == OTHER
 
 
 def test_a_tool_runs_inside_its_span() -> None:

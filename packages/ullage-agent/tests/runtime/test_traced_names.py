@@ -56,5 +56,4 @@ def test_tokens_that_were_not_reported_are_left_out() -> None:
     assert usage_of(CallEnded(call="c", usage=Usage(input=3, cache_write=0))) == {
         "input_tokens": 3,
         "cache_write.input_tokens": 0,
-        "cache_creation.input_tokens": 0,
     }

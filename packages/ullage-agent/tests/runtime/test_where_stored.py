@@ -75,7 +75,7 @@ def test_an_agent_says_where_it_stores(
     assert Agent(CLAUDE.model, config=False, store="a/b.db").stored_in == "a/b.db"
     memory = agent_at(server, store=":memory:", name="desk")
     assert repr(memory) == f"Agent({CLAUDE.model!r}, name='desk', store='memory')"
-    with caplog.at_level(logging.INFO, "ullage_agent.loop"):
+    with caplog.at_level(logging.INFO, "ullage.agent"):
         memory.run_sync("One.")
         memory.run_sync("Two.")
     said = [each for each in caplog.messages if "stored" in each]

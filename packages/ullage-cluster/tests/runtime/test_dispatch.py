@@ -9,27 +9,38 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.restate import shared_restate
+from tests.restate import registered, shared_restate
 from ullage.tasks import background
 from ullage_agent.runtime.dispatch import Dispatch, Embedded, ListenAddress
+from ullage_cluster.cli.local_restate import LocalRestate
 from ullage_cluster.postgres.calls import PostgresCalls
-from ullage_cluster.restate.admin import register_workers
 from ullage_cluster.restate.dispatch import RestateDispatch
+from ullage_cluster.restate.endpoint import RestateWorker
 
 
 async def embedded(place: str) -> Dispatch:
     return Embedded(place)
 
 
+class Restate(RestateWorker):
+    """A worker of a Restate server in a process of its own, woken as a server does it."""
+
+    def __init__(self, server: LocalRestate, place: str = "", **given: str) -> None:
+        super().__init__(ListenAddress("127.0.0.1", 0), place=place, **given)
+        self.server = server
+        self.wakes = RestateDispatch(server.ingress)
+
+    async def wake(self, session: str, why: int, place: str = "") -> None:
+        await self.wakes.wake(session, why, place)
+
+    async def close(self) -> None:
+        await self.wakes.close()
+
+
 async def restate(place: str) -> Dispatch:
-    """A worker of a Restate server in a process of its own."""
-    server = shared_restate()
-    address = ListenAddress("127.0.0.1", 0)
-    dispatch = RestateDispatch(server.ingress, address, place=place)
-    assert dispatch.address is not None
+    dispatch = Restate(shared_restate(), place)
     async with background(dispatch.serve(Drives())):
-        port = dispatch.address.port
-        await register_workers(server.admin, f"http://127.0.0.1:{port}")
+        await registered(dispatch.server, dispatch.address.port)
     return dispatch
 
 
@@ -97,7 +108,10 @@ async def test_a_session_is_driven_after_each_wake_once_at_a_time(
         await dispatch.wake(name, 5)
         drives.may_end.set()
         await drives.until(name, 2)
-    assert drives.most == {name: 1, other: 1}
+    assert (drives.most[name], drives.most[other]) == (
+        1,
+        1,
+    )  # the engine may repeat earlier ones
     assert +drives.at_once == {}
 
 

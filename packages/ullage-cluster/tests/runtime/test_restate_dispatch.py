@@ -15,17 +15,16 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from tests.restate import new_restate, shared_restate
-from tests.runtime.test_dispatch import Drives
+from tests.restate import new_restate, registered, shared_restate
+from tests.runtime.test_dispatch import Drives, Restate
 from ullage.errors import SettingError
 from ullage.tasks import background
 from ullage_agent.runtime.dispatch import ListenAddress
 from ullage_cluster.cli.local_restate import LocalRestate, free_ports
-from ullage_cluster.restate.admin import reason_of, register_workers
+from ullage_cluster.restate.admin import keep_registered, reason_of
 from ullage_cluster.restate.client import restate_client
 from ullage_cluster.restate.dispatch import RestateDispatch
-
-FREE = ListenAddress("127.0.0.1", 0)
+from ullage_cluster.restate.endpoint import RestateWorker
 
 
 @pytest.fixture
@@ -36,15 +35,10 @@ def server() -> Iterator[LocalRestate]:
     begun.kill()
 
 
-async def register(dispatch: RestateDispatch, server: LocalRestate) -> None:
-    assert dispatch.address is not None
-    await register_workers(server.admin, f"http://127.0.0.1:{dispatch.address.port}")
-
-
 async def test_a_drive_that_may_succeed_elsewhere_is_tried_again(
     request: pytest.FixtureRequest,
 ) -> None:
-    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    dispatch = Restate(shared_restate())
     attempts, ended = 0, asyncio.Event()
 
     async def drive(session: str) -> bool:
@@ -56,7 +50,7 @@ async def test_a_drive_that_may_succeed_elsewhere_is_tried_again(
         return True  # also once more: Restate repeats an attempt whose end it did not hear of
 
     async with background(dispatch.serve(drive)):
-        await register(dispatch, shared_restate())
+        await registered(shared_restate(), dispatch.address.port)
         await dispatch.wake(request.node.name, 1)
         await ended.wait()
     await dispatch.close()
@@ -66,8 +60,7 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
     request: pytest.FixtureRequest,
 ) -> None:
     """A balancer chooses the worker of a connection, so no refused attempt may be repeated on a kept one."""
-    ingress = shared_restate().ingress
-    draining, other = RestateDispatch(ingress, FREE), RestateDispatch(ingress, FREE)
+    draining, other = Restate(shared_restate()), Restate(shared_restate())
     refusals, drives = 0, Drives()
 
     async def refuse(session: str) -> bool:
@@ -87,7 +80,6 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         worker = other.address if refusals else draining.address
-        assert worker is not None
         answer, question = await asyncio.open_connection(*worker)
         await asyncio.gather(piped(reader, question), piped(answer, writer))
 
@@ -97,9 +89,8 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
         background(other.serve(drives)),
     ):
         for worker in (draining, other):  # both listen then
-            await register(worker, shared_restate())
-        port = balancer.sockets[0].getsockname()[1]
-        await register_workers(shared_restate().admin, f"http://127.0.0.1:{port}")
+            await registered(shared_restate(), worker.address.port)
+        await registered(shared_restate(), balancer.sockets[0].getsockname()[1])
         await draining.wake(request.node.name, 1)
         await drives.until(request.node.name, 1)
         assert refusals == 1
@@ -108,11 +99,11 @@ async def test_what_a_draining_worker_refuses_is_balanced_anew(
 
 
 async def test_a_wake_counts_after_its_drive(request: pytest.FixtureRequest) -> None:
-    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    dispatch = Restate(shared_restate())
     drives, name = Drives(), request.node.name
     drives.may_end.set()
     async with background(dispatch.serve(drives)):
-        await register(dispatch, shared_restate())
+        await registered(shared_restate(), dispatch.address.port)
         for times in (1, 2):
             while drives.begun[name] < times:  # what is not finished yet counts once
                 await dispatch.wake(name, 7)
@@ -150,11 +141,11 @@ async def test_a_place_without_a_worker_is_logged_once_until_it_has_one(
 @pytest.mark.parametrize("key", ["parent%2Fcall", "two%0Alines"])
 async def test_keys_that_no_worker_drives_are_refused(key: str) -> None:
     """Whoever reaches Restate's ingress may name any."""
-    dispatch, drives = RestateDispatch(shared_restate().ingress, FREE), Drives()
+    dispatch, drives = Restate(shared_restate()), Drives()
     drives.may_end.set()
     ingress = restate_client(shared_restate().ingress, timeout_s=60)
     async with background(dispatch.serve(drives)), ingress as client:
-        await register(dispatch, shared_restate())
+        await registered(shared_restate(), dispatch.address.port)
         answer = await client.post(f"/UllageSession/{key}/drive", json=1)
         assert answer.is_error
         assert "is no session that a worker drives" in answer.json()["message"]
@@ -167,11 +158,10 @@ async def test_with_a_key_requests_that_restate_has_not_signed_are_refused(
     request: pytest.FixtureRequest,
 ) -> None:
     server, drives = shared_restate(), Drives()
-    dispatch = RestateDispatch(server.ingress, FREE, key=server.key)
+    dispatch = Restate(server, key=server.key)
     drives.may_end.set()
     async with background(dispatch.serve(drives)), httpx2.AsyncClient() as client:
-        await register(dispatch, server)
-        assert dispatch.address is not None
+        await registered(server, dispatch.address.port)
         url = f"http://127.0.0.1:{dispatch.address.port}"
         assert (await client.get(f"{url}/health")).status_code == 200
         for path in ("/discover", "/invoke/UllageSession/drive"):
@@ -181,38 +171,67 @@ async def test_with_a_key_requests_that_restate_has_not_signed_are_refused(
     await dispatch.close()
 
 
-async def test_a_drive_ends_with_restate_and_begins_again(server: LocalRestate) -> None:
-    dispatch = RestateDispatch(server.ingress, FREE)
-    drives, cancelled = Drives(), asyncio.Event()
-
-    async def drive(session: str) -> bool:
-        try:
-            return await drives(session)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-
-    async with background(dispatch.serve(drive)):
-        await register(dispatch, server)
+async def test_a_drive_outlives_restate_which_is_answered_at_its_end(
+    server: LocalRestate,
+) -> None:
+    dispatch, drives = Restate(server), Drives()
+    async with background(dispatch.serve(drives)):
+        await registered(server, dispatch.address.port)
         await dispatch.wake("one", 1)
         await drives.until("one", 1)
         server.kill()
-        await cancelled.wait()
         await asyncio.to_thread(server.start)
-        await drives.until("one", 2)
+        await dispatch.wake("two", 1)
+        await drives.until("two", 1)
+        assert drives.at_once == {"one": 1, "two": 1}
+        drives.may_end.set()
     assert drives.most["one"] == 1
     await dispatch.close()
+
+
+async def test_a_worker_registers_itself_and_again_after_restate_lost_its_data(
+    server: LocalRestate,
+) -> None:
+    dispatch, drives = Restate(server, admin=server.admin), Drives()
+    drives.may_end.set()
+    async with background(dispatch.serve(drives)):
+        for name in ("before", "after"):
+            while not drives.begun[name]:
+                await dispatch.wake(name, 1)
+                await asyncio.sleep(0.05)
+            server.kill()
+            server.forget()
+            await asyncio.to_thread(server.start)
+    await dispatch.close()
+
+
+async def test_what_keeps_a_worker_from_being_registered_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage_cluster.restate.admin.LISTEN_AGAIN_S", 0.0)
+    (port,) = free_ports(1)
+    nowhere = f"http://127.0.0.1:{port}"
+    for admin in (nowhere, shared_restate().admin):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            async with background(keep_registered(admin, "Unknown", nowhere)):
+                while not caplog.messages:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
+        (told,) = caplog.messages
+        assert told.startswith(f"Restate's admin API at {admin}: ")
+    assert f"did not register {nowhere}: no worker answers there. Give" in told
 
 
 async def test_a_worker_beside_another_one_at_the_same_address_continues_its_drives(
     request: pytest.FixtureRequest,
 ) -> None:
-    ingress, name = shared_restate().ingress, request.node.name
-    first = RestateDispatch(ingress, FREE)
-    second = RestateDispatch(ingress, first.address)
+    name = request.node.name
+    first = Restate(shared_restate())
+    second = RestateWorker(first.address)
     drives, others = Drives(), Drives()
     async with background(first.serve(drives)):
-        await register(first, shared_restate())
+        await registered(shared_restate(), first.address.port)
         await first.wake(name, 1)
         await drives.until(name, 1)
     async with background(second.serve(others)):
@@ -221,13 +240,13 @@ async def test_a_worker_beside_another_one_at_the_same_address_continues_its_dri
 
 
 async def test_signals_stay_with_the_program(request: pytest.FixtureRequest) -> None:
-    dispatch = RestateDispatch(shared_restate().ingress, FREE)
+    dispatch = Restate(shared_restate())
     drives, told = Drives(), asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, told.set)
     try:
         async with background(dispatch.serve(drives)):
-            await register(dispatch, shared_restate())
+            await registered(shared_restate(), dispatch.address.port)
             await dispatch.wake(request.node.name, 1)
             await drives.until(request.node.name, 1)
             os.kill(os.getpid(), signal.SIGTERM)
@@ -246,39 +265,15 @@ async def test_a_wake_without_server_is_logged(caplog: pytest.LogCaptureFixture)
     await dispatch.close()
 
 
-async def test_a_wake_without_a_worker_says_how_to_get_one(
-    server: LocalRestate, caplog: pytest.LogCaptureFixture
-) -> None:
-    dispatch = RestateDispatch(server.ingress)
-    with caplog.at_level(logging.WARNING):
-        await dispatch.wake("one", 1)
-    assert "run `ullage admin dispatch register`" in caplog.text
-    await dispatch.close()
-
-
-async def test_registering_says_what_does_not_answer() -> None:
-    (port,) = free_ports(1)
-    nowhere = f"http://127.0.0.1:{port}"
-    with pytest.raises(SettingError, match=r"admin API does not answer at .*--admin"):
-        await register_workers(nowhere, nowhere)
-    with pytest.raises(SettingError, match=r"did not register .*Start a worker"):
-        await register_workers(shared_restate().admin, nowhere)
-
-
 async def test_registering_a_program_that_is_no_worker_says_so_shortly() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
         serving = asyncio.create_task(asyncio.to_thread(other.serve_forever))
-        admin, workers = shared_restate().admin, f"http://127.0.0.1:{other.server_port}"
         try:
-            with pytest.raises(SettingError) as refused:
-                await register_workers(admin, workers)
+            with pytest.raises(SettingError, match=r": no worker answers there\. Give"):
+                await registered(shared_restate(), other.server_port)
         finally:
             other.shutdown()
             await serving
-    assert str(refused.value) == (
-        f"Restate at {admin} did not register {workers}: no worker answers there. Start a worker there first "
-        "(`ullage admin worker --dispatch restate --listen HOST:PORT`), at an address that Restate reaches."
-    )
 
 
 @pytest.mark.parametrize(
@@ -304,4 +299,4 @@ async def test_an_address_that_is_taken_is_refused_at_once() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(SettingError, match=rf"127\.0\.0\.1:{port} can't be listened"):
-            RestateDispatch("http://127.0.0.1:1", ListenAddress("127.0.0.1", port))
+            RestateWorker(ListenAddress("127.0.0.1", port))

@@ -220,7 +220,7 @@ def test_a_token_is_told_what_it_may(
     server, _, made = named
     told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
     rights = {"name": "write", "scopes": ["read", "write"], "expires": None}
-    assert told == {**rights, "live": False, "tenant": "default"}
+    assert told == {**rights, "live": False, "tenant": "default", "session": ""}
 
 
 def test_revoking_needs_no_restart_and_ends_what_is_followed(

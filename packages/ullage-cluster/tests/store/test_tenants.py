@@ -42,7 +42,7 @@ async def watching(store: SessionStore) -> None:
 
 USES: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "about": lambda store: store.about(SESSION),
-    "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9, steal=True),
+    "acquire": lambda store: store.acquire(SESSION, "thief", ttl_s=9),
     "checkpoint": lambda store: store.checkpoint(SESSION, "x"),
     "command": lambda store: store.command(SESSION, []),
     "delete": lambda store: store.delete(SESSION),
@@ -74,6 +74,7 @@ OTHERS = {
     "create",
     "draft",
     "limited_to",
+    "oldest_standings",
     "release",
     "renew",
     "revise",

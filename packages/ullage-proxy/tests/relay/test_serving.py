@@ -1,4 +1,5 @@
 import asyncio
+import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,16 @@ async def test_a_port_in_use_is_said_with_what_to_do() -> None:
         assert process.returncode == 2
         assert f"ullage proxy: port {running.port} is in use" in error.decode()
         assert "--port" in error.decode()
+
+
+async def test_its_lines_may_be_json_objects() -> None:
+    async with relay(UPSTREAM) as running:
+        process = await started(UPSTREAM, port=running.port, log_format="json")
+        _, error = await process.communicate()
+        (line,) = error.splitlines()
+        told = json.loads(line)
+        assert told["logger"] == "ullage.proxy"
+        assert f"port {running.port} is in use" in told["message"]
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hosting import ANY_NUMBER, Host
 from ullage_server import (
+    approvals,
     conversation,
     event_stream,
     health,
@@ -35,10 +36,11 @@ from ullage_server import (
     window,
 )
 from ullage_server.connections import ConnectionLimits, StreamSlots, process_limits
-from ullage_server.fullness import FullnessCache
 from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
+from ullage_server.observed import Observed, note_route
 from ullage_server.openapi import SchemaPlugin, described
+from ullage_server.policy import LARGEST_BODY, LOGS_AT_ONCE
 from ullage_server.problems import handle_error, handle_http_error, handle_mistake
 from ullage_server.requests import check_body, host_of, session_named
 from ullage_server.tokens import NamedTokens, Tokens
@@ -46,13 +48,6 @@ from ullage_server.traces import RequestTraces
 from ullage_server.ui import routes
 
 log = logging.getLogger("ullage.server")
-
-LARGEST_BODY = 1_000_000
-"""Bytes of a request that is neither a message nor a file."""
-
-LOGS_AT_ONCE = 2
-"""Uploaded logs that are read at the same time; others wait. Each may take five times its size in memory, and all of
-them share the processor with the event loop."""
 
 HANDLERS = (
     sessions.import_session,
@@ -62,6 +57,7 @@ HANDLERS = (
     sessions.get_session,
     sessions.delete_session,
     sessions.fork_session,
+    sessions.add_link,
     sessions.export_session,
     conversation.send_message,
     conversation.list_messages,
@@ -104,6 +100,7 @@ HANDLERS = (
     health.drain,
     health.get_metrics,
     quota.get_quota,
+    approvals.list_all_approvals,
     scopes.get_access,
 )
 
@@ -181,14 +178,13 @@ def application(
             Exception: handle_mistake,
         },
         lifespan=[hosting],
-        guards=[scopes.require_scope],
+        guards=[note_route, scopes.require_scope],
         before_request=check_body,
         state=State(
             {
                 "closing": closing,
                 "metrics": measures,
                 "traces": traces or RequestTraces(),
-                "fullness": FullnessCache(),
                 "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "live": shows,
@@ -204,7 +200,9 @@ def application(
     guard: Any = Guard(app, tokens=accepted, names=names, origins=origins)
     if proxies:
         guard = ProxyHeadersMiddleware(guard, list(proxies))
-    return Application(guard, closing, hurry, measures, limits, streams, accepted)
+    return Application(
+        Observed(guard, measures), closing, hurry, measures, limits, streams, accepted
+    )
 
 
 async def _drain(

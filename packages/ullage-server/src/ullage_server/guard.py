@@ -15,6 +15,7 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ullage_agent.runtime.who import WHO
 from ullage_server.admission import RequestHead, refusal
 from ullage_server.api_types import Problem
 from ullage_server.problems import MEDIA_TYPE, problem
@@ -104,7 +105,11 @@ class Guard:
                 message["headers"] = [*message["headers"], *missing]
             await send(message)
 
-        await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
+        named = WHO.set(bearer.name)
+        try:
+            await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
+        finally:
+            WHO.reset(named)
 
 
 def bearer_of(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Container
 
 from litestar import Response, get
 from litestar.datastructures import State as AppState
@@ -14,6 +15,7 @@ from prometheus_client import generate_latest
 
 from ullage.errors import StoreUnavailable
 from ullage.store.store import waiting_places
+from ullage.turns.standing import COUNTED
 from ullage_agent.runtime.agent import program_name
 from ullage_agent.runtime.hosting import Host
 from ullage_agent.runtime.quotas import all_quotas
@@ -36,15 +38,22 @@ async def health(state: AppState) -> Health:
 
 @get("/readyz", operation_id="get_readiness", summary="Whether requests belong here")
 async def ready(state: AppState) -> Response[Readiness]:
-    """503 while it drains, while the store does not answer or has tables of another version, or while its dispatch
-    reaches nobody."""
+    """503 while it drains, and while the store does not answer or has tables of another version.
+
+    Without its dispatch messages are stored, and found by the workers: it lacks something, and is ready all the same.
+    """
     problems = await state.host.problems()
     for lack, problem in problems.items():
-        log.warning("Not ready (%s): %s", lack, problem)
+        log.warning("It lacks its %s: %s", lack, problem)
+    is_ready = _is_ready(problems)
     return Response(
-        Readiness(ready=not problems, lacks=tuple(problems)),
-        status_code=503 if problems else 200,
+        Readiness(ready=is_ready, lacks=tuple(problems)),
+        status_code=200 if is_ready else 503,
     )
+
+
+def _is_ready(problems: Container[str]) -> bool:
+    return not ("store" in problems or "draining" in problems)
 
 
 @get("/drainz", operation_id="get_drain", summary="Whether it takes new work")
@@ -73,12 +82,17 @@ async def _look(metrics: Metrics, host: Host) -> None:
     metrics.open.set(host.open_sessions)
     metrics.driving.set(host.busy_sessions)
     metrics.count_swept(host.swept_sessions)
-    metrics.ready.set(not await host.problems())
+    metrics.ready.set(_is_ready(await host.problems()))
+    store = host.store
     try:
-        metrics.note_waiting(await waiting_places(host.store))
-        metrics.note_quotas(await all_quotas(host.store))
+        metrics.note_standings(
+            await store.standing_counts(), await store.oldest_standings()
+        )
+        metrics.note_waiting(await waiting_places(store))
+        metrics.note_quotas(await all_quotas(store))
     except StoreUnavailable:
-        metrics.waiting.clear()
+        unknown = dict.fromkeys(COUNTED, math.nan)
+        metrics.note_standings(unknown, unknown)
+        metrics.note_waiting([])
         metrics.waiting.labels("").set(math.nan)
-        metrics.waiting_sessions.clear()
         metrics.waiting_sessions.labels("").set(math.nan)

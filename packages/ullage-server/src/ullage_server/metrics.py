@@ -1,21 +1,30 @@
 """Counts and durations for a monitoring system, in Prometheus's text format.
 
-Each process counts the events that it writes, so that two servers on one store count each event once.
+Each process counts the events of the sessions that it drives, so that two servers on one store count each event once.
+Calls of models and requests have the names of OpenTelemetry's conventions (``runtime/traced_names.py`` and
+https://opentelemetry.io/docs/specs/semconv/http/http-metrics/) in Prometheus's spelling
+(https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
 )
 
+from ullage.errors import ProviderError
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -24,6 +33,8 @@ from ullage.events import (
     TurnEnded,
     TurnPaused,
 )
+from ullage.meter.limits import lookup
+from ullage.meter.spend import Money, money_of
 from ullage.store.store import (
     Lease,
     Receipt,
@@ -31,46 +42,116 @@ from ullage.store.store import (
     StoreObserver,
     WaitingPlace,
 )
-from ullage.usage import KINDS
+from ullage.turns.standing import AT_REST, COUNTED, Standing, StandingState, stand
 from ullage_agent.loop.quotas import QUOTA_KINDS, TenantQuota
+from ullage_agent.runtime.agent import program_name
+from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.label_values import OTHER, LabelValues
+from ullage_agent.runtime.policy import TRACED_SECONDS
+from ullage_agent.runtime.session_view import SessionView, Viewed
+from ullage_agent.runtime.traced_names import (
+    CALL_SECONDS,
+    FIRST_CHUNK,
+    SPENT_TOKENS,
+    USAGE,
+    served,
+    usage_of,
+)
 from ullage_server.live_types import REMEMBERED
+from ullage_server.policy import HTTP_SECONDS, MOST_PLACES, SECONDS, SHARES
 
+K = TypeVar("K")
 T = TypeVar("T")
+V = TypeVar("V")
 
-SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-SHARES: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Of the actual input; the error of an estimate has these buckets on both sides of 0."""
-
-MOST_PLACES: Final = 50
-"""Values of the label ``place``: callers name places, and each value is a series for good."""
-
-OTHER_PLACES: Final = "(other places)"
+MODEL: Final = ("gen_ai_provider_name", "gen_ai_request_model")
 
 
-class Metrics(StoreObserver):
+class Metrics(StoreObserver, Hook):
     """Every metric of one server or worker, in a separate registry. Names follow
     https://prometheus.io/docs/practices/naming/.
+
+    It is a hook of the agent whose sessions it counts, and an observer of their store.
     """
 
+    is_inherited = True
+
     def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call] # for the process: a second series for each one, which Prometheus does not use
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
         named: dict[str, Any] = {"namespace": "ullage", "registry": self.registry}
+        version = program_name().removeprefix("ullage ")
+        Info("build", "The version that runs", **named).info({"version": version})
         self.open = Gauge(
             "sessions_open", "Sessions that are open in this process", **named
         )
         self.driving = Gauge(
             "sessions_driving", "Sessions that this process works for", **named
         )
-        self.streams = Gauge("event_streams", "Clients that follow a session", **named)
-        self.turns = Counter("turns", "Turns that ended, by reason", ["reason"], **named)
-        self.calls = Counter(
-            "model_calls",
-            "Model calls that ended",
-            ["purpose", "outcome", "error"],
+        self.standing = Gauge(
+            "sessions", "Sessions of the store that wait, by what for", ["state"], **named
+        )
+        self.oldest = Gauge(
+            "sessions_oldest_seconds",
+            "For how long a session has been left in each of these states, the longest",
+            ["state"],
             **named,
         )
-        self.tokens = Counter(
-            "tokens", "Tokens that providers reported, by kind", ["kind"], **named
+        self.streams = Gauge("event_streams", "Clients that follow a session", **named)
+        self.requests = Histogram(
+            "http_server_request_duration_seconds",
+            "Until the answer to a request begins",
+            ["http_request_method", "http_route", "http_response_status_code"],
+            buckets=HTTP_SECONDS,
+            registry=self.registry,
+        )
+        self.turns = Counter(
+            "turns",
+            "Turns that ended or paused, by reason; error is the last call's, or quota",
+            ["reason", "error"],
+            **named,
+        )
+        for error in _kinds(ProviderError):  # a first one is no increase for Prometheus
+            self.turns.labels("failed", error)
+        self.calls = Histogram(
+            f"{_spelt(CALL_SECONDS)}_seconds",
+            "Model calls that ended",
+            [*MODEL, "error_type"],
+            buckets=TRACED_SECONDS,
+            registry=self.registry,
+        )
+        self.first_chunk = Histogram(
+            f"{_spelt(FIRST_CHUNK)}_seconds",
+            "Until the first piece of an answer that streams",
+            MODEL,
+            buckets=TRACED_SECONDS,
+            registry=self.registry,
+        )
+        self.tokens = {
+            kind: Counter(
+                _spelt(f"{SPENT_TOKENS}.{kind}"),
+                "Tokens that providers reported",
+                MODEL,
+                registry=self.registry,
+            )
+            for kind in USAGE
+        }
+        self.cost = Counter(
+            "cost_usd", "What calls cost by list price, in US dollars", MODEL, **named
+        )
+        self.unpriced = Counter(
+            "unpriced_calls", "Calls whose cost is not known", MODEL, **named
+        )
+        self.tenant_tokens = Counter(
+            "tenant_tokens", "Input and output of each tenant", ["tenant"], **named
+        )
+        self.tenant_cost = Counter(
+            "tenant_cost_usd",
+            "What the calls of each tenant cost by list price, in US dollars",
+            ["tenant"],
+            **named,
         )
         self.tools = Counter(
             "tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named
@@ -119,9 +200,6 @@ class Metrics(StoreObserver):
             "swept_sessions", "Sessions that the search for lost work woke", **named
         )
         self.ready = Gauge("ready", "Whether this process is ready: 1 or 0", **named)
-        self.quota_pauses = Counter(
-            "quota_pauses", "Turns that paused because of their tenant's quota", **named
-        )
         self.quota_refusals = Counter(
             "quota_refusals", "Requests that a tenant's quota refused", **named
         )
@@ -136,7 +214,10 @@ class Metrics(StoreObserver):
             "quota_used", "What all processes used of it today", of_quota, **named
         )
         self._swept = 0
-        self._estimates: dict[tuple[str, str], int] = {}
+        self._begun: dict[tuple[str, str], CallStarted] = {}
+        self._standings: dict[str, Standing] = {}
+        self._driven: WeakValueDictionary[str, Viewed] = WeakValueDictionary()
+        self._values = LabelValues()
 
     def waited(self, seconds: float) -> None:
         """See ``StoreObserver.waited``."""
@@ -155,23 +236,40 @@ class Metrics(StoreObserver):
         self.swept.inc(sessions - self._swept)
         self._swept = sessions
 
-    def note(self, event: Event) -> None:
-        """Count one event that this process has written."""
+    def on_driven(self, session: str, trace: str, driven: Viewed) -> None:
+        """See ``Hook.on_driven``."""
+        self._driven[session] = driven
+
+    def on_event(self, event: Event) -> None:
+        """See ``Hook.on_event``: counts what a session of this process did."""
+        before = self._standings.get(event.session, AT_REST)
+        standing = stand(before, event)
         match event:
-            case TurnEnded():
-                self.turns.labels(event.reason).inc()
-            case TurnPaused(until=until) if until:
-                self.quota_pauses.inc()
+            case TurnEnded() | TurnPaused():
+                is_error = standing.state == "failed" or standing.kind == "quota"
+                error = standing.kind if is_error else ""
+                self.turns.labels(event.reason, self._label("error_type", error)).inc()
+                self._standings.pop(event.session, None)
+                return
             case ToolEnded():
                 self.tools.labels(event.outcome).inc()
-            case CallStarted(purpose="main", estimate=estimate) if estimate is not None:
-                if len(self._estimates) >= REMEMBERED:
-                    self._estimates.pop(next(iter(self._estimates)))
-                self._estimates[event.session, event.call] = estimate.tokens
-            case CallEnded():
+            case CallStarted():
+                _remember(self._begun, (event.session, event.call), event)
+            case CallEnded() if event.purpose != "child":  # counted in its own session
                 self._note_call(event)
             case _:
                 pass
+        if standing is not before:
+            _remember(self._standings, event.session, standing)
+
+    def note_standings(
+        self, counts: Mapping[StandingState, float], since: Mapping[StandingState, float]
+    ) -> None:
+        """Show how many sessions of the store are in each state that is counted, and since when the oldest is."""
+        now = time.time()
+        for state in COUNTED:
+            self.standing.labels(state).set(counts.get(state, 0))
+            self.oldest.labels(state).set(max(0.0, now - since.get(state, now)))
 
     def note_waiting(self, places: Iterable[WaitingPlace]) -> None:
         """Show how many sessions of each place wait for a driver, and for how long; the longest for ``MOST_PLACES``."""
@@ -184,9 +282,9 @@ class Metrics(StoreObserver):
             self.waiting.labels(each.place).set(each.oldest_s)
             self.waiting_sessions.labels(each.place).set(each.sessions)
         if others := longest_first[MOST_PLACES:]:
-            self.waiting.labels(OTHER_PLACES).set(others[0].oldest_s)
+            self.waiting.labels(OTHER).set(others[0].oldest_s)
             waiting = sum(each.sessions for each in others)
-            self.waiting_sessions.labels(OTHER_PLACES).set(waiting)
+            self.waiting_sessions.labels(OTHER).set(waiting)
 
     def note_quotas(self, quotas: Mapping[str, TenantQuota]) -> None:
         """Show the quotas of all tenants, by their names."""
@@ -200,21 +298,74 @@ class Metrics(StoreObserver):
                     self.quota_used.labels(tenant, what).set(getattr(kept.used, what))
 
     def _note_call(self, event: CallEnded) -> None:
-        self.calls.labels(event.purpose, event.outcome, event.error_kind).inc()
-        estimate = self._estimates.pop((event.session, event.call), None)
+        begun = self._begun.pop((event.session, event.call), None)
+        driven = self._driven.get(event.session)
+        view = SessionView() if driven is None else driven.view()
+        provider, model = view.provider, view.model
+        if event.purpose != "main":
+            provider, model = event.provider or provider, event.model or model
+        called = self._called(provider, model, is_sure=event.outcome == "finished")
+        wrong = "" if event.outcome == "finished" else event.error_kind or event.outcome
+        if begun is not None:
+            took = max(0.0, event.at - begun.at)
+            self.calls.labels(*called, self._label("error_type", wrong)).observe(took)
+            if event.purpose == "main" and view.first_chunk_at:
+                first = max(0.0, view.first_chunk_at - begun.at)
+                self.first_chunk.labels(*called).observe(first)
+        tenant = self._label("tenant", view.tenant)
+        self._note_spent(event, called, tenant, money_of(event, provider, model))
         usage = event.usage
-        if usage is None:
-            return
-        for kind in KINDS:
-            self.tokens.labels(kind).inc(getattr(usage, kind) or 0)
-        if usage.cleared:
+        estimate = begun.estimate if begun and begun.purpose == "main" else None
+        if usage is None or usage.cleared:
             return  # what the provider newly cleared is no error of the estimate
         if estimate is not None and usage.context and event.outcome == "finished":
-            self.error.observe((estimate - usage.context) / usage.context)
+            self.error.observe((estimate.tokens - usage.context) / usage.context)
+
+    def _note_spent(
+        self, event: CallEnded, called: tuple[str, str], tenant: str, money: Money
+    ) -> None:
+        used = usage_of(event)
+        for kind, tokens in used.items():
+            self.tokens[kind].labels(*called).inc(tokens)
+        total = used.get("input_tokens", 0) + used.get("output_tokens", 0)
+        self.tenant_tokens.labels(tenant).inc(total)
+        self.cost.labels(*called).inc(money.usd)
+        self.tenant_cost.labels(tenant).inc(money.usd)
+        self.unpriced.labels(*called).inc(money.unpriced)
+
+    def _called(self, provider: str, model: str, *, is_sure: bool) -> tuple[str, str]:
+        """The labels of a call. A name that no catalogue and no answer confirms is a caller's own."""
+        is_known = is_sure or lookup(provider, model) is not None
+        labels = served(provider, model)
+        server = str(labels.get("gen_ai.provider.name", ""))
+        admitted = self._values.bounded(MODEL[1], model, is_admitted=is_known)
+        return self._label(MODEL[0], server), admitted
+
+    def _label(self, label: str, value: str) -> str:
+        return self._values.bounded(label, value)
+
+
+def _kinds(error: type[Exception]) -> Iterator[str]:
+    """The names of the error and of all kinds of it."""
+    yield error.__name__
+    for kind in error.__subclasses__():
+        yield from _kinds(kind)
+
+
+def _spelt(name: str) -> str:
+    """A name of the conventions as Prometheus has it."""
+    return name.replace(".", "_")
+
+
+def _remember(remembered: dict[K, V], key: K, value: V) -> None:
+    """Put it there, and forget the oldest one beyond ``REMEMBERED``."""
+    if key not in remembered and len(remembered) >= REMEMBERED:
+        remembered.pop(next(iter(remembered)))
+    remembered[key] = value
 
 
 class MeasuredStore:
-    """Another store with its writes measured and their events counted; what is not named here is the other's own."""
+    """Another store with its writes measured; what is not named here is the other's own."""
 
     def __init__(self, inner: SessionStore, metrics: Metrics) -> None:
         self._inner = inner
@@ -231,15 +382,11 @@ class MeasuredStore:
         self, lease: Lease, events: Sequence[Event], **how: Any
     ) -> tuple[Event, ...]:
         """See ``SessionStore.append``."""
-        stored = await self._timed("append", self._inner.append(lease, events, **how))
-        if events and (not how.get("exact") or len(stored) == len(events)):
-            for event in stored[-len(events) :]:
-                self._metrics.note(event)
-        return stored
+        return await self._timed("append", self._inner.append(lease, events, **how))
 
-    async def draft(self, *values: Any) -> None:
+    async def draft(self, *values: Any, **more: Any) -> int:
         """See ``SessionStore.draft``."""
-        await self._timed("draft", self._inner.draft(*values))
+        return await self._timed("draft", self._inner.draft(*values, **more))
 
     async def command(self, *values: Any) -> tuple[Event, ...]:
         """See ``SessionStore.command``."""

@@ -10,8 +10,10 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
+from ullage.store.refusals import no_session
 from ullage.store.store import DEFAULT_TENANT
 from ullage_server.api_types import AccessView
+from ullage_server.guard import unescaped
 from ullage_server.problems import OperatorOnly, ScopeMissing
 from ullage_server.tokens import ANYONE, SCOPES, Bearer, TokenScope
 
@@ -59,7 +61,9 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "pin": "write",
     "rewind": "write",
     "rename": "write",
+    "add_link": "write",
     "list_approvals": "read",
+    "list_all_approvals": "read",
     "list_grants": "read",
     "approve": "approve",
     "revoke_grant": "approve",
@@ -71,6 +75,9 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "delete_session": "admin",
 }
 """By the handler's name; ``None`` needs no token at all."""
+
+OF_ANY_LINK: Final = frozenset({"get_access"})
+"""Handlers that name no session, for tokens that read one session alone."""
 
 OF_THE_OPERATOR: Final = frozenset({"get_metrics", "list_live", "follow_live"})
 """Handlers that show what belongs to all tenants or to the machine: for tokens of the default tenant alone."""
@@ -105,9 +112,21 @@ def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
 def require_scope(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
-    """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``."""
-    is_operators = name_of(handler) in OF_THE_OPERATOR
-    check_bearer(bearer_of(connection), needed_by(handler), is_operators=is_operators)
+    """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``, ``SessionNotFound``."""
+    bearer, name = bearer_of(connection), name_of(handler)
+    check_bearer(bearer, needed_by(handler), is_operators=name in OF_THE_OPERATOR)
+    if bearer.session and name not in OF_ANY_LINK:
+        _check_link(bearer, unescaped(connection.path_params.get("session", "")))
+
+
+def _check_link(bearer: Bearer, session: str) -> None:
+    """Raises ``ScopeMissing``, or ``SessionNotFound`` for a session that the link is not for."""
+    if not session:
+        raise ScopeMissing(
+            f"The link {bearer.name!r} reads one session and nothing else. Use a token with the scope 'read'."
+        )
+    if session != bearer.session and not session.startswith(f"{bearer.session}/"):
+        raise no_session(session)
 
 
 def check_bearer(
@@ -149,5 +168,6 @@ async def get_access(
         tenant=bearer.tenant,
         scopes=scopes,
         expires=bearer.expires,
+        session=bearer.session,
         live=is_owner and state.live is not None,
     )

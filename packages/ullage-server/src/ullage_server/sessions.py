@@ -6,15 +6,16 @@ import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from litestar import Request, delete, get, post
 from litestar.datastructures import State
 from litestar.exceptions import ClientException
-from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
+from msgspec.structs import asdict, replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -23,19 +24,21 @@ from ullage.store.searching import search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
+from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
-from ullage_agent.runtime.hosting import TenantHost
-from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
 from ullage_agent.runtime.session import Session
 from ullage_server.api_types import (
     AgentState,
     Created,
     CreatedFork,
     Import,
+    Link,
     ListedSession,
     MatchingSession,
+    NeedsPerson,
     NewFork,
+    NewLink,
     NewSession,
     OpenToolCall,
     SearchResult,
@@ -43,8 +46,8 @@ from ullage_server.api_types import (
     SessionList,
     SessionState,
     SkippedLine,
+    StandingView,
 )
-from ullage_server.fullness import Fullness, FullnessCache
 from ullage_server.guard import unescaped
 from ullage_server.problems import told
 from ullage_server.requests import (
@@ -56,6 +59,7 @@ from ullage_server.requests import (
     usable_id,
     usable_id_in,
 )
+from ullage_server.scopes import bearer_of
 
 ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
@@ -63,8 +67,13 @@ JSON_LINES: Final = "application/x-ndjson"
 
 T = TypeVar("T")
 
-SearchPlace = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
-"""Where a search goes on."""
+CURSOR: Final = msgspec.json.Decoder(SessionCursor)
+"""Reads a place in the list of sessions."""
+
+_NUMBER: Final[msgspec.json.Decoder[int]] = msgspec.json.Decoder(
+    Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+)
+"""Reads a place in what a search finds."""
 
 
 @post(
@@ -90,27 +99,22 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 )
 async def list_sessions(
     host: TheHost,
-    state: State,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    needs: FromQuery[Literal["person"] | None] = None,
 ) -> SessionList:
-    """``before`` is the value from the previous list, an opaque text."""
-    cursor = place_of(before, SessionCursor)
-    rows = await host.store.sessions(limit=limit, before=cursor)
-    sessions = tuple(
-        ListedSession(**_shown(row), **full._asdict())
-        for row, full in zip(rows, await _fullness(host, state, rows), strict=True)
-    )
+    """``before`` is the value from the previous list, an opaque text. ``needs=person`` lists the sessions in which
+    nothing goes on until a person acts.
+    """
+    cursor = place_of(before, CURSOR)
+    states = () if needs is None else NEEDS_A_PERSON
+    rows = await host.store.sessions(limit=limit, before=cursor, states=states)
+    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
-    return SessionList(sessions=sessions, before=following)
-
-
-async def _fullness(
-    host: TenantHost, state: State, rows: Sequence[SessionRow]
-) -> list[Fullness]:
-    cache: FullnessCache = state.fullness
-    return await cache.of(host.store, rows)
+    counts = await host.store.standing_counts()
+    needed = {state: counts.get(state, 0) for state in NEEDS_A_PERSON}
+    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needed))
 
 
 @get(
@@ -120,7 +124,6 @@ async def _fullness(
 )
 async def search_sessions(
     host: TheHost,
-    state: State,
     q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
@@ -128,20 +131,13 @@ async def search_sessions(
     """Sessions with all words of ``q`` in one message or in the title; the last word may go on. What was said last is
     first. ``before`` is the value from the previous answer.
     """
-    place = place_of(before, SearchPlace)
+    place = place_of(before, _NUMBER)
     page = await search(host.store, q, limit=limit, before=place, tenant=host.tenant)
-    rows = [each.row for each in page.found]
     found = []
-    for each, full in zip(page.found, await _fullness(host, state, rows), strict=True):
-        found.append(
-            MatchingSession(
-                **_shown(each.row),
-                **full._asdict(),
-                message=each.message,
-                excerpt=each.excerpt,
-                marks=tuple(in_code_units(each.excerpt, each.marks)),
-            )
-        )
+    for each in page.found:
+        marks = tuple(in_code_units(each.excerpt, each.marks))
+        hit = {"message": each.message, "excerpt": each.excerpt, "marks": marks}
+        found.append(MatchingSession(**_listed(each.row), **hit))
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), before=following)
 
@@ -151,12 +147,12 @@ def text_of(place: SessionCursor | int) -> str:
     return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
-def place_of(text: str | None, kind: type[T]) -> T | None:
+def place_of(text: str | None, reader: msgspec.json.Decoder[T]) -> T | None:
     """The place of ``text_of``. Raises ``ClientException``."""
     if text is None:
         return None
     try:
-        return msgspec.json.decode(urlsafe_b64decode(text + "=="), type=kind)
+        return reader.decode(urlsafe_b64decode(text + "=="))
     except (ValueError, msgspec.MsgspecError) as problem:
         raise ClientException(
             "`before` is not from an answer of this address: give the value of the previous one, or none."
@@ -168,9 +164,12 @@ def place_of(text: str | None, kind: type[T]) -> T | None:
     operation_id="get_session",
     summary="The state of a session",
 )
-async def get_session(host: TheHost, opened: Opened) -> SessionState:
+async def get_session(
+    request: Request[Any, Any, Any], host: TheHost, opened: Opened
+) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
-    return await session_state(opened, await host.store.about(opened.id))
+    found = await session_state(opened, await host.store.about(opened.id))
+    return replace(found, held_by="") if bearer_of(request).session else found
 
 
 @delete(
@@ -185,6 +184,28 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     await host.store.about(name)
     await host.forget(name)
     await host.store.delete(name)
+
+
+@post(
+    "/v1/sessions/{session:str}/links",
+    status_code=201,
+    operation_id="add_link",
+    summary="A link: a token that reads this session alone",
+)
+async def add_link(
+    request: Request[Any, Any, Any],
+    host: TheHost,
+    state: State,
+    session: FromPath[str],
+    data: JSONBody[NewLink],
+) -> Link:
+    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it."""
+    name = unescaped(session)
+    await host.store.about(name)
+    lasts_s = data.hours * 3_600
+    return await asyncio.to_thread(
+        state.tokens.add_link, name, bearer_of(request), lasts_s
+    )
 
 
 @post(
@@ -275,26 +296,31 @@ def line_of(row: SessionRow) -> SessionLine:
     return SessionLine(**_shown(row))
 
 
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
+
+
 def _shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
     inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
     shown = {name: value for name, value in row._asdict().items() if name not in inner}
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
-    lacks_worker = row.lacks_worker(time.time())
+    now = time.time()
+    shown["standing"] = StandingView(**asdict(row.standing_now(now)))
+    lacks_worker = row.lacks_worker(now)
     return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
     """The state of the session at its newest event. Raises what reading the session raises."""
-    is_interrupted = await session._is_interrupted()
     work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session, row.tenant)
-    note = stopped or loop.note
-    if is_interrupted and not note:
-        waits = f"It waits for a worker of the place {row.place}, where its files are."
-        note = waits if row.place else INTERRUPTED_NOTE
+    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    standing = line["standing"]
+    lacks_driver = standing.kind in ("worker", "interrupted")
+    note = stopped or loop.note or (standing.reason if lacks_driver else "")
     wait_s = loop.retry_at - time.time()
     if wait_s > 0 and not note:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
@@ -309,11 +335,10 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
                 digest=call.digest,
             )
         )
-    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
     reading = work.memory.taken
     return SessionState(
         **line,
-        state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
+        state=_state(loop, standing, is_stopped=bool(stopped)),
         turn=loop.turn,
         paused=loop.paused,
         ended=loop.ended,
@@ -335,11 +360,12 @@ def _stopped(session: Session, tenant: str) -> str:
     return f"{type(failure).__name__}: {failure}"
 
 
-def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
-    if is_stopped and not _rests(loop):
-        return "waiting"
-    if is_interrupted and not _rests(loop):
-        return "interrupted"
+def _state(loop: Loop, standing: Standing, *, is_stopped: bool) -> AgentState:
+    if not _rests(loop):
+        if is_stopped or standing.kind == "worker":
+            return "waiting"
+        if standing.kind == "interrupted":
+            return "interrupted"
     return state_of(loop)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,10 +18,12 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.errors import SettingError, UllageError
+from ullage.errors import CommandRefused, SettingError, UllageError
 from ullage.guessing import WrongTokens, guessable
 from ullage.store.records import RecentRecords, Records
 from ullage.store.store import DEFAULT_TENANT
+from ullage_server.api_types import Link
+from ullage_server.policy import MOST_LINKS
 
 log = logging.getLogger("ullage.server")
 
@@ -41,7 +44,10 @@ PREFIX: Final = "ullage_"
 
 
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored token. Times are seconds since 1970; without ``expires`` it does not expire."""
+    """A stored token. Times are seconds since 1970; without ``expires`` it does not expire.
+
+    One with a ``session`` reads that session alone, with those of its tool calls.
+    """
 
     name: str
     sha256: str
@@ -49,6 +55,7 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     created: float
     expires: float | None = None
     tenant: str = DEFAULT_TENANT
+    session: str = ""
 
     def is_expired(self, now: float) -> bool:
         """Whether it has expired."""
@@ -58,12 +65,17 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
 _RECORD: Final = msgspec.json.Decoder(TokenRecord)
 
 KIND: Final = "tokens"
+LINKS: Final = "links"
+"""The kind of tokens that read one session. They are apart: such a one makes no server require tokens."""
+
 _REQUIRED: Final = "-"
 """The record that outlives all tokens: no name of a token begins so."""
 
 
 class Bearer(NamedTuple):
     """The token of a request: its name and what it allows. ``digest`` is empty if no token is required.
+
+    The token that the server was started with has no name.
 
     It is for the sessions of ``tenant`` alone.
     """
@@ -73,6 +85,8 @@ class Bearer(NamedTuple):
     expires: float | None = None
     digest: str = ""
     tenant: str = DEFAULT_TENANT
+    session: str = ""
+    """The one session that it reads; empty: all of its tenant."""
 
 
 ANYONE: Final = Bearer("", frozenset(SCOPES))
@@ -85,8 +99,9 @@ class NamedTokens:
     Every method raises ``UllageError`` for a place that can't be read, written or trusted.
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, kind: str = KIND) -> None:
         self.records = records
+        self._kind = kind
 
     @property
     def shown(self) -> str:
@@ -95,11 +110,11 @@ class NamedTokens:
 
     def recent(self) -> RecentRecords:
         """The records as they were at most some seconds ago. Does not wait after the first call."""
-        return self.records.recent(KIND)
+        return self.records.recent(self._kind)
 
     def read(self) -> tuple[TokenRecord, ...] | None:
         """All tokens, including expired ones; ``None`` if there never was one. Blocks."""
-        return self.decoded(self.records.all(KIND))
+        return self.decoded(self.records.all(self._kind))
 
     def add(
         self,
@@ -109,6 +124,7 @@ class NamedTokens:
         expires: float | None,
         now: float,
         tenant: str = DEFAULT_TENANT,
+        session: str = "",
     ) -> str:
         """Store a new token; returns its text, which can't be retrieved again.
 
@@ -123,6 +139,7 @@ class NamedTokens:
                 created=now,
                 expires=expires,
                 tenant=tenant,
+                session=session,
             )
         )
 
@@ -133,17 +150,27 @@ class NamedTokens:
                 )
             return encoded
 
-        self.records.change(KIND, _REQUIRED, lambda body: body or b"{}")
-        self.records.change(KIND, name, added)
+        self.records.change(self._kind, _REQUIRED, lambda body: body or b"{}")
+        self.records.change(self._kind, name, added)
         return token
+
+    def drop_expired(self, now: float) -> list[TokenRecord]:
+        """Remove the tokens that have expired; returns the others."""
+        left = []
+        for each in self.read() or ():
+            if each.is_expired(now):
+                self.records.change(self._kind, each.name, lambda _: None)
+            else:
+                left.append(each)
+        return left
 
     def revoke(self, name: str) -> int:
         """Remove a token; returns how many are left. Raises ``SettingError`` where there is none of this name."""
-        if name == _REQUIRED or name not in self.records.all(KIND):
+        if name == _REQUIRED or name not in self.records.all(self._kind):
             raise SettingError(
                 f"There is no token {name!r} in {self.shown}. Check the name, and --store."
             )
-        self.records.change(KIND, name, lambda _: None)
+        self.records.change(self._kind, name, lambda _: None)
         return len(self.read() or ())
 
     def decoded(self, bodies: Mapping[str, bytes]) -> tuple[TokenRecord, ...] | None:
@@ -188,6 +215,8 @@ class Tokens:
         self._link = ""
         self._clock = clock
         self._read = [_ReadTokens(source) for source in sources]
+        self._links = [NamedTokens(source.records, LINKS) for source in sources]
+        self._read_links = [_ReadTokens(links) for links in self._links]
         self.wrong = WrongTokens(clock)
 
     def are_required(self) -> bool:
@@ -210,6 +239,34 @@ class Tokens:
         self._launched.append(digest_of(token))
         return token
 
+    def add_link(self, session: str, bearer: Bearer, lasts_s: float) -> Link:
+        """A token that reads this session alone, at most as long as the token of who makes it lasts. Blocks.
+
+        Raises ``CommandRefused`` where no token is required, or where the tenant has many links.
+        """
+        if not self.are_required() or not self._links:
+            raise CommandRefused(
+                "This server keeps no tokens, so it makes no links: the address of its page is the link."
+            )
+        links, now = self._links[-1], self._clock()
+        found = [each for each in links.drop_expired(now) if each.tenant == bearer.tenant]
+        if len(found) >= MOST_LINKS:
+            raise CommandRefused(
+                f"There are {MOST_LINKS} links already. Wait until some expire, or revoke one with `ullage admin "
+                "token revoke`."
+            )
+        expires = min(now + lasts_s, bearer.expires or math.inf)
+        name = "-".join(filter(None, (bearer.name, "link", secrets.token_hex(4))))
+        token = links.add(
+            name,
+            ("read",),
+            expires=expires,
+            now=now,
+            tenant=bearer.tenant,
+            session=session,
+        )
+        return Link(name=name, token=token, expires=expires)
+
     def bearer(self, token: str) -> Bearer | TokenRecord | None:
         """The bearer of a token; the record of an expired token, ``None`` for a wrong token."""
         self._refresh()
@@ -217,7 +274,7 @@ class Tokens:
         found: Bearer | TokenRecord | None = None
         for launched in self._launched:
             if hmac.compare_digest(given, launched):
-                found = Bearer("the launch", frozenset(SCOPES), None, launched)
+                found = Bearer("", frozenset(SCOPES), None, launched)
         for record in self._records():
             if hmac.compare_digest(given, record.sha256):
                 found = record if record.is_expired(self._clock()) else _bearer_of(record)
@@ -234,11 +291,11 @@ class Tokens:
         )
 
     def _refresh(self) -> None:
-        for each in self._read:
+        for each in (*self._read, *self._read_links):
             each.refresh()
 
     def _records(self) -> Iterator[TokenRecord]:
-        for each in self._read:
+        for each in (*self._read, *self._read_links):
             yield from each.records
 
 
@@ -270,4 +327,11 @@ class _ReadTokens:
 
 def _bearer_of(record: TokenRecord) -> Bearer:
     allowed = frozenset[TokenScope]().union(*(INCLUDED[scope] for scope in record.scopes))
-    return Bearer(record.name, allowed, record.expires, record.sha256, record.tenant)
+    return Bearer(
+        record.name,
+        allowed,
+        record.expires,
+        record.sha256,
+        record.tenant,
+        record.session,
+    )

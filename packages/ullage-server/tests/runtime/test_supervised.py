@@ -57,11 +57,9 @@ class ShakyStore(SqliteStore):
         super().__init__(path)
         self.counter = counter
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         self.counter.count()
-        return await super().acquire(session, owner, ttl_s=ttl_s, steal=steal)
+        return await super().acquire(session, owner, ttl_s=ttl_s)
 
     async def append(
         self, lease: Lease, events: Sequence[Event], **more: Any
@@ -69,9 +67,9 @@ class ShakyStore(SqliteStore):
         self.counter.count()
         return await super().append(lease, events, **more)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece], **more: Any) -> int:
         self.counter.count()
-        await super().draft(lease, pieces)
+        return await super().draft(lease, pieces, **more)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         self.counter.count()

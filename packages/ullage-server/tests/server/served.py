@@ -178,6 +178,7 @@ def serving(
     agent = Agent(
         said.pop("model", MODEL),
         store=measured(kept, metrics),
+        hooks=[metrics, *said.pop("hooks", ())],
         environment={"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"},
         base_url=provider,
         config=False,

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx2
@@ -30,6 +31,9 @@ TOKEN = "the-token-of-the-worker"
 KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 
 
+PREFIXES = ("ullage_", "gen_ai_", "http_server_", "process_", "python_")
+
+
 class FakeLost(Embedded):
     """A dispatch that reaches nobody."""
 
@@ -46,6 +50,7 @@ async def looked_at(
     agent = Agent(
         MODEL,
         store=measured(store, metrics),
+        hooks=[metrics],
         environment={"ANTHROPIC_API_KEY": "x"},
         config=False,
     )
@@ -72,12 +77,14 @@ async def test_a_worker_is_ready_until_it_drains(tmp_path: Path) -> None:
         assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_a_dispatch_that_reaches_nobody_is_not_ready(tmp_path: Path) -> None:
+async def test_a_process_whose_dispatch_reaches_nobody_says_so_and_is_ready(
+    tmp_path: Path,
+) -> None:
     async with looked_at(tmp_path / "s.db", dispatch=FakeLost()) as (client, _):
         answer = await client.get("/readyz")
-        assert (answer.status_code, answer.json()["lacks"]) == (503, ["dispatch"])
+        assert (answer.status_code, answer.json()["lacks"]) == (200, ["dispatch"])
         told = (await client.get("/metrics")).text
-        assert "ullage_ready 0.0" in told
+        assert "ullage_ready 1.0" in told
 
 
 async def test_a_session_without_a_driver_shows_how_long_it_waits(tmp_path: Path) -> None:
@@ -125,11 +132,20 @@ def test_names_and_units_follow_the_rules_of_prometheus(api: Api) -> None:
     families = list(text_string_to_metric_families(api.get("/metrics").text))
     assert len(families) > 15
     for family in families:
-        assert family.name.startswith("ullage_")
+        assert family.name.startswith(PREFIXES)
         assert family.documentation
         assert not family.name.endswith(("_percent", "_ms", "_milliseconds"))
         if family.type == "histogram":
             assert family.name.endswith(("_seconds", "_ratio"))
+        samples = {sample.name for sample in family.samples}
+        assert not [each for each in samples if each.endswith("_created")]
         if family.type == "counter":
-            samples = {sample.name for sample in family.samples}
-            assert samples <= {f"{family.name}_total", f"{family.name}_created"}
+            assert samples <= {f"{family.name}_total"}
+
+
+def test_it_says_what_runs_and_what_that_takes(api: Api) -> None:
+    told = api.get("/metrics").text
+    assert f'ullage_build_info{{version="{version("ullage-agent")}"}} 1.0' in told
+    assert "python_info{" in told
+    for name in ("resident_memory_bytes", "cpu_seconds_total", "start_time_seconds"):
+        assert f"\nprocess_{name} " in told

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from tests.server.raw import exchange, request
 from tests.server.served import Api, process
-from ullage.masking import SHOWN, MaskingFormatter, Secrets, secrets_in
+from ullage.log_lines import TextLines
+from ullage.masking import SHOWN, Secrets, secrets_in
 from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
 from ullage_server.scopes import name_of
@@ -224,5 +225,5 @@ def test_a_traceback_is_masked_too() -> None:
             (KEY,),
             (ValueError, problem, problem.__traceback__),
         )
-    text = MaskingFormatter(Secrets([KEY]), "%(message)s").format(record)
+    text = TextLines(Secrets([KEY]), "%(message)s").format(record)
     assert KEY not in text and "Traceback" in text and "[hidden]" in text

@@ -30,7 +30,8 @@ class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """What every event carries: its session, its place there, its id, its cause, and when it happened.
 
     ``seq`` counts from 1 without gaps within a session. ``parent`` is the id of the event this one answers to, if any.
-    ``at`` is seconds since 1970, UTC; it comes from outside and is 0 where a log does not say.
+    ``at`` is seconds since 1970, UTC; it comes from outside and is 0 where a log does not say. ``who`` is the name of
+    the token whose request a server wrote the event for; empty for all other events.
     """
 
     session: str = ""
@@ -38,6 +39,7 @@ class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     id: str = ""
     parent: str = ""
     at: float = 0
+    who: str = ""
     v: int = VERSION
 
 

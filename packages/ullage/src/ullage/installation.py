@@ -55,6 +55,7 @@ EXTRAS: Final = {
     "proxy": ("ullage_proxy", "proxy", "wrap"),
     "server": ("ullage_server", "serve", "admin"),
     "cluster": ("ullage_cluster", "asyncpg"),
+    "restate": ("restate", "hypercorn"),
     "simulators": ("ullage_simulators", "demo", "simulate"),
 }
 """The extras, and the packages and commands that each brings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -77,15 +76,3 @@ def _is_secret(name: str) -> bool:
 def secrets_in(environment: Mapping[str, str]) -> list[str]:
     """The values of variables with the name of a secret."""
     return [value for name, value in environment.items() if _is_secret(name)]
-
-
-class MaskingFormatter(logging.Formatter):
-    """Formats log records, including tracebacks, without secrets."""
-
-    def __init__(self, secrets: Secrets, fmt: str) -> None:
-        super().__init__(fmt)
-        self._secrets = secrets
-
-    def format(self, record: logging.LogRecord) -> str:
-        """See ``logging.Formatter``."""
-        return self._secrets.masked(super().format(record))

@@ -174,12 +174,16 @@ Part = (
 
 
 class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
-    """Role and parts. An answer of the model names the ``call`` that made it."""
+    """Role and parts. An answer of the model names the ``call`` that made it.
+
+    ``who`` is the name of the token that sent it to a server. No provider gets it.
+    """
 
     id: str
     role: Role
     parts: tuple[Part, ...] = ()
     origin: Origin = "said"
+    who: str = ""
     call: str | None = None
     interrupted: str | None = None
     revision: int = 0

@@ -131,7 +131,8 @@ async def test_of_drivers_that_take_a_session_through_two_adapters_one_wins_and_
     )
     assert sum(isinstance(each, SessionBusy) for each in taken) == 7
     old = next(each for each in taken if not isinstance(each, BaseException))
-    await second.acquire("s", "thief", ttl_s=600, steal=True)
+    await first.renew(old, ttl_s=0)
+    await second.acquire("s", "thief", ttl_s=600)
     with pytest.raises(LeaseLost):
         await first.append(old, [TurnStarted(turn="late")], after=0)
     assert not await second.read("s")

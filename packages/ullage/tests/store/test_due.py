@@ -10,7 +10,8 @@ from ullage.events import CancelAsked, SettingsChanged, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
 from ullage.store.leases import new_owner
-from ullage.store.store import UNTAKEN_S, SessionStore, Unattended, waiting_places
+from ullage.store.store import SessionStore, Unattended, waiting_places
+from ullage.turns.standing import UNTAKEN_S
 
 
 def said(name: str) -> Message:
@@ -66,8 +67,8 @@ async def test_a_lost_lease_does_not_say_that_the_session_rests(
 ) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
-    old = await store.acquire("s", new_owner(), ttl_s=60)
-    new = await store.acquire("s", new_owner(), ttl_s=60, steal=True)
+    old = await store.acquire("s", new_owner(), ttl_s=0)
+    new = await store.acquire("s", new_owner(), ttl_s=60)
     await store.release(old, rests_at=1)
     await store.release(new)
     assert [each.id for each in await listed(store)] == ["s"]

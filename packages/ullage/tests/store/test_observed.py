@@ -44,11 +44,12 @@ async def test_a_takeover_is_told_and_a_released_session_is_none(
     first = await store.acquire("s", "one", ttl_s=60)
     await store.release(first)
     await store.acquire("s", "two", ttl_s=60)
-    await store.acquire("s", "two", ttl_s=60)
+    held = await store.acquire("s", "two", ttl_s=60)
     with pytest.raises(SessionBusy):
         await store.acquire("s", "three", ttl_s=60)
     assert observed.takeovers == 0
-    lease = await store.acquire("s", "three", ttl_s=60, steal=True)
+    await store.renew(held, ttl_s=0)
+    lease = await store.acquire("s", "three", ttl_s=60)
     assert observed.takeovers == 1
     assert (lease.owner, lease.generation) == ("three", 4)
 

@@ -1,4 +1,5 @@
-"""Spans of `ullage serve` and `ullage admin worker`, sent to a collector that OpenTelemetry's own variables name.
+"""Spans and metrics of `ullage serve` and `ullage admin worker`, sent to the collector that OpenTelemetry's own
+variables name.
 
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/ describes ``OTEL_EXPORTER_OTLP_ENDPOINT`` and the others.
 """
@@ -6,60 +7,85 @@ https://opentelemetry.io/docs/specs/otel/protocol/exporter/ describes ``OTEL_EXP
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
+from ullage_agent.runtime.policy import FLUSHED_IN_MS
 
 if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
     from ullage_agent.runtime.hooks import Hook
 
-ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+OF_TRACES: Final = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+OF_METRICS: Final = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+NO_METRICS: Final = ("OTEL_METRICS_EXPORTER", "none")
+"""The variable and the value that keep metrics from being sent."""
+
 OFF: Final = "OTEL_SDK_DISABLED"
 
-FLUSHED_IN_MS: Final = 2_000
-"""How long the end of the program waits for a collector to take the last spans."""
+
+class Exported(NamedTuple):
+    """Where what a process measures goes; ``None`` for what no collector takes."""
+
+    spans: TracerProvider | None = None
+    metrics: MeterProvider | None = None
+
+    def hooks(self) -> list[Hook]:
+        """The hook that makes spans and metrics of turns, model calls and tools, where they go somewhere."""
+        from ullage_agent.runtime.telemetry import Telemetry
+
+        if self.spans is None and self.metrics is None:
+            return []
+        return [Telemetry(self.spans, meters=self.metrics)]
 
 
-def is_exporting(environment: Mapping[str, str]) -> bool:
-    """Whether the environment names a collector."""
+def is_exporting(environment: Mapping[str, str], *endpoints: str) -> bool:
+    """Whether the environment names a collector, by one of these variables."""
     is_off = environment.get(OFF, "").lower() == "true"
-    return not is_off and any(environment.get(name) for name in ENDPOINTS)
+    return not is_off and any(environment.get(name) for name in endpoints)
 
 
 @contextmanager
-def exported_spans(
-    service: str, environment: Mapping[str, str]
-) -> Iterator[TracerProvider | None]:
-    """Where spans of this process go, ``None`` without a collector. Raises ``MissingExtra``."""
-    if not is_exporting(environment):
-        yield None
+def exporting(service: str, environment: Mapping[str, str]) -> Iterator[Exported]:
+    """Where spans and metrics of this process go. Raises ``MissingExtra``."""
+    has_spans = is_exporting(environment, ENDPOINT, OF_TRACES)
+    has_metrics = is_exporting(environment, ENDPOINT, OF_METRICS)
+    variable, none = NO_METRICS
+    has_metrics = has_metrics and environment.get(variable) != none
+    if not (has_spans or has_metrics):
+        yield Exported()
         return
     try:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import (
+            OTLPMetricExporter,
+        )
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as problem:
         raise MissingExtra(
-            f"{ENDPOINTS[0]} is set, and sending spans needs more than is installed ({problem.name}). Install it: "
-            f"{extra_command('otlp')}"
+            f"{ENDPOINT} is set, and sending spans and metrics needs more than is installed ({problem.name}). Install "
+            f"it: {extra_command('otlp')}"
         ) from problem
     named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": service}
-    provider = TracerProvider(resource=Resource.create(named), shutdown_on_exit=False)
-    processor = BatchSpanProcessor(OTLPSpanExporter())
-    provider.add_span_processor(processor)
-    try:
-        yield provider
-    finally:
-        processor.force_flush(FLUSHED_IN_MS)
-
-
-def span_hooks(provider: TracerProvider | None) -> list[Hook]:
-    """The hook that makes spans of turns, model calls and tools, where they go somewhere."""
-    from ullage_agent.runtime.telemetry import Telemetry
-
-    return [] if provider is None else [Telemetry(provider)]
+    resource = Resource.create(named)
+    with ExitStack() as stack:
+        spans = metrics = None
+        if has_spans:
+            spans = TracerProvider(resource=resource, shutdown_on_exit=False)
+            processor = BatchSpanProcessor(OTLPSpanExporter())
+            spans.add_span_processor(processor)
+            stack.callback(processor.force_flush, FLUSHED_IN_MS)
+        if has_metrics:
+            reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+            metrics = MeterProvider([reader], resource, shutdown_on_exit=False)
+            stack.callback(metrics.shutdown, FLUSHED_IN_MS)
+        yield Exported(spans, metrics)

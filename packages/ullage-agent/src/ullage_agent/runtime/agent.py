@@ -131,7 +131,7 @@ from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import AgentTool, ToolContext, ToolError
 from ullage_agent.tools.type_variables import AnyT, DepsT, OutputT
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 NOTHING = Calibration()
 
@@ -192,6 +192,7 @@ class Agent(Generic[OutputT, DepsT]):
     """Whether it was made of another agent: overrides count for the agents of the program."""
 
     _place = ""
+    _is_hosted = False
     """The place whose sessions it drives, where a host or a parent has one."""
 
     _shared: AgentRuntime | None
@@ -752,6 +753,7 @@ class Agent(Generic[OutputT, DepsT]):
                 if self._shared is None:
                     self._shared = await self._begin()
                 self._shared.place = self._place
+                self._shared.is_hosted = self._is_hosted
                 self._open[session] += 1
                 return self._shared
         except BaseException:

@@ -38,6 +38,7 @@ class Asked(Protocol):
     name: str
     description: str
     _hooks: tuple[Hook, ...]
+    _is_hosted: bool
 
     def _within(self, store: Any, client: Client, place: str = "") -> Any: ...
 
@@ -99,6 +100,7 @@ async def answer_within(
     runtime = context.runtime
     shared = runtime.shared
     agent = agent._within(shared.store, shared.client, runtime.first.place)
+    agent._is_hosted = runtime.first.is_hosted
     _inherit(agent, shared.hooks)
     child = child_of(context.session, context.next_child())
     deps = context.deps if deps is None else deps
@@ -113,7 +115,7 @@ async def answer_within(
         )
         try:
             async with background(_mirror(session, context, known)):
-                return await _answered(session, pieces)
+                return await _answered(session, pieces, runtime)
         finally:
             await _mirror_rest(session, context, known)
 
@@ -146,14 +148,28 @@ def child_of(session: str, call_id: str) -> str:
     return child
 
 
-async def _answered(session: Session[Any], pieces: Sequence[MessageInput]) -> Result[Any]:
-    """The child's result for its task. Cancelling cancels the child's turn."""
+async def _answered(
+    session: Session[Any], pieces: Sequence[MessageInput], parent: SessionRuntime
+) -> Result[Any]:
+    """The child's result for its task. A cancelled call cancels the child's turn; a process that ends leaves it open.
+
+    An approval is waited for where a person can give it; elsewhere the turn that needs one is ended.
+    """
+    shared = session._open
     try:
         await session.send(*pieces, id=f"{session.id}/task")
-        return await session.wait(check=False)
+        async with shared.store.watch(session.id) as watch:
+            result = await session.wait(check=False)
+            while result.reason == "approval" and shared.is_hosted:
+                await watch.wait()
+                result = await session.wait(check=False)
     except asyncio.CancelledError:
-        await end_turn(session, CHILD_CANCEL_S)
+        if parent.ledger.loop.cancel or not parent.is_closing:
+            await end_turn(session, CHILD_CANCEL_S)
         raise
+    if result.reason == "approval":
+        await end_turn(session, CHILD_CANCEL_S)
+    return result
 
 
 async def _noted(context: CallContext) -> set[str]:

@@ -46,10 +46,13 @@ async def fork(
 async def imported(
     store: SessionStore, path: Path, session: str = "", *, place: str | None = None
 ) -> Taken:
-    """A new session from an exported file, at its own place or another. Raises as ``import_file`` does, and
-    ``QuotaReached``."""
+    """A new session from an exported file, at its own place or another; names that the file claims are left out.
+
+    Raises as ``import_file`` does, and ``QuotaReached``."""
     async with new_session(store, session):
-        return await import_file(store, path, session, keep=harmless, place=place)
+        return await import_file(
+            store, path, session, keep=harmless, place=place, keeps_names=False
+        )
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:

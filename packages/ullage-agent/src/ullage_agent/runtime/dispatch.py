@@ -32,10 +32,6 @@ class ListenAddress(NamedTuple):
 class Dispatch(Protocol):
     """Has woken sessions driven. It orders nothing and excludes nothing: the ledger's queue and its lease do."""
 
-    takes_over: bool
-    """Whether it begins a drive of a session only after the one before has ended or is given up, in all processes. Then
-    the driver takes the lease at once, and wakes are kept by it rather than by the process that woke."""
-
     place: str
     """The place whose sessions ``serve`` has driven here, and where new ones are begun; empty: those without one."""
 
@@ -91,7 +87,6 @@ class Embedded:
     are carried out by it.
     """
 
-    takes_over = False
     sweep_s = LOST_WAKE_S
 
     def __init__(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final
 
 from ullage.context.choice import ordered
@@ -35,6 +36,7 @@ from ullage.events import (
     TurnResumed,
     TurnStarted,
 )
+from ullage.log_lines import log_fields, trace_fields
 from ullage.messages import Message, clean_text
 from ullage.store.store import Lease
 from ullage.tasks import background, to_completion
@@ -112,14 +114,12 @@ class Driver:
         deps: object = None,
         *,
         awaits_other: bool = True,
-        takes_over: bool = False,
         place: str = "",
     ) -> None:
         self._shared = shared
         self._session = session
         self._deps = deps
         self._awaits_other = awaits_other
-        self._takes_over = takes_over
         self.place = place
         """Where the session's files are."""
         self.runtime: SessionRuntime | None = None
@@ -177,13 +177,10 @@ class Driver:
         is logged and recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops
         the work in progress, leaves it open in the ledger and gives the lease back; the next driver continues. While
         another driver has the session, waits to continue after its end, unless ``awaits_other`` is False: then returns.
-        With ``takes_over`` it takes the session from the other driver, and leaves when it loses the session itself.
         """
-        steal = self._takes_over
         while not self._is_retiring:
             try:
-                async with self._held(steal) as runtime:
-                    steal = False
+                async with self._held() as runtime:
                     is_stopped = await self._work_until_rest(runtime)
                 if is_stopped:
                     await self._reopen()
@@ -194,8 +191,6 @@ class Driver:
                 continue
             except LeaseLost as problem:
                 log.info("A driver leaves: %s", problem)
-                if self._takes_over:
-                    return
                 continue
             except HistoryLost:
                 continue
@@ -219,9 +214,10 @@ class Driver:
         """Take steps until the session rests. True if an unexpected exception stopped them."""
         try:
             try:
-                async with background(self._listen(runtime)):
-                    while await self._take_step(runtime):
-                        pass
+                with log_fields(partial(self._log_fields, runtime)):
+                    async with background(self._listen(runtime)):
+                        while await self._take_step(runtime):
+                            pass
             finally:
                 await to_completion(stop_counting(runtime))
         except EXPECTED:
@@ -233,6 +229,12 @@ class Driver:
         if not runtime.ledger.loop.paused:
             self.problem = None
         return False
+
+    def _log_fields(self, runtime: SessionRuntime) -> Mapping[str, object]:
+        """What a line is about that is logged while this drives: not the request that happened to start the driver."""
+        tenant = self._shared.quotas.tenant
+        traced = trace_fields(runtime.ledger.loop.trace)
+        return {"session": self._session, "tenant": tenant, **traced}
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
@@ -266,13 +268,10 @@ class Driver:
         )
 
     @contextlib.asynccontextmanager
-    async def _held(
-        self, steal: bool = False, *, needs_files: bool = True
-    ) -> AsyncIterator[SessionRuntime]:
+    async def _held(self, *, needs_files: bool = True) -> AsyncIterator[SessionRuntime]:
         """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``.
 
-        ``steal`` is for ``SessionStore.acquire``. With ``needs_files`` raises ``WrongPlace`` for a session of another
-        place.
+        With ``needs_files`` raises ``WrongPlace`` for a session of another place.
         """
         store = self._shared.store
         ttl_s = (self.runtime or await self.look()).settings.lease_ttl_s
@@ -284,9 +283,7 @@ class Driver:
         self._rests_at = self._due_at = None
 
         async def acquire() -> None:
-            lease = await store.acquire(
-                self._session, self._shared.owner, ttl_s=ttl_s, steal=steal
-            )
+            lease = await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s)
             leases.append(lease)
 
         try:

@@ -47,7 +47,7 @@ from ullage_agent.runtime.quotas import Quotas, new_session, new_session_id
 from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.session_runtime import AgentRuntime
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 ANY_NUMBER: Final = 2**31
 """A limit on sessions that limits nothing."""
@@ -67,8 +67,8 @@ class HostedSession(Session[Any]):
         )
         self._dispatch = host.dispatch
         self._drives_here = host.drives > 0
+        self._is_attended = host.attends
         self._awaits_other = not host.attends
-        self._takes_over = host.dispatch.takes_over
 
     @property
     def _is_driven_elsewhere(self) -> bool:
@@ -116,6 +116,12 @@ class HostedSession(Session[Any]):
     def retire(self) -> None:
         """Drive the session no further than to the end of the current step. What is left is due for another driver."""
         self._driving.retire()
+
+    async def _is_interrupted(self) -> bool:
+        """Not while the session is due: the next search for lost work takes it up."""
+        if not await self._lacks_driver():
+            return False
+        return not self._is_attended or not (await self._open.store.about(self.id)).is_due
 
     def _beside_cancel(self) -> AbstractAsyncContextManager[Any]:
         """Where other processes drive the session and none of them has it, this one carries the cancel out."""
@@ -173,7 +179,7 @@ class Host:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Host:
-        self.agent._place = self.dispatch.place
+        self.agent._place, self.agent._is_hosted = self.dispatch.place, True
         self._shared = await self.agent._enter()
         self._is_retiring = False
         self._tasks = [
@@ -182,7 +188,7 @@ class Host:
         if self.drives:
             driving = start(self.dispatch.serve(self._drive), name="host: driving")
             self._tasks.append(driving)
-        if self.attends and (self.drives or self.dispatch.takes_over):
+        if self.attends and self.drives:
             self._taking_over = start(self._take_over(), name="host: taking over")
         return self
 
@@ -202,7 +208,7 @@ class Host:
         agents, self._agents = list(self._agents.values()), {}
         for agent in agents:
             await agent._leave()
-        self.agent._place = ""
+        self.agent._place, self.agent._is_hosted = "", False
         await self.agent._leave()
 
     async def drain(self) -> None:
@@ -345,14 +351,11 @@ class Host:
         self._failed = {
             name: at for name, at in self._failed.items() if now - at < RETRY_S
         }
-        most, places = WOKEN_AT_ONCE, None
-        if not self.dispatch.takes_over:
-            most = min(WOKEN_AT_ONCE, self.drives - self._drives_begun)
-            places = [self.dispatch.place]
+        most = min(WOKEN_AT_ONCE, self.drives - self._drives_begun)
         if most <= 0:
             return []
         limit = most + len(self._failed) + len(self._woken)
-        found = await self.store.unattended(limit, places)
+        found = await self.store.unattended(limit, [self.dispatch.place])
         due = {each.id: each for each in found if each.id not in self._failed}
         self._woken = {name: at for name, at in self._woken.items() if name in due}
         woken = sorted(due, key=lambda name: self._woken.get(name, 0))[:most]
@@ -391,7 +394,7 @@ class Host:
     async def _failure_of_driving(
         self, session: str, held: HostedSession | None
     ) -> BaseException | None:
-        """``held`` is the session if it was open when it was woken: one that was forgotten since is not opened again."""
+        """``held`` is the session if it was open when it was woken: forgotten since, it is not opened again."""
         try:
             held = held or await self.look(session)
             if not held._is_closing:

@@ -24,6 +24,7 @@ from ullage_agent.runtime.session_runtime import (
     SessionRuntime,
     answering,
 )
+from ullage_agent.runtime.turn_log import TurnLog
 
 log = logging.getLogger("ullage.agent")
 
@@ -96,7 +97,7 @@ async def opened(
         checkpoints=folds.checkpoints,
         deps=deps,
     )
-    ledger.listeners.append(runtime.note)
+    ledger.listeners += [runtime.note, TurnLog(runtime)]
     if shared.hooks:
         ledger.listeners.append(partial(_tell, shared.hooks, ledger))
     return runtime

@@ -27,6 +27,9 @@ NEWEST_SHARE = 0.3
 
 # --- Quotas of tenants. Judged by tests/runtime/test_quotas.py.
 
+QUOTA_DAY_S = 86_400.0
+"""A quota is of a day, so a session that waits for it was stopped within so many seconds."""
+
 QUOTA_KNOWN_S = 5.0
 """Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""
 
@@ -47,11 +50,14 @@ PAUSE_S = 600.0
 
 # --- Wakes that were lost. Judged by bench.takeover.
 
-LOST_WAKE_S = 0.4
+LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
+RESTATE_SWEEP_S = 5.0
+"""The same where Restate keeps the wakes, so that few are lost: many workers search, and each asks the database."""
+
 LISTEN_AGAIN_S = 1.0
-"""Seconds before calls are listened for again after the database was away."""
+"""Seconds before calls are listened for again after the database was away, and before workers are registered again."""
 
 # --- The driver. Judged by bench.takeover and bench.kills.
 
@@ -103,6 +109,9 @@ TRACED_MESSAGES = 131_072
 TRACED_SESSIONS = 10_000
 """Sessions whose open spans are remembered: turns that wait for a person for good."""
 
+FLUSHED_IN_MS = 2_000
+"""How long the end of a program waits for a collector to take the last spans and metrics."""
+
 # --- Boundaries of histograms, those that the conventions ask for. Judged by tests/runtime/test_telemetry.py.
 
 TRACED_SECONDS = tuple(0.01 * 2**power for power in range(14))
@@ -113,6 +122,12 @@ TRACED_TURN_SECONDS = tuple(0.1 * 2**power for power in range(13))
 
 TRACED_TOKENS = tuple(float(4**power) for power in range(14))
 """Of the tokens of a call."""
+
+TRACED_USD = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
+"""Of the cost of a call. The conventions have none, and OpenTelemetry's default begins at 5."""
+
+MOST_LABEL_VALUES = 100
+"""Values of one label of a metric: each is a series for good, and callers choose models."""
 
 # --- Answers in a form.
 

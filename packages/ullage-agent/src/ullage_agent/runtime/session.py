@@ -41,6 +41,8 @@ from typing import (
     overload,
 )
 
+from msgspec import structs
+
 from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
 from ullage.display.text import quoted
@@ -135,11 +137,12 @@ from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
 from ullage_agent.runtime.text_stream import TextStream
 from ullage_agent.runtime.trace_context import current_trace
 from ullage_agent.runtime.turn_instructions import deps_of, writer_name
+from ullage_agent.runtime.who import WHO
 from ullage_agent.tools.dependencies import check_deps, check_needed, deps_needed
 from ullage_agent.tools.tool import ToolRetry
 from ullage_agent.tools.type_variables import AnyT, OutputT
 
-log = logging.getLogger("ullage_agent.loop")
+log = logging.getLogger("ullage.agent")
 
 OF_A_MESSAGE: Final = ("output_type", "check")
 """The keyword arguments of a call that gives a message."""
@@ -178,8 +181,6 @@ class Session(Generic[OutputT]):
 
     _awaits_other = True
     """Whether its driver waits while another process drives it; see ``Driver``."""
-    _takes_over = False
-    """Whether its driver takes it from another process at once."""
 
     def __init__(
         self,
@@ -226,7 +227,6 @@ class Session(Generic[OutputT]):
                 self.id,
                 self._deps,
                 awaits_other=self._awaits_other,
-                takes_over=self._takes_over,
                 place=place,
             )
             self._driver.want(self._output)
@@ -265,6 +265,9 @@ class Session(Generic[OutputT]):
         if self._is_closing:  # another task has closed the session while this one waited
             return
         self._is_closing = True
+        runtime = self._driving.runtime
+        if runtime is not None:
+            runtime.is_closing = True
         await stop(serving)
         self._idle.set()
         runtime = self._driving.runtime
@@ -285,6 +288,7 @@ class Session(Generic[OutputT]):
 
         One that comes again and again, as while a disk is full, is logged once.
         """
+        WHO.set("")  # the session may have been opened for a request
         logged = ""
         while True:
             await self._wake.wait()
@@ -439,7 +443,7 @@ class Session(Generic[OutputT]):
             await self._part(f"{name}.{place}", piece)
             for place, piece in enumerate(pieces)
         ]
-        return Message(id=name, role="user", parts=tuple(parts))
+        return Message(id=name, role="user", parts=tuple(parts), who=WHO.get())
 
     async def _guarded(self, message: Message) -> Message:
         """Raises ``GuardrailRefused``, ``HookFailed``."""
@@ -512,7 +516,7 @@ class Session(Generic[OutputT]):
             CommandRefused: It has left the queue.
         """
         _check_texts("message_id", message_id)
-        return await withdraw(self._open.store, self.id, message_id)
+        return await withdraw(self._open.store, self.id, message_id, who=WHO.get())
 
     @overload
     async def ask(
@@ -694,8 +698,7 @@ class Session(Generic[OutputT]):
         store, runtime = self._open.store, await self._driving.look()
         how = tools or runtime.settings.cancel_tools
         loop = runtime.ledger.loop
-        (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
-        await self._ask_driver()
+        (asked,) = await self._command(CancelAsked(tools=how))
         given_back: list[Message] = []
         async with (
             self._beside_cancel(),
@@ -786,9 +789,7 @@ class Session(Generic[OutputT]):
         grant = new_grant(runtime, tool, prefix)
         if scope == "project":
             await asyncio.to_thread(runtime.shared.grants.add, runtime.root, grant)
-        if events := granted_events(runtime, grant, scope):
-            await self._open.store.command(self.id, events)
-        await self._ask_driver()
+        await self._command(*granted_events(runtime, grant, scope))
         return grant
 
     async def grants(self) -> list[ScopedGrant]:
@@ -828,10 +829,9 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self._is_interrupted():
+        elif await self._lacks_driver():
             self._check_deps(self._open)
-            await self._open.store.command(self.id, [])  # due, also if this driver dies
-            await self._ask_driver()
+            await self._command()  # due, also if this driver dies
         else:
             raise CommandRefused(
                 f"The session {self.id} does not wait for anything: there is nothing to resume. Send a message instead."
@@ -1027,9 +1027,12 @@ class Session(Generic[OutputT]):
                     f"There is no message {quoted(chosen)} in view. Choose one that is in view."
                 )
 
-    async def _command(self, event: Event) -> None:
-        await self._open.store.command(self.id, [event])
+    async def _command(self, *events: Event) -> tuple[Event, ...]:
+        """Store what a person asks for, and have the session driven."""
+        named = [structs.replace(event, who=WHO.get()) for event in events]
+        stored = await self._open.store.command(self.id, named)
         await self._ask_driver()
+        return stored
 
     # -- looking --
 
@@ -1158,6 +1161,10 @@ class Session(Generic[OutputT]):
         return runtime
 
     async def _is_interrupted(self) -> bool:
+        """Whether work is left in the session, and nothing continues it by itself."""
+        return await self._lacks_driver()
+
+    async def _lacks_driver(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
         if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop

@@ -108,6 +108,8 @@ class AgentRuntime:
     """Functions that write instructions when a turn begins."""
     place: str = ""
     """The place whose sessions are driven here; empty: those without one."""
+    is_hosted: bool = False
+    """People reach every session of the store over HTTP, also those of subagents."""
     name: str = ""
     """The agent's name, as its hand-overs use it."""
     description: str = ""
@@ -299,6 +301,8 @@ class SessionRuntime:
     """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
     changed: set[str] = field(default_factory=set)
     """Settings that were changed since this process opened the session."""
+    is_closing: bool = False
+    """This process stops its work on the session, which another one continues."""
     learns: bool = False
     """Something was learnt about a model since the session was opened."""
     checkpointed: int = 0
@@ -393,6 +397,9 @@ class SessionRuntime:
         return SessionView(
             agent=self.shared.name,
             description=self.shared.description,
+            tenant=self.shared.quotas.tenant,
+            provider=self.fold.provider,
+            model=self.fold.model,
             address=address,
             options=self.settings.options,
             has_output_type=self.output is not None,

@@ -15,16 +15,17 @@ span, so that spans which it makes itself are below it.
 
 The names are those of https://github.com/open-telemetry/semantic-conventions-genai, release v0.1.0 (status:
 development); ``docs/gen-ai`` there has ``client-inference.md``, ``gen-ai-agent-spans.md``, ``execute-tool.md`` and
-``gen-ai-metrics.md``. What that release renamed has its name of v1.41.0 too (``non-normative/migration.md``), which
-dashboards and OpenTelemetry's own instrumentations use. Input tokens include what was read from and written to a cache,
-output tokens include reasoning. The usage of a turn is ``gen_ai.aggregated_usage.…``, as in pydantic-ai, so that sums
-over spans count nothing twice. Names without an equal in the conventions begin with ``ullage.``.
+``gen-ai-metrics.md``. A kind of tokens that it renamed has its name of v1.41.0 in spans too
+(``non-normative/migration.md``), which dashboards and OpenTelemetry's own instrumentations use. Input tokens include
+what was read from and written to a cache, output tokens include reasoning. The usage of a turn is
+``gen_ai.aggregated_usage.…``, as in pydantic-ai, so that sums over spans count nothing twice. Names without an equal in
+the conventions begin with ``ullage.``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -56,17 +57,23 @@ from ullage.installation import extra_command
 from ullage.masking import Secrets, secrets_in
 from ullage.messages import Message, Request, ToolResultPart
 from ullage.meter.reading import Reading
+from ullage.meter.spend import money_of
 from ullage_agent.runtime.hooks import Hook
+from ullage_agent.runtime.label_values import LabelValues
 from ullage_agent.runtime.policy import TRACED_SESSIONS
 from ullage_agent.runtime.session_view import SessionView, Viewed
 from ullage_agent.runtime.trace_context import context_of, traceparent_of
 from ullage_agent.runtime.traced_content import TracedContent
 from ullage_agent.runtime.traced_names import (
+    CALL_TOKENS,
+    COST,
     DURATIONS,
     FIRST_CHUNK,
-    INSTRUMENTS,
-    OPERATION,
+    HISTOGRAMS,
+    RENAMED,
+    SPENT_TOKENS,
     STOPS,
+    USAGE,
     Attributes,
     address_of,
     asked,
@@ -77,7 +84,7 @@ from ullage_agent.runtime.traced_names import (
 )
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram, MeterProvider
+    from opentelemetry.metrics import Counter, Histogram, MeterProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 NAME: Final = "ullage"
@@ -162,12 +169,17 @@ class Telemetry(Hook):
         self._root = Context()
         self._tracer: Tracer = trace.get_tracer(NAME, tracer_provider=provider)
         meter = metrics.get_meter(NAME, meter_provider=meters)
-        self._meters: dict[str, Histogram] = {
+        self._histograms: dict[str, Histogram] = {
             name: meter.create_histogram(
                 name, unit, explicit_bucket_boundaries_advisory=boundaries
             )
-            for name, (unit, boundaries) in INSTRUMENTS.items()
+            for name, (unit, boundaries) in HISTOGRAMS.items()
         }
+        self._spent: dict[str, Counter] = {
+            kind: meter.create_counter(f"{SPENT_TOKENS}.{kind}", "{token}")
+            for kind in USAGE
+        }
+        self._values = LabelValues()
         known = os.environ if environment is None else environment
         if content is None:
             content = known.get(CONTENT, "").strip().lower() in IN_SPANS
@@ -340,10 +352,13 @@ class Telemetry(Hook):
         attributes: Attributes = {
             f"gen_ai.usage.{kind}": tokens for kind, tokens in used.items()
         }
+        before, now = RENAMED
+        if now in used:
+            attributes[f"gen_ai.usage.{before}"] = used[now]
+        view = self._view(event)
         metered = call.metered | known({"gen_ai.response.model": event.model})
         if event.purpose == "main":
             session.finish = STOPS.get(event.stop, event.stop) or "stop"
-            view = self._view(event)
             attributes |= known({"gen_ai.response.id": view.response_id})
             if view.first_chunk_at:
                 first = max(0.0, view.first_chunk_at - call.at)
@@ -357,19 +372,26 @@ class Telemetry(Hook):
             attributes["gen_ai.response.finish_reasons"] = [finish]
         for kind, tokens in used.items():
             session.usage[kind] = session.usage.get(kind, 0) + tokens
+        money = money_of(event, view.provider, view.model)
+        if money.priced:
+            attributes[COST] = money.usd
+            self._record(COST, money.usd, metered)
         usage = event.usage
         if usage is not None and (usage.placeholder or not usage.final):
             attributes["ullage.usage.estimated"] = True
         else:
-            for kind in ("input", "output"):
-                if f"{kind}_tokens" in used:
-                    tokens = used[f"{kind}_tokens"]
-                    self._record((f"{OPERATION}.{kind}_tokens",), tokens, metered)
-                    typed: Attributes = {**metered, "gen_ai.token.type": kind}
-                    self._record(("gen_ai.client.token.usage",), tokens, typed)
+            self._count_tokens(used, metered)
         wrong = "" if event.outcome == "finished" else event.error_kind or event.outcome
         session.open[key] = call._replace(metered=metered)
         self._end(session, key, event, metered | attributes, wrong, event.error)
+
+    def _count_tokens(self, used: Mapping[str, int], metered: Attributes) -> None:
+        for kind in ("input_tokens", "output_tokens"):
+            if kind in used:
+                self._record(f"{CALL_TOKENS}.{kind}", used[kind], metered)
+        spent = self._bounded(metered) | {"gen_ai.token.modality": "unknown"}
+        for kind, tokens in used.items():
+            self._spent[kind].add(tokens, spent)
 
     # -- tools, approvals, compactions --
 
@@ -497,9 +519,9 @@ class Telemetry(Hook):
         kind, _, call = key.partition(" ")
         if at and event.at:
             took = max(0.0, event.at - at)
-            self._record(
-                DURATIONS.get(kind, ()), took, metered | known({"error.type": wrong})
-            )
+            if kind in DURATIONS:
+                failed = known({"error.type": wrong})
+                self._record(DURATIONS[kind], took, metered | failed)
         if call and self._content is not None:
             self._end_waiting(session, event)
             session.ended = (span, call, event.at)
@@ -528,9 +550,15 @@ class Telemetry(Hook):
             name = f"ullage.{type(event).__struct_config__.tag}"
             session.open[key].span.add_event(name, found, timestamp=_time(event.at))
 
-    def _record(self, names: Iterable[str], value: float, attributes: Attributes) -> None:
-        for name in names:
-            self._meters[name].record(value, attributes)
+    def _record(self, name: str, value: float, attributes: Attributes) -> None:
+        self._histograms[name].record(value, self._bounded(attributes))
+
+    def _bounded(self, attributes: Attributes) -> Attributes:
+        """Metrics keep each value for good, and callers name models."""
+        return {
+            name: self._values.bounded(name, value) if isinstance(value, str) else value
+            for name, value in attributes.items()
+        }
 
 
 def _time(at: float) -> int | None:

@@ -15,52 +15,55 @@ from ullage_agent.runtime.policy import (
     TRACED_SECONDS,
     TRACED_TOKENS,
     TRACED_TURN_SECONDS,
+    TRACED_USD,
 )
 from ullage_agent.runtime.session_view import SessionView
 
 STOPS: Final[Mapping[str, str]] = {"tool_calls": "tool_call", "refused": "content_filter"}
 """Reasons to stop whose name in the conventions is not ours."""
 
-OPERATION: Final = "gen_ai.client.inference.operation"
+CALL_SECONDS: Final = "gen_ai.client.inference.duration"
+FIRST_CHUNK: Final = "gen_ai.client.inference.time_to_first_chunk"
+CALL_TOKENS: Final = "gen_ai.client.inference.operation"
+SPENT_TOKENS: Final = "gen_ai.client.inference.usage"
+"""https://github.com/open-telemetry/semantic-conventions-genai, ``docs/gen-ai/client-inference.md`` of v0.1.0 and
+``gen-ai-token-metrics.md``, where counters of usage stand beside the sizes of operations. The names of v1.41.0
+(``gen_ai.client.operation.duration``, ``gen_ai.client.token.usage``) would count each call twice: a view of
+OpenTelemetry's SDK or a collector renames them for a dashboard that needs them."""
 
-FIRST_CHUNK: Final = (
-    "gen_ai.client.inference.time_to_first_chunk",
-    "gen_ai.client.operation.time_to_first_chunk",
-)
+COST: Final = "operation.cost"
+"""Not in the conventions; pydantic-ai and Logfire have this name, as an attribute and as a histogram in US dollars."""
 
-DURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "call": ("gen_ai.client.inference.duration", "gen_ai.client.operation.duration"),
-    "tool": ("gen_ai.execute_tool.duration",),
-    "turn": ("gen_ai.invoke_agent.duration",),
-    "agent": ("gen_ai.invoke_agent.duration",),
+DURATIONS: Final[Mapping[str, str]] = {
+    "call": CALL_SECONDS,
+    "tool": "gen_ai.execute_tool.duration",
+    "turn": "gen_ai.invoke_agent.duration",
+    "agent": "gen_ai.invoke_agent.duration",
 }
 """The durations that are metrics, by what they are of."""
 
-INSTRUMENTS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = {
-    **dict.fromkeys(
-        (*DURATIONS["call"], *DURATIONS["tool"], *FIRST_CHUNK), ("s", TRACED_SECONDS)
-    ),
-    **dict.fromkeys(DURATIONS["turn"], ("s", TRACED_TURN_SECONDS)),
-    **dict.fromkeys(
-        (
-            f"{OPERATION}.input_tokens",
-            f"{OPERATION}.output_tokens",
-            "gen_ai.client.token.usage",
-        ),
-        ("{token}", TRACED_TOKENS),
-    ),
+HISTOGRAMS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = {
+    CALL_SECONDS: ("s", TRACED_SECONDS),
+    FIRST_CHUNK: ("s", TRACED_SECONDS),
+    DURATIONS["tool"]: ("s", TRACED_SECONDS),
+    DURATIONS["turn"]: ("s", TRACED_TURN_SECONDS),
+    f"{CALL_TOKENS}.input_tokens": ("{token}", TRACED_TOKENS),
+    f"{CALL_TOKENS}.output_tokens": ("{token}", TRACED_TOKENS),
+    COST: ("{USD}", TRACED_USD),
 }
-"""The histograms: unit and boundaries."""
+"""Unit and boundaries."""
 
 USAGE: Final[Mapping[str, str]] = {
     "input_tokens": "input",
     "output_tokens": "output",
     "cache_read.input_tokens": "cache_read",
     "cache_write.input_tokens": "cache_write",
-    "cache_creation.input_tokens": "cache_write",
     "reasoning.output_tokens": "reasoning",
 }
 """The conventions' kinds of tokens, and ours."""
+
+RENAMED: Final = ("cache_creation.input_tokens", "cache_write.input_tokens")
+"""A kind's name of v1.41.0, which spans have too, and that of v0.1.0."""
 
 PARAMS: Final[Mapping[str, str]] = {
     **{

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import re
 import shutil
@@ -35,7 +34,6 @@ from ullage_cluster.cli.local_restate import (
     is_installed,
     restate_program,
 )
-from ullage_cluster.restate.admin import register_workers
 
 COUNT: Final = 2
 """Servers, and workers."""
@@ -172,19 +170,21 @@ def _started(
     keeper.add(restate.start())
     store = args.store or _database(folder / "postgres", stack, keeper)
 
-    dispatch = ["--store", store, "--dispatch", "restate", "--restate", restate.ingress]
+    dispatch = ["--store", store, "--dispatch", "restate"]
     model = ["--model", args.model] if args.model else []
     workers_port, *ports = free_ports(1 + COUNT)
     parts: list[ClusterPart] = []
     stack.callback(_end, parts)
     for number, port in enumerate(ports, 1):
         arguments = ["serve", "--port", str(port), "--no-live", *dispatch, *model]
+        arguments += ["--restate", restate.ingress]
         part = ClusterPart(f"server {number}", arguments, environment, folder)
         parts.append(part)
         keeper.add(part.process.pid)
         if number == 1:  # it makes the tables
             _link_of(parts[0])
     listen = ["--listen", f"{LOOPBACK}:{workers_port}", "--restate-key", restate.key]
+    listen += ["--restate-admin", restate.admin]
     for number in range(1, COUNT + 1):
         arguments = ["admin", "worker", *dispatch, *listen, *model]
         part = ClusterPart(f"worker {number}", arguments, environment, folder)
@@ -193,7 +193,6 @@ def _started(
     links = [_link_of(part) for part in parts[:COUNT]]
     for part in parts[COUNT:]:
         part.until(lambda: _listens(workers_port))
-    asyncio.run(register_workers(restate.admin, f"http://{LOOPBACK}:{workers_port}"))
 
     print(f"PostgreSQL  {store}\nRestate     {restate.ingress} (admin {restate.admin})")
     for part, address in zip(parts, [*links, "", ""], strict=True):

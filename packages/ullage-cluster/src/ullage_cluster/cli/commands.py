@@ -6,7 +6,7 @@ from typing import Final
 
 from ullage.cli.option_values import positive
 from ullage.cli.options import Action, OptionGroup, Subcommand, flag, operand, text, value
-from ullage.cli.shared_options import LOG, no_token
+from ullage.cli.shared_options import LOG, LOG_FORMAT, no_token
 from ullage_agent.cli.shared_options import TELLS_MORE, server_agent
 from ullage_server.cli.shared_options import DRAIN, dispatching
 
@@ -40,6 +40,16 @@ COMMANDS: Final = (
                 "127.0.0.1:9080",
             ),
             text(
+                "--restate-admin URL",
+                "Restate's admin API, or unix:PATH: the worker registers itself there, also after Restate lost its "
+                f"data (default {ADMIN}; '': another program registers it)",
+                ADMIN,
+            ),
+            text(
+                "--advertise URL",
+                "where Restate reaches the workers, as a balancer's address (default: --listen)",
+            ),
+            text(
                 "--restate-key KEY",
                 "Restate's public key, as its log says it: requests that Restate has not signed are refused",
             ),
@@ -58,6 +68,7 @@ COMMANDS: Final = (
             DRAIN,
         ),
         LOG,
+        LOG_FORMAT,
         server_agent(""),
         tells_more=TELLS_MORE,
     ),
@@ -75,27 +86,6 @@ COMMANDS: Final = (
             "--store URL",
             "a database of PostgreSQL to use (default: a new one, removed at the end)",
         ),
-    ),
-    Subcommand(
-        "dispatch",
-        "tell a Restate server where the workers are",
-        "ullage_cluster.cli.dispatch:run",
-        "admin",
-        actions=[
-            Action(
-                "register",
-                "have Restate call the workers at an address; again changes nothing",
-                operand(
-                    "workers URL",
-                    "where Restate reaches them, as http://workers.example.org:9080",
-                ),
-                text(
-                    "--admin URL",
-                    f"Restate's admin API, or unix:PATH (default {ADMIN})",
-                    ADMIN,
-                ),
-            )
-        ],
     ),
     Subcommand(
         "quota",

@@ -10,18 +10,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ullage.cli.logged import logged
 from ullage.cli.stores import place_of
 from ullage.display.text import printable
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
+from ullage.log_lines import logged
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.store import SessionStore
 from ullage.store.urls import shown_place
 from ullage.tasks import background, start, stop
 from ullage_agent.cli.agent_options import warn_of
-from ullage_agent.cli.exporting import exported_spans, span_hooks
+from ullage_agent.cli.exporting import exporting
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hooks import Hook
 from ullage_agent.runtime.hosting import ANY_NUMBER, Host
@@ -39,10 +39,11 @@ def run(args: argparse.Namespace) -> int:
     dispatch = dispatch_of(args, place)
     args.simulate = False
     with ExitStack() as stack:
-        stack.enter_context(logged(args.log or "warning", os.environ, ""))
-        spans = stack.enter_context(exported_spans("ullage-worker", os.environ))
+        level, form = args.log or "warning", args.log_format
+        stack.enter_context(logged(level, os.environ, form=form))
+        exported = stack.enter_context(exporting("ullage-worker", os.environ))
         looked_at = _monitored(args, store) if args.metrics else None
-        run_to_end(_work(args, store, dispatch, span_hooks(spans), looked_at))
+        run_to_end(_work(args, store, dispatch, exported.hooks(), looked_at))
     print("Stopped. The next worker or server resumes unfinished turns.")
     return 0
 
@@ -94,6 +95,7 @@ async def _work(
         from ullage_server.metrics import measured
 
         store = measured(inner, looked_at.metrics)
+        hooks = (looked_at.metrics, *hooks)
     agent = agent_of(args, store=store, environment=os.environ, hooks=hooks)
     warn_of(agent)
     told: asyncio.Queue[signal.Signals] = asyncio.Queue()

@@ -238,7 +238,7 @@ class OpenDatabase:
         ended = await self.run(look)
         return dead + [owner for owner in others if process_of(owner) in ended]
 
-    async def show_living(self) -> None:
+    async def until_seen(self) -> None:
         """Return while others can see that this process lives: who drives sessions without that loses them.
 
         Raises ``StoreUnavailable`` where they can't for ``WAIT_S``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -10,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ullage.errors import StoreUnavailable
+from ullage.store.leases import this_process
 from ullage.store.urls import shown_place
 
 PgConnection: TypeAlias = Any
@@ -96,8 +98,34 @@ async def pool_of(database: PostgresAddress, size: int) -> PgPool:
         """Nothing: no work leaves a setting or a listener behind, and asyncpg's reset is a round trip for each use."""
 
     return await asyncpg.create_pool(
-        database.pool, min_size=0, max_size=size, reset=keep, **_options(database)
+        database.pool,
+        min_size=0,
+        max_size=size,
+        init=None if database.is_pooled else show_living,
+        reset=keep,
+        **_options(database),
     )
+
+
+_SHOW_LIVING: Final = """
+SET tcp_keepalives_idle = 3;
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = '6s';
+SELECT pg_advisory_lock_shared({})
+"""
+"""So PostgreSQL ends a connection after 6 seconds without an answer, as of a machine without power. On a Unix socket the
+settings change nothing (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+
+
+async def show_living(connection: PgConnection) -> None:
+    """Hold this process's lock on a connection, until it ends or its machine is silent: see ``news``."""
+    await connection.execute(_SHOW_LIVING.format(lock_of(this_process())))
+
+
+def lock_of(process: str) -> int:
+    """The number of a process's advisory lock."""
+    return int.from_bytes(sha256(process.encode()).digest()[:8], "big", signed=True)
 
 
 def is_lost(connection: PgConnection | None, problem: BaseException) -> bool:

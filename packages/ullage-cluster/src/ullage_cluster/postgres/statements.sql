@@ -1,23 +1,13 @@
 -- Every statement that is no call of a function of schema.sql, by name.
 
 -- name: list_sessions
-SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) ORDER BY listed DESC, key DESC LIMIT $3;
-
--- name: list_sessions_of
-SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) AND tenant = $4
-ORDER BY listed DESC, key DESC LIMIT $3;
-
--- name: list_needing
-SELECT * FROM session_rows WHERE (listed, key) < ($1, $2) AND state IN ('needs_approval', 'failed', 'paused')
-ORDER BY listed DESC, key DESC LIMIT $3;
-
--- name: list_needing_of
-SELECT * FROM session_rows
-WHERE (listed, key) < ($1, $2) AND state IN ('needs_approval', 'failed', 'paused') AND tenant = $4
-ORDER BY listed DESC, key DESC LIMIT $3;
+SELECT * FROM list_sessions($1, $2, $3, $4, $5);
 
 -- name: standing_counts
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+
+-- name: oldest_standings
+SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
 -- name: standing_counts_of
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = $1 GROUP BY state;

@@ -22,10 +22,10 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.drafts import DraftRow, to_row
+from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
-from ullage.store.policy import INDEXED_EVENTS, PLACES_AT_ONCE
+from ullage.store.policy import INDEXED_EVENTS, PLACES_AT_ONCE, STANDINGS_KEPT
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -34,12 +34,10 @@ from ullage.store.refusals import (
     no_id,
     no_session,
     not_kept,
-    offset_used,
 )
 from ullage.store.rows import (
     EventRow,
     counting,
-    listing,
     number,
     packed_checkpoint,
     session_row,
@@ -73,7 +71,6 @@ from ullage_cluster.postgres.codes import Code
 from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
-    draft_values,
     folded_standing,
     query_of,
     queued_values,
@@ -88,9 +85,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-REMEMBERED: Final = 10_000
-"""Sessions of which the standing is remembered."""
 
 RESTS: Final = text_of_standing(AT_REST)
 
@@ -202,10 +196,11 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
-        name, values = listing(limit, before, tenant, needs_person=needs_person)
-        return [session_row(row) for row in await self._rows(name, *values)]
+        after = before or SessionCursor(math.inf, 0)
+        rows = await self._rows("list_sessions", *after, limit, tenant, list(states))
+        return [session_row(row) for row in rows]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
@@ -234,6 +229,9 @@ class PostgresStore:
                 )
             is_all = len(rows) < AT_ONCE
             after = 0 if is_all else rows[-1]["seq"]
+
+    async def oldest_standings(self) -> Mapping[StandingState, float]:
+        return dict(await self._rows("oldest_standings"))
 
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)
@@ -265,17 +263,15 @@ class PostgresStore:
         rows = await self._rows("unattended", dead, of, limit)
         return [Unattended(*row) for row in rows]
 
-    async def acquire(
-        self, session: str, owner: str, *, ttl_s: float, steal: bool = False
-    ) -> Lease:
-        await self._base.show_living()
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        await self._base.until_seen()
         dead = ""
         while True:
             row = await self._write(
                 session,
                 lambda row: (row, None),
                 function="acquire_session",
-                values=(session, owner, ttl_s, dead, steal),
+                values=(session, owner, ttl_s, dead),
             )
             if row["code"] == Code.NO_SESSION:
                 raise no_session(session)
@@ -354,21 +350,29 @@ class PostgresStore:
         others = await self.read(lease.session, after=after, limit=before - after)
         return (*others, *written)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        told = tuple(pieces)
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        group, told = group_of(pieces), tuple(pieces)
 
-        def finish(row: Record) -> tuple[None, Change | None]:
+        def finish(row: Record) -> tuple[int, Change | None]:
             _check_held(lease, row)
-            if row["code"] == Code.OFFSET_USED:
-                raise offset_used(lease.session)
-            change = Change(lease.session, row["seq"], told) if told else None
-            return None, change
+            if row["code"] == Code.AHEAD:
+                raise history_lost(lease.session, after)
+            is_stored = row["next"] == group.last + 1
+            change = Change(lease.session, row["seq"], told) if is_stored else None
+            return row["next"], change
 
-        await self._write(
+        return await self._write(
             lease.session,
             finish,
             function="add_pieces",
-            values=(*lease, *draft_values(pieces)),
+            values=(*lease, after, at, *group),
         )
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
@@ -571,7 +575,7 @@ class PostgresStore:
         """Remember what the session's row has, so that the next append need not ask."""
         self._standings.pop(session, None)
         self._standings[session] = standing
-        if len(self._standings) > REMEMBERED:
+        if len(self._standings) > STANDINGS_KEPT:
             del self._standings[next(iter(self._standings))]
 
     def _write(

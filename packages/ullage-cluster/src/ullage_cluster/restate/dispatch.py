@@ -2,70 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import socket
 from typing import Final
 from urllib.parse import quote
 
 import httpx2
 
-from ullage.errors import MissingExtra, SettingError
-from ullage.installation import extra_command
-from ullage_agent.runtime.dispatch import Drive, ListenAddress
+from ullage_agent.runtime.dispatch import Drive
+from ullage_agent.runtime.policy import RESTATE_SWEEP_S
 from ullage_cluster.restate.client import restate_client
 from ullage_cluster.restate.names import HANDLER, object_of
 
 log = logging.getLogger("ullage.agent")
 
-SWEEP_S: Final = 5.0
-"""The longest time that a session waits whose wake was lost. Restate keeps wakes, so few are."""
-
 ANSWERS_IN_S: Final = 5.0
 
-_NOT_TOLD: Final = (
-    "Restate at %s was not told to have %s driven: %s. It is told again within %.0f s."
-)
-_NO_WORKER: Final = "Restate at %s knows no worker%s, so %s waits. Start one, and run `ullage admin dispatch register`."
+_NOT_TOLD: Final = "Restate at %s was not told to have %s driven: %s. A worker takes it within some %.0f s all the same."
+_NO_WORKER: Final = "Restate at %s knows no worker%s, so %s waits. Start one, or look in the workers' logs why they are not registered."
 _REFUSED: Final = "Restate at %s refused to have %s driven: %d %s"
 
 
 class RestateDispatch:
-    """Has sessions driven by the workers that are registered at Restate. ``ingress`` is where it takes requests: a URL,
-    or ``unix:PATH``.
+    """Has sessions driven by the workers that Restate knows. ``ingress`` is where it takes requests: a URL, or
+    ``unix:PATH``. Without Restate the workers' sweep finds what waits."""
 
-    A process with ``listen`` is such a worker. It refuses requests that the owner of the public ``key`` has not signed;
-    without a key it takes all. Workers of one machine may share an address: the system spreads
-    connections over them, and Restate makes one for each drive. Raises ``SettingError`` for an address that can't be
-    listened on, and ``MissingExtra``.
-    """
+    sweep_s = RESTATE_SWEEP_S
 
-    takes_over = True
-    sweep_s = SWEEP_S
-
-    def __init__(
-        self,
-        ingress: str,
-        listen: ListenAddress | None = None,
-        *,
-        place: str = "",
-        key: str = "",
-    ) -> None:
+    def __init__(self, ingress: str, *, place: str = "") -> None:
         self.place = place
         self._ingress = ingress
-        self._keys = [key] if key else []
-        self.address = listen
-        self._listening: socket.socket | None = None
-        if listen is not None:
-            _check_installed()
-            self._listening = _bound(listen)
-            self.address = ListenAddress(*self._listening.getsockname()[:2])
         self._client: httpx2.AsyncClient | None = None
         self._unknown: set[str] = set()
         """The places of which Restate knew no worker the last time."""
 
     async def wake(self, session: str, why: int, place: str = "") -> None:
-        """See ``Dispatch.wake``. A wake that Restate does not take is logged, for a place without a worker once: the
-        sweep repeats it."""
+        """See ``Dispatch.wake``. A wake that Restate does not take is logged, for a place without a worker once."""
         key = quote(session, safe="")
         try:
             answer = await self._http().post(
@@ -75,7 +47,9 @@ class RestateDispatch:
             )
         except httpx2.HTTPError as problem:
             reason = str(problem) or type(problem).__name__
-            log.warning(_NOT_TOLD, self._ingress, session, reason.rstrip("."), SWEEP_S)
+            log.warning(
+                _NOT_TOLD, self._ingress, session, reason.rstrip("."), RESTATE_SWEEP_S
+            )
             return
         if answer.status_code == httpx2.codes.NOT_FOUND:
             if place in self._unknown:
@@ -90,19 +64,11 @@ class RestateDispatch:
             self._unknown.discard(place)
 
     async def serve(self, drive: Drive) -> None:
-        """See ``Dispatch.serve``. Raises ``SettingError`` where the address was taken meanwhile."""
-        if self.address is None:
-            raise SettingError(
-                "This process can't drive under Restate: it has no address that Restate calls. Give it one."
-            )
-        from ullage_cluster.restate.endpoint import serve_restate
-
-        listening, self._listening = self._listening, None
-        bound = listening or _bound(self.address)
-        await serve_restate(bound, drive, self.place, self._keys)
+        """See ``Dispatch.serve``. Drives nothing: ``RestateWorker`` does."""
+        await asyncio.Event().wait()
 
     async def problem(self) -> str:
-        """See ``Dispatch.problem``. Whether a worker is registered is known only when one is called."""
+        """See ``Dispatch.problem``. Whether it knows a worker is seen only when one is woken."""
         try:
             answer = await self._http().get("/restate/health")
         except httpx2.HTTPError as problem:
@@ -122,30 +88,3 @@ class RestateDispatch:
         if self._client is None:
             self._client = restate_client(self._ingress, ANSWERS_IN_S)
         return self._client
-
-
-def _check_installed() -> None:
-    try:
-        import ullage_cluster.restate.endpoint  # noqa: F401
-    except ImportError as problem:
-        raise MissingExtra(
-            f"A worker under Restate needs more than is installed ({problem.name}). Install it: "
-            f"{extra_command('restate')}"
-        ) from problem
-
-
-def _bound(address: ListenAddress) -> socket.socket:
-    try:
-        family, kind, protocol, _, place = socket.getaddrinfo(
-            *address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listening.bind(place)
-    except (OSError, OverflowError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise SettingError(
-            f"{address.host}:{address.port} can't be listened on for Restate: {reason}. Give another --listen."
-        ) from problem
-    return listening

@@ -15,7 +15,7 @@ from ullage.cli.options import (
     text,
     value,
 )
-from ullage.cli.shared_options import address
+from ullage.cli.shared_options import LOG_FORMAT, address
 
 METERING = (
     OptionGroup(
@@ -75,6 +75,7 @@ COMMANDS: Final = (
             ),
         ),
         flag("--quiet", "print nothing but what goes wrong"),
+        LOG_FORMAT,
         *METERING,
     ),
 )

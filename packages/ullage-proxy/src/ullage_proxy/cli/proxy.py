@@ -9,6 +9,7 @@ from typing import Final
 
 from ullage.cli.upstreams import default_upstreams, read_upstreams
 from ullage.directories import data_directory
+from ullage.log_lines import JSON_LINES
 from ullage.user_file import user_endpoints
 from ullage_programs.settings import PROXY_FILE
 from ullage_proxy.cli.relaying import metering_settings, relay_command
@@ -38,7 +39,8 @@ def proxy(options: argparse.Namespace) -> int:
     """Never comes back where everything is as it should be. Raises ``SettingError``."""
     upstreams = default_upstreams(user_endpoints())
     upstreams.update(read_upstreams(options.upstream))
-    shows_lines = sys.stderr.isatty() and not options.quiet
+    is_text = options.log_format != JSON_LINES
+    shows_lines = sys.stderr.isatty() and is_text and not options.quiet
     metering = metering_settings(options, upstreams, lines=shows_lines)
     command = relay_command(
         upstreams,
@@ -46,6 +48,7 @@ def proxy(options: argparse.Namespace) -> int:
         host=options.host,
         port=options.port,
         token_file=options.token_file or "",
+        log_format=options.log_format or "",
         ready_message="" if options.quiet else welcome(options, list(upstreams)),
     )
     sys.stdout.flush()

@@ -55,15 +55,20 @@ def metering_settings(
 
 
 def relay_command(
-    upstreams: Mapping[str, str], metering: Mapping[str, Any], **more: object
+    upstreams: Mapping[str, str],
+    metering: Mapping[str, Any],
+    *,
+    log_format: str = "",
+    **more: object,
 ) -> list[str]:
     """The relay's command line. ``more``: members of its ``RelayOptions``."""
     options = {
         "version": version("ullage"),
         "upstreams": dict(upstreams),
-        "metering": METERING,
+        "metering": (*METERING, log_format) if log_format else METERING,
         "marks": [each for each in sorted(mark_headers()) if each != NAMED_SESSION],
         "metering_settings": dict(metering),
+        "log_format": log_format,
         **more,
     }
     return [*RELAY, json.dumps(options)]

@@ -8,6 +8,7 @@ was given is stored.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
@@ -25,6 +26,7 @@ from ullage.display.glyphs import glyphs_for
 from ullage.display.styles import ansi
 from ullage.display.text import Line, plain, printable
 from ullage.errors import StoreError
+from ullage.log_lines import logged
 from ullage.metering.lane_shelf import LearningHooks
 from ullage.metering.metered_learning import StoredLearning
 from ullage.store.archiving import prune
@@ -34,6 +36,8 @@ from ullage_programs.programs import facts_of
 from ullage_programs.settings import PROXY_FILE, settings_of
 from ullage_proxy.metering.metering import CallMeter, MeteredCall
 from ullage_proxy.relay.frames import BadFrame, FrameReader
+
+log = logging.getLogger("ullage.proxy")
 
 DAY_S: Final = 86_400.0
 RETRY_S: Final = 2.0
@@ -68,18 +72,18 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.dup(1)
     os.dup2(2, 1)  # nothing but frames may reach the relay
-    try:
-        asyncio.run(_run(out))
-    except BadFrame as problem:
-        _say(f"metering ends, as its input is damaged: {problem}")
-        return 2
+    form = "".join(sys.argv[1:])
+    with logged("warning", os.environ, form=form, text="ullage: %(message)s"):
+        try:
+            asyncio.run(_run(out))
+        except BadFrame as problem:
+            _say(f"metering ends, as its input is damaged: {problem}")
+            return 2
     return 0
 
 
 def _say(words: str) -> None:
-    with suppress(OSError, ValueError):
-        sys.stderr.write(f"ullage: {printable(words)}\n")
-        sys.stderr.flush()
+    log.warning("%s", printable(words))
 
 
 async def _run(out: int) -> None:

@@ -6,13 +6,15 @@ Nothing here delays traffic: what the process does not read waits in ``Taps``, a
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import sys
 from contextlib import suppress
 from typing import Final
 
 from ullage_proxy.relay.frames import BadFrame, FrameReader, TapFrame, encoded
 from ullage_proxy.relay.taps import Taps
+
+log = logging.getLogger("ullage.proxy")
 
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
@@ -169,7 +171,4 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 def say(text: str) -> None:
     """A line for the person who started the relay. A terminal that is gone stops nothing."""
-    try:
-        os.write(sys.stderr.fileno(), f"ullage proxy: {text}\n".encode())
-    except (OSError, ValueError, AttributeError):
-        return
+    log.warning("%s", text)

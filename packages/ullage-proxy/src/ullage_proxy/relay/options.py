@@ -37,6 +37,8 @@ class RelayOptions(NamedTuple):
     ready_message: str = ""
     """Printed in place of the JSON line; ``{address}`` is filled in."""
     until_stdin_closes: bool = False
+    log_format: str = ""
+    """That of ``--log-format``."""
 
 
 def read_options(text: str) -> RelayOptions:

@@ -11,6 +11,7 @@ import signal
 import sys
 from typing import Any, Final
 
+from ullage.log_lines import logged
 from ullage.upstreams import BadUpstream, Upstream, parse_upstream
 from ullage_proxy.relay.client_side import ClientConnection
 from ullage_proxy.relay.connections import ClientConnections, most_connections
@@ -25,6 +26,8 @@ FINISH_WITHIN_S: Final = 10.0
 ASKED_TO_END: Final = (
     "it was asked to end. Answers that are under way get 10 s; then it stops."
 )
+
+LINE: Final = "ullage proxy: %(message)s"
 
 STORE_WITHIN_S: Final = 20.0
 """How long metering may store after that."""
@@ -57,6 +60,11 @@ def main(arguments: list[str]) -> int:
     """Run the relay. Gives the exit code."""
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     options = read_options(arguments[0])
+    with logged("warning", os.environ, form=options.log_format, text=LINE):
+        return _run(options)
+
+
+def _run(options: RelayOptions) -> int:
     try:
         token = token_of(options)
         upstreams = [

@@ -14,9 +14,9 @@ from ullage.cli.options import (
     operand,
     text,
 )
-from ullage.cli.shared_options import LOG, address, no_token, records
+from ullage.cli.shared_options import LOG, LOG_FORMAT, address, no_token, records
 from ullage_agent.cli.shared_options import SCENARIO, TELLS_MORE, server_agent
-from ullage_server.cli.shared_options import DRAIN, dispatching
+from ullage_server.cli.shared_options import DRAIN, RESTATE, dispatching
 
 TOKENS_OF = records("of all servers of this database")
 
@@ -64,8 +64,10 @@ COMMANDS: Final = (
                 help="drive sessions here; with --no-drive the server only stores and shows, and workers drive",
             ),
             *dispatching("embedded"),
+            RESTATE,
         ),
         LOG,
+        LOG_FORMAT,
         server_agent("on the page or over HTTP, "),
         tells_more=TELLS_MORE,
     ),

@@ -44,15 +44,21 @@ def dispatch_of(
             if is_database_url(place):
                 calls = part("ullage_cluster.postgres.calls").PostgresCalls(str(place))
             return Embedded(args.place, calls, serves=drives)
-        case "restate":
+        case "restate" if not drives:
             by_restate: Callable[..., Dispatch] = part(
                 "ullage_cluster.restate.dispatch"
             ).RestateDispatch
-            if not drives:
-                return by_restate(args.restate, place=args.place)
-            listen = host_and_port("--listen", args.listen)
-            return by_restate(
-                args.restate, listen, place=args.place, key=_restate_key(args)
+            return by_restate(_url("--restate", args.restate), place=args.place)
+        case "restate":
+            worker: Callable[..., Dispatch] = part(
+                "ullage_cluster.restate.endpoint"
+            ).RestateWorker
+            return worker(
+                host_and_port("--listen", args.listen),
+                place=args.place,
+                key=_restate_key(args),
+                admin=args.restate_admin and _url("--restate-admin", args.restate_admin),
+                advertised=args.advertise and _url("--advertise", args.advertise),
             )
         case _:
             return Embedded(args.place)
@@ -71,6 +77,12 @@ def _restate_key(args: argparse.Namespace) -> str:
             "publickeyv1_."
         )
     return key
+
+
+def _url(option: str, url: str) -> str:
+    if not url.startswith(("http://", "https://", "unix:/")):
+        raise SettingError(f"{option} {quoted(url)} is no URL: give http://HOST:PORT.")
+    return url
 
 
 def host_and_port(option: str, text: str) -> ListenAddress:

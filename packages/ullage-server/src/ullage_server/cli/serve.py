@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ullage.cli.logged import logged
 from ullage.cli.stores import place_of
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.hosts import host_name
 from ullage.installation import extra_command
+from ullage.log_lines import logged
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.records import FileRecords, Records
@@ -34,7 +34,7 @@ from ullage_agent.cli.agent_options import (
     tools_settings,
     warn_of,
 )
-from ullage_agent.cli.exporting import exported_spans, span_hooks
+from ullage_agent.cli.exporting import Exported, exporting
 from ullage_agent.cli.simulated import simulated
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.config_file import read_configs
@@ -45,9 +45,6 @@ from ullage_server.cli.dispatching import check_dispatch, dispatch_of, drives_he
 from ullage_server.own_token import FILE as OWN_TOKEN
 from ullage_server.own_token import own_token
 from ullage_server.tokens import NamedTokens
-
-if TYPE_CHECKING:
-    from opentelemetry.trace import TracerProvider
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
@@ -91,13 +88,16 @@ def run(args: argparse.Namespace) -> int:
         has_named = any(each.read() for each in tokens)
         launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
         has_token = has_named or bool(launch.text and launch.file is None)
-        stack.enter_context(logged(args.log or "warning", environment, launch.text))
+        level, form = args.log or "warning", args.log_format
+        stack.enter_context(logged(level, environment, launch.text, form=form))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
         )
-        spans = stack.enter_context(exported_spans("ullage-server", environment))
+        exported = stack.enter_context(exporting("ullage-server", environment))
         run_to_end(
-            _serve(args, launch, tokens, store, listening, environment, dispatch, spans)
+            _serve(
+                args, launch, tokens, store, listening, environment, dispatch, exported
+            )
         )
     print(STOPPED if drives_here(args) else "Stopped.")
     return 0
@@ -111,7 +111,7 @@ async def _serve(
     listening: Any,
     environment: Mapping[str, str],
     dispatch: Dispatch,
-    spans: TracerProvider | None,
+    exported: Exported,
 ) -> None:
     from ullage.masking import secrets_in
     from ullage_server.app import application
@@ -126,7 +126,7 @@ async def _serve(
         args,
         store=measured(store, metrics),
         environment=environment,
-        hooks=span_hooks(spans),
+        hooks=[metrics, *exported.hooks()],
     )
     warn_of(agent)
     is_local, url = is_loopback(args.host), url_of(listening)
@@ -155,7 +155,7 @@ async def _serve(
             drain_s=args.drain,
             dispatch=dispatch,
             drives=ANY_NUMBER if drives_here(args) else 0,
-            traces=RequestTraces(spans),
+            traces=RequestTraces(exported.spans),
         )
         if launch.file is not None:
             page = args.public_url.rstrip("/") if args.public_url else url

@@ -38,9 +38,11 @@ def dispatching(default: str) -> tuple[Option, ...]:
             "(default: those without a place)",
             "",
         ),
-        text(
-            "--restate URL",
-            f"where Restate takes requests, or unix:PATH, with --dispatch restate (default {INGRESS})",
-            INGRESS,
-        ),
     )
+
+
+RESTATE = text(
+    "--restate URL",
+    f"where Restate takes requests, or unix:PATH, with --dispatch restate (default {INGRESS})",
+    INGRESS,
+)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from ullage.cli.stores import place_option, records_at
+from ullage.display.text import printable
 from ullage.errors import SettingError
 from ullage.store.records import FileRecords
 from ullage.store.store import DEFAULT_TENANT
 from ullage.store.tenants import TENANT_NAME
 from ullage_server.tokens import (
     KIND,
+    LINKS,
     SCOPES,
     NamedTokens,
     TokenRecord,
@@ -28,14 +31,17 @@ _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000
 def run(args: argparse.Namespace) -> int:
     """0 when it is done. Raises ``UllageError``."""
     with records_at(args.store) as records:
-        tokens = NamedTokens(records)
+        tokens, links = NamedTokens(records), NamedTokens(records, LINKS)
         match args.action:
             case "add":
                 _add(tokens, args, time.time())
             case "revoke":
-                _revoke(tokens, args.name)
+                is_link = args.name in records.all(LINKS)
+                _revoke(links if is_link else tokens, args.name, is_link=is_link)
             case _:
-                _list(tokens, time.time(), place_option("--store", args.store))
+                found = (*(tokens.read() or ()), *(links.read() or ()))
+                where = place_option("--store", args.store)
+                _list(found, time.time(), tokens.shown, where)
     return 0
 
 
@@ -61,12 +67,12 @@ def _add(tokens: NamedTokens, args: argparse.Namespace, now: float) -> None:
     )
 
 
-def _revoke(tokens: NamedTokens, name: str) -> None:
+def _revoke(tokens: NamedTokens, name: str, *, is_link: bool) -> None:
     left = tokens.revoke(name)
     is_of_machine = isinstance(tokens.records, FileRecords)
     when = "from now on" if is_of_machine else "within seconds"
     print(f"Revoked {name!r}. Running servers refuse it {when}.")
-    if not left:
+    if not left and not is_link:
         again = ""
         if is_of_machine:
             again = f" Remove {tokens.shown}/{KIND} to let every program of this machine in again."
@@ -75,19 +81,19 @@ def _revoke(tokens: NamedTokens, name: str) -> None:
         )
 
 
-def _list(tokens: NamedTokens, now: float, where: str) -> None:
+def _list(records: Sequence[TokenRecord], now: float, shown: str, where: str) -> None:
     """Print all tokens. ``where`` is the option that named their place, for the command that makes one."""
-    records = tokens.read()
     if not records:
         print(
-            f"No tokens in {tokens.shown}. `ullage admin token add NAME --scope read{where}` makes one."
+            f"No tokens in {shown}. `ullage admin token add NAME --scope read{where}` makes one."
         )
         return
     width = max(len(one.name) for one in records)
     whose = max(len(one.tenant) for one in records)
     for one in records:
         names = f"{one.name:<{width}}  {one.tenant:<{whose}}  {','.join(one.scopes):<24}"
-        print(f"{names}  made {_day(one.created)}  {_state(one, now)}")
+        what = f"  the session {printable(one.session)} alone" if one.session else ""
+        print(f"{names}  made {_day(one.created)}  {_state(one, now)}{what}")
 
 
 def _state(record: TokenRecord, now: float) -> str:

@@ -100,7 +100,7 @@ export class Ledger {
       this.activity = "streaming";
       this.changed("state");
     }
-    if (piece.offset <= item.offset) return;
+    if (piece.offset !== item.offset + 1) return;
     item.offset = piece.offset;
     let part = item.parts.get(piece.part);
     if (!part) {

@@ -82,14 +82,14 @@ export async function showHit(conversation, { message, words }) {
   const ranges = rangesIn(node, words);
   if (!ranges.length) return;
   globalThis.CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
-  await scrollTo(ranges[0]);
+  await scrollTo(ranges[0], conversation.scroller);
 }
 
 /** Scrolls so that a range is in the middle: again for some frames, since messages get their true height when they come near. */
-async function scrollTo(range) {
+async function scrollTo(range, scroller) {
   for (let frame = 0; frame < 20; frame += 1) {
     await new Promise(requestAnimationFrame);
-    for (let box = range.startContainer.parentElement; box; box = box.parentElement) {
+    for (let box = range.startContainer.parentElement; box !== scroller.parentElement; box = box.parentElement) {
       const middle = box.getBoundingClientRect().top + box.clientHeight / 2;
       if (box.scrollHeight > box.clientHeight) box.scrollBy(0, range.getBoundingClientRect().top - middle);
     }

@@ -13,6 +13,12 @@ LOG = choice(
     "log to standard error from this level on; info has each estimate beside the reported input",
 )
 
+LOG_FORMAT = choice(
+    "--log-format",
+    ("text", "json"),
+    "json: one object a line, with session, tenant, request and trace (default text)",
+)
+
 LIMITS = OptionGroup(
     "limits (tokens, also as 200k or 1M)",
     value("--window N", tokens, "the model's context window"),

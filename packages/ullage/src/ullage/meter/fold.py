@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ullage.codec.dialects import passes_of
 from ullage.errors import SettingError, UnreadableInput
 from ullage.events import (
     Calibrated,
@@ -72,7 +71,7 @@ from ullage.meter.expected import (
     without_counts,
 )
 from ullage.meter.fingerprint import digest
-from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.limits import ModelLimits
 from ullage.meter.model_switch import OtherModel, remember, rest_on_new_model
 from ullage.meter.overhead import first_call_id, kept
 from ullage.meter.plausible import (
@@ -101,7 +100,7 @@ from ullage.meter.policy import (
 )
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.situations import AFTER_COMPACTION, Opening
-from ullage.meter.spend import BESIDE, SpendCategory
+from ullage.meter.spend import with_call
 from ullage.meter.state import State, StepRatios, plausible_ratio
 from ullage.meter.stated import anchor_of, can_be_true, hidden_tokens, outranks
 from ullage.meter.track import Step
@@ -995,25 +994,9 @@ class Fold(State):
     def _note_spend(
         self, event: CallEnded, usage: Usage | None, estimated: int | None = None
     ) -> None:
-        purpose: SpendCategory = (
-            event.purpose if event.outcome == "finished" else event.outcome
+        self.spend = with_call(
+            self.spend, event, usage, self.known, self.provider, estimated
         )
-        limits = self.known
-        if event.model and event.purpose != "main":
-            limits = lookup(event.provider or self.provider, event.model)
-        prices = limits.prices if limits else None
-        self.spend = self.spend.plus(
-            usage, purpose=purpose, prices=prices, estimated=estimated
-        )
-        for one in passes_of(event.usage):
-            if one.kind not in BESIDE:
-                continue
-            own = limits
-            if one.model:
-                own = lookup(event.provider or self.provider, one.model)
-            self.spend = self.spend.plus(
-                one.usage, purpose=BESIDE[one.kind], prices=own.prices if own else None
-            )
 
     def _cleared_of(self, usage: Usage | None, pending: Pending | None) -> ClearedTokens:
         """What the provider cleared of a call's request."""

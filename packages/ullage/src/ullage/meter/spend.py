@@ -12,7 +12,9 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from ullage.codec.dialects import hour_writes as hour_writes_of
-from ullage.meter.limits import Prices
+from ullage.codec.dialects import passes_of
+from ullage.events import CallEnded
+from ullage.meter.limits import ModelLimits, Prices, lookup
 from ullage.usage import KINDS, Usage, UsageSum
 
 SpendCategory = Literal[
@@ -155,6 +157,49 @@ def cost_of(usage: Usage, prices: Prices, *, hour_writes: int = 0) -> Cost | Non
     if usage.cache_read is None and rate.cache_read is not None:
         exact = False
     return Cost(total / MILLION, exact)
+
+
+def with_call(
+    spend: Spend,
+    event: CallEnded,
+    usage: Usage | None,
+    limits: ModelLimits | None,
+    provider: str,
+    estimated: int | None = None,
+) -> Spend:
+    """The spend and a call that ended, with the passes that its provider bills beside it.
+
+    Args:
+        event: The end of the call.
+        usage: What it is counted as, where a provider's sums are not those of the call alone.
+        limits: What is known of the session's model.
+        provider: The session's own.
+        estimated: As in ``Spend.plus``.
+    """
+    purpose: SpendCategory = (
+        event.purpose if event.outcome == "finished" else event.outcome
+    )
+    provider = event.provider or provider
+    if event.model and event.purpose != "main":
+        limits = lookup(provider, event.model)
+    spend = spend.plus(
+        usage, purpose=purpose, prices=_prices(limits), estimated=estimated
+    )
+    for one in passes_of(event.usage):
+        if one.kind in BESIDE:
+            own = lookup(provider, one.model) if one.model else limits
+            spend = spend.plus(one.usage, purpose=BESIDE[one.kind], prices=_prices(own))
+    return spend
+
+
+def money_of(event: CallEnded, provider: str, model: str) -> Money:
+    """What one call of a session with this provider and model cost."""
+    known = lookup(provider, model) if model else None
+    return with_call(Spend(), event, event.usage, known, provider).money
+
+
+def _prices(limits: ModelLimits | None) -> Prices | None:
+    return limits.prices if limits else None
 
 
 def merge_sums(sums: Iterable[UsageSum]) -> UsageSum:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.bounds import json_excess
 from ullage.display.text import quoted
@@ -173,11 +174,13 @@ async def import_file(
     *,
     keep: SettingsToKeep = keep_nothing,
     place: str | None = None,
+    keeps_names: bool = True,
 ) -> Taken:
     """Make a session of an exported file, under its own id or another, at its own place or another.
 
     The session is at rest, whatever the file says: unfinished work is closed, queued messages leave the queue, and of
-    its own settings it has those that ``keep`` gives back. Nothing runs before a person sends a message.
+    its own settings it has those that ``keep`` gives back. Nothing runs before a person sends a message. Without
+    ``keeps_names`` nobody is named as the one who said or approved something.
 
     Lines that can't be used, such as a torn last one, are skipped and named; the events are numbered anew without
     them. Raises ``NotASession`` for a file that no export wrote, ``UnreadableInput`` for one that can't be opened or
@@ -189,11 +192,12 @@ async def import_file(
         raise _unopened(path, problem) from problem
     name = session or read.header.session
     check_new_id(name)
-    resting = await asyncio.to_thread(closing, read.events, keep)
+    events = read.events if keeps_names else [*map(_unnamed, read.events)]
+    resting = await asyncio.to_thread(closing, events, keep)
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
     await store.create(
         name,
-        [*read.events, *resting.events, imported],
+        [*events, *resting.events, imported],
         origin=read.header.origin,
         place=read.header.place if place is None else place,
     )
@@ -211,6 +215,12 @@ async def import_file(
         lacks = f"the file lacks {lost_events} events and {lost_kept} kept values"
         skipped.append((0, lacks))
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
+
+
+def _unnamed(event: Event) -> Event:
+    if message := getattr(event, "message", None):
+        event = replace(event, message=replace(message, who=""))
+    return replace(event, who="")
 
 
 def id_in(path: Path) -> str:

@@ -58,3 +58,6 @@ SCANNED_EVENTS = 1_000
 LISTED_S = 60.0
 """Seconds after which a session that is driven moves to the front of lists again. PostgreSQL's ``append_events`` has
 the same number."""
+
+STANDINGS_KEPT = 10_000
+"""Sessions of which a process remembers how they stand in PostgreSQL. For a forgotten one a write asks first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -15,7 +14,7 @@ from ullage.errors import WrongType
 from ullage.event_words import EVENT_WORDS
 from ullage.events import Event, RowDamaged, UnknownEvent
 from ullage.messages import Message, clean_text
-from ullage.store.store import Checkpoint, SessionCursor, SessionRow
+from ullage.store.store import Checkpoint, SessionRow
 from ullage.turns.standing import AT_REST, Standing
 
 SMALLEST_PACKED = 1024
@@ -242,15 +241,6 @@ def session_row(columns: Sequence[Any]) -> SessionRow:
     return row._replace(standing=standing_of(columns[13]))
 
 
-def listing(
-    limit: int, before: SessionCursor | None, tenant: str, *, needs_person: bool
-) -> tuple[str, tuple[object, ...]]:
-    """The statement that lists sessions, and its values. With a tenant it is another one: it reads another index."""
-    name = "list_needing" if needs_person else "list_sessions"
-    values = (*(before or SessionCursor(math.inf, 0)), limit)
-    return (f"{name}_of", (*values, tenant)) if tenant else (name, values)
-
-
 def counting(tenant: str) -> tuple[str, ...]:
-    """The same for the statement that counts sessions by their state."""
+    """The statement that counts sessions by their state, with its values."""
     return ("standing_counts_of", tenant) if tenant else ("standing_counts",)

@@ -52,14 +52,17 @@ async def edit(store: SessionStore, session: str, message: Message) -> Receipt:
     return receipt
 
 
-async def withdraw(store: SessionStore, session: str, message: str) -> Message:
-    """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
+async def withdraw(
+    store: SessionStore, session: str, message: str, *, who: str = ""
+) -> Message:
+    """Take a waiting message out, for this person. Raises ``CommandRefused`` when it no longer waits."""
     seq = (await store.about(session)).seq
     waiting = {each.id: each for _, each, _ in await store.pending(session)}
     receipt = await store.receipt(session, message)
     if receipt is not None and receipt.state == "pending" and message not in waiting:
         raise damaged_message(message)
-    await store.command(session, [QueueLeft(message_id=message, how="withdrawn")])
+    left = QueueLeft(message_id=message, how="withdrawn", who=who)
+    await store.command(session, [left])
     for event in await store.read(session, after=seq):
         if isinstance(event, QueueEdited) and event.message.id == message:
             waiting[message] = event.message

@@ -48,9 +48,9 @@ between two searches for lost wakes (``Dispatch.sweep_s``)."""
 LONGEST_REASON: Final = 300
 """Characters of a reason: it is one line of a list."""
 
-FULLNESS_STEP: Final = 0.02
+FULLNESS_STEP: Final = 0.01
 """The part of the window by which a reading has to differ from the one that is kept: so a session's row is not written
-for each model call, and a list shows its fullness to 2 %."""
+for each model call."""
 
 
 class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,7 +109,18 @@ def stood(standing: Standing, events: Iterable[Event]) -> Standing:
 
 
 def stand(standing: Standing, event: Event) -> Standing:
-    """How the session stands after one more event; the same value for an event that says nothing of it."""
+    """How the session stands after one more event; the same value for an event that says nothing of it.
+
+    A subagent's session, whose id has a slash, needs a person for an approval alone: its parent takes up a failure.
+    """
+    moved = _stand(standing, event)
+    is_childs = moved is not standing and "/" in event.session
+    if is_childs and moved.state in ("failed", "paused"):
+        return _bare(moved, event.at, event.seq)
+    return moved
+
+
+def _stand(standing: Standing, event: Event) -> Standing:
     match event:
         case TurnStarted():
             return replace(
@@ -126,9 +137,9 @@ def stand(standing: Standing, event: Event) -> Standing:
         case ApprovalAsked():
             return _asked(standing, event)
         case ApprovalGiven():
-            return _answered(standing, event, event.digest)
+            return _answered(standing, event, event.digest, is_resumed=True)
         case ToolEnded():
-            return _answered(standing, event, "")
+            return _answered(standing, event, "", is_resumed=False)
         case CallRetried() if standing.state in ("works", "waits"):
             return _moved(
                 standing,
@@ -164,6 +175,13 @@ def standing_now(
         due_at: From when on it has to be driven; ``None`` where it need not be.
         place: The place whose workers alone drive it, empty for none.
     """
+    if standing.state == "works" and not held_by and due_at is None:
+        return replace(
+            standing,
+            state="paused",
+            kind="interrupted",
+            reason="The process that worked on it has ended. Resume it to continue.",
+        )
     if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
         return replace(
@@ -176,7 +194,7 @@ def standing_now(
         return replace(_bare(standing, standing.since, standing.seq), state="works")
     is_begun = bool(held_by) or (due_at is not None and due_at <= now)
     if standing.state in ("at_rest", "failed") and is_begun:
-        since = due_at or standing.since
+        since = min(due_at or standing.since, now)
         return replace(_bare(standing, since, standing.seq), state="works")
     return standing
 
@@ -220,7 +238,7 @@ def _ended(standing: Standing, event: TurnEnded) -> Standing:
 
 def _paused(standing: Standing, event: TurnPaused) -> Standing:
     if event.reason == "approval" and standing.approvals:
-        return standing
+        return replace(standing, paused="approval")
     kind = "quota" if event.until else event.reason
     return _moved(
         standing,
@@ -246,9 +264,9 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
 
 
 def _answered(
-    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str
+    standing: Standing, event: ApprovalGiven | ToolEnded, digest: str, *, is_resumed: bool
 ) -> Standing:
-    """An answer about another call than the one that was shown is none."""
+    """An answer about another call than the one that was shown is none. Without one, a call that waited is closed."""
     left = tuple(
         each
         for each in standing.approvals
@@ -257,7 +275,9 @@ def _answered(
     )
     if len(left) == len(standing.approvals):
         return standing
-    return _moved(standing, event, approvals=left)
+    is_lifted = is_resumed and standing.paused == "approval"
+    paused = "" if is_lifted else standing.paused
+    return _moved(standing, event, approvals=left, paused=paused)
 
 
 def _call_ended(standing: Standing, event: CallEnded) -> Standing:

@@ -18,12 +18,9 @@ from ullage.store.sqlite.transaction import (
 from ullage.store.store import ASKED_S, Lease, Unattended
 
 
-def acquire(
-    work: Transaction, where: SessionHead, owner: str, ttl_s: float, *, steal: bool
-) -> Lease:
+def acquire(work: Transaction, where: SessionHead, owner: str, ttl_s: float) -> Lease:
     """See ``SessionStore.acquire``. Raises ``SessionBusy``."""
-    is_held = bool(holder(where)) and where.owner != owner
-    if is_held and not steal:
+    if holder(where) not in ("", owner):
         raise busy(where.session, where.owner, where.expires)
     work.run("take_lease", owner, ttl_s, where.key)
     return Lease(where.session, owner, where.generation + 1)
