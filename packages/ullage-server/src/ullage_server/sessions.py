@@ -71,7 +71,7 @@ CURSOR: Final = msgspec.json.Decoder(SessionCursor)
 """Reads a place in the list of sessions."""
 
 _NUMBER: Final[msgspec.json.Decoder[int]] = msgspec.json.Decoder(
-    Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+    Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 )
 """Reads a place in what a search finds."""
 
