@@ -15,7 +15,6 @@ import asyncio
 import sqlite3
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -173,7 +172,7 @@ async def measured(
     store: SessionStore, server: PostgresServer | None, sessions: int, size: int
 ) -> Table:
     """The costs of all searches as a table."""
-    rows: list[Sequence[str]] = []
+    rows: list[tuple[str, ...]] = []
     for name, text in SEARCHES.items():
         first = await one(store, text, server)
         costs = [await one(store, text, server) for _ in range(TIMES)]

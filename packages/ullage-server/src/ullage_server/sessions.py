@@ -135,9 +135,14 @@ async def search_sessions(
     page = await search(host.store, q, limit=limit, before=place, tenant=host.tenant)
     found = []
     for each in page.found:
-        marks = tuple(in_code_units(each.excerpt, each.marks))
-        hit = {"message": each.message, "excerpt": each.excerpt, "marks": marks}
-        found.append(MatchingSession(**_listed(each.row), **hit))
+        found.append(
+            MatchingSession(
+                **_listed(each.row),
+                message=each.message,
+                excerpt=each.excerpt,
+                marks=tuple(in_code_units(each.excerpt, each.marks)),
+            )
+        )
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), before=following)
 

@@ -102,13 +102,17 @@ class PostgresStore:
     back within 15 seconds; otherwise it raises ``StoreUnavailable``, and is stored whole or not at all.
 
     Usable from several event loops and threads. Close it, or what waits is written when the process ends.
+
+    Args:
+        url: Where the database is.
+        awaits_server: Whether the first use waits for a server that is away or starting, as long as later ones do.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, awaits_server: bool = False) -> None:
         database = database_of(url)
         self.shown = database.shown
         self._watchers = Watchers()
-        self._base = OpenDatabase(database, self._watchers)
+        self._base = OpenDatabase(database, self._watchers, awaits_server=awaits_server)
         self._standings: dict[str, str] = {}
         """By session, as its row had it at the last write: another process may have changed it."""
         self._tenant = ""
