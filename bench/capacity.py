@@ -47,11 +47,11 @@ class Given(NamedTuple):
     """Open pages, at the busiest."""
     page_s: float = 5
     """Between two lists of a page."""
-    list_ms: float = 2.0
+    list_ms: float = 3.1
     """Of a server that lists 100 sessions."""
-    list_postgres_ms: float = 0.6
+    list_postgres_ms: float = 0.8
 
-    wal_bytes: float = 7_463
+    wal_bytes: float = 7_694
     table_bytes: float = 4_096
     """Of tables and indexes."""
     step_events: float = 9

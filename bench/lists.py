@@ -32,6 +32,7 @@ from tests.store.sessions import said
 from ullage.events import CallStarted, Event, SessionStarted, TurnEnded, TurnStarted
 from ullage.store.places import store_at
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionStore
+from ullage.turns.standing import NEEDS_A_PERSON
 
 SIZES = (100, 50_000, 1_000_000)
 REPEATS = 200
@@ -117,7 +118,7 @@ async def calls(store: SessionStore, many: int) -> dict[str, Call]:
         ),
         "100 of a tenant of 1/1,998": lambda: store.sessions(tenant="t7"),
         "100 that need a person": lambda: store.sessions(
-            tenant=DEFAULT_TENANT, needs_person=True
+            tenant=DEFAULT_TENANT, states=NEEDS_A_PERSON
         ),
         "counts by state, of a tenant": lambda: store.standing_counts(DEFAULT_TENANT),
         "counts by state, of all": store.standing_counts,

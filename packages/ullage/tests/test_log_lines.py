@@ -88,6 +88,12 @@ def test_what_json_has_no_form_for_is_its_text() -> None:
     assert line["secret"] == {"a": SHOWN}
 
 
+def test_json_is_legible_and_steers_no_terminal() -> None:
+    line = JSON.format(record("“Größe” \u2028\x9b\x1b\udc80"))
+    assert "“Größe” \\u2028\\u009b\\u001b\\udc80" in line
+    assert json.loads(line)["message"] == "“Größe” \u2028\x9b\x1b\udc80"
+
+
 def test_a_trace_has_the_names_of_opentelemetrys_logs() -> None:
     trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
     fields = trace_fields(f"00-{trace}-{span}-01")

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from litestar import get
 from litestar.params import QueryParameter
 
-from ullage.errors import UllageError
-from ullage.events import Event, MessageAdded, ToolCallReplaced
-from ullage.messages import ToolCallPart
+from ullage.store.approvals import arguments_of
 from ullage.store.searching import SearchPlace
 from ullage.store.store import SessionRow, SessionStore
-from ullage.turns.approving import digest_of
 from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
-from ullage_server.policy import (
-    EVENTS_BEFORE_ASKED,
-    PAGES_LOOKED_AT,
-    SHOWN_ARGUMENTS,
-)
+from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
 from ullage_server.sessions import place_of, text_of
 
@@ -39,23 +31,20 @@ async def list_all_approvals(
     place = place_of(before)
     cursor = None if place is None else place.before
     found: list[WaitingApproval] = []
-    for _ in range(PAGES_LOOKED_AT):
-        rows = await host.store.sessions(limit=limit, before=cursor, needs_person=True)
-        for row in rows:
-            found += [
-                await _shown(host.store, row, each) for each in row.standing.approvals
-            ]
-        cursor = rows[-1].cursor if len(rows) == limit else None
-        if found or cursor is None:
-            break
-    following = None if cursor is None else text_of(SearchPlace(cursor))
+    rows = await host.store.sessions(
+        limit=limit, before=cursor, states=["needs_approval"]
+    )
+    for row in rows:
+        found += [await _shown(host.store, row, each) for each in row.standing.approvals]
+    has_more = len(rows) == limit
+    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
     return ApprovalList(approvals=tuple(found), before=following)
 
 
 async def _shown(
     store: SessionStore, row: SessionRow, asked: AskedApproval
 ) -> WaitingApproval:
-    arguments = await _arguments(store, row.id, asked)
+    arguments = await arguments_of(store, row.id, asked)
     return WaitingApproval(
         session=row.id,
         root=row.id.partition("/")[0],
@@ -70,33 +59,3 @@ async def _shown(
         reason=asked.reason,
         at=asked.at,
     )
-
-
-async def _arguments(
-    store: SessionStore, session: str, asked: AskedApproval
-) -> str | None:
-    """The arguments that would run; ``None`` where the session can't be read, or they stand far before the question."""
-    for count in EVENTS_BEFORE_ASKED:
-        first = max(0, asked.asked - count)
-        try:
-            events = await store.read(session, after=first, limit=asked.asked - first)
-        except UllageError:  # one session must not hide the others
-            return None
-        for arguments in _written(events):
-            if digest_of(asked.tool, arguments) == asked.digest:
-                return arguments
-    return None
-
-
-def _written(events: list[Event]) -> Iterator[str]:
-    """The arguments of all calls, as the model wrote them or hooks replaced them."""
-    for event in events:
-        match event:
-            case ToolCallReplaced():
-                yield event.arguments
-            case MessageAdded():
-                yield from (
-                    part.arguments for part in event.message.of_type(ToolCallPart)
-                )
-            case _:
-                pass

@@ -40,12 +40,5 @@ LONGEST_LINK_H = 24 * 90
 
 # --- Approvals of all sessions. Judged by tests/server/test_approvals.py.
 
-EVENTS_BEFORE_ASKED = (16, 256)
-"""Events before the question in which the call is looked for: the answer with the call mostly stands a few before it,
-and hooks and results of other calls may stand between."""
-
 SHOWN_ARGUMENTS = 20_000
 """Characters of a call's arguments in a list: a person reads them. The session's own list has every one of them."""
-
-PAGES_LOOKED_AT = 20
-"""Pages of sessions that need a person in which one answer looks for approvals."""

@@ -99,9 +99,8 @@ async def list_sessions(
     """
     place = place_of(before)
     cursor = None if place is None else place.before
-    rows = await host.store.sessions(
-        limit=limit, before=cursor, needs_person=needs is not None
-    )
+    states = () if needs is None else NEEDS_A_PERSON
+    rows = await host.store.sessions(limit=limit, before=cursor, states=states)
     sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None

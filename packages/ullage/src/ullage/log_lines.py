@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
 
-from ullage.display.text import safe
+from ullage.display.text import json_text, safe
 from ullage.masking import Secrets, secrets_in
 
 LogFields = Mapping[str, object]
@@ -131,7 +131,9 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             own["exception"] = self.formatException(record.exc_info)
         line = own | fields_of(record) | own  # in this order, and a field replaces none
-        return json.dumps(self._secrets.masked_value(line), default=str)
+        hidden = self._secrets.masked_value(line)
+        text = json.dumps(hidden, default=str, ensure_ascii=False)
+        return json_text(text.encode(errors="backslashreplace"))
 
 
 def _current_span() -> dict[str, object]:

@@ -27,6 +27,9 @@ NEWEST_SHARE = 0.3
 
 # --- Quotas of tenants. Judged by tests/runtime/test_quotas.py.
 
+QUOTA_DAY_S = 86_400.0
+"""A quota is of a day, so a session that waits for it was stopped within so many seconds."""
+
 QUOTA_KNOWN_S = 5.0
 """Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""
 

@@ -40,7 +40,7 @@ from ullage_agent.loop.quotas import (
     sessions_refused,
     spent_by,
 )
-from ullage_agent.runtime.policy import QUOTA_KNOWN_S
+from ullage_agent.runtime.policy import QUOTA_DAY_S, QUOTA_KNOWN_S
 
 Clock = Callable[[], float]
 
@@ -218,9 +218,7 @@ async def change_quota(
         return Revision((_text(after),), after)
 
     result = await store.revise([SharedKey(QUOTA, tenant)], changed)
-    today = (
-        time.time() - 86_400.0
-    )  # a quota is of a day: who waits for it was stopped in this one
+    today = time.time() - QUOTA_DAY_S
     async for row in every_session(store, tenant=tenant):
         if row.listed < today:
             break

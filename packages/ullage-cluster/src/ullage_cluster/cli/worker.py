@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace) -> int:
     """Drive until told to end. 0 after an orderly end; raises ``UllageError`` for a store that can't be used."""
     place = place_of(args.store)
-    store = store_at(place)
+    store = store_at(place, awaits_server=True)
     dispatch = dispatch_of(args, place)
     args.simulate = False
     with ExitStack() as stack:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -128,21 +130,34 @@ def lock_of(process: str) -> int:
     return int.from_bytes(sha256(process.encode()).digest()[:8], "big", signed=True)
 
 
+_GONE: Any = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InternalClientError,  # a connection that was ended just before a statement
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+)
+
+
 def is_lost(connection: PgConnection | None, problem: BaseException) -> bool:
     """Whether a statement failed because its connection, or the server behind it, is gone."""
     if connection is None or connection.is_closed():
         return True
-    gone: tuple[type[BaseException], ...] = (
-        OSError,
-        TimeoutError,
-        asyncpg.PostgresConnectionError,
-        asyncpg.InternalClientError,  # a connection that was ended just before a statement
-        asyncpg.AdminShutdownError,
-        asyncpg.CrashShutdownError,
-        asyncpg.CannotConnectNowError,
-        asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
-    )
-    return isinstance(problem, gone)
+    return isinstance(problem, _GONE)
+
+
+def is_away(problem: BaseException) -> bool:
+    """Whether a connection could not be made since its server is away or starting, so that it may come."""
+    is_wrong = isinstance(problem, socket.gaierror | ssl.SSLError)
+    return isinstance(problem, _GONE) and not is_wrong and not lacks_tls(problem)
+
+
+def lacks_tls(problem: BaseException) -> bool:
+    """Whether the server offers no TLS, and the URL asks for it."""
+    return isinstance(problem, ConnectionError) and "rejected SSL" in str(problem)
 
 
 def drop(connection: PgConnection | None) -> None:

@@ -82,13 +82,14 @@ def run(args: argparse.Namespace) -> int:
             args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
-        store = store_at(place)
+        store = store_at(place, awaits_server=True)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = token_sources(store, environment)
-        has_named = any(each.read() for each in tokens)
+        level, form = args.log or "warning", args.log_format
+        with logged(level, environment, args.token, form=form):
+            has_named = any(each.read() for each in tokens)
         launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
         has_token = has_named or bool(launch.text and launch.file is None)
-        level, form = args.log or "warning", args.log_format
         stack.enter_context(logged(level, environment, launch.text, form=form))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)
