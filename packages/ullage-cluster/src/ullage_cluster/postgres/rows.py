@@ -9,19 +9,11 @@ from typing import Any, Final, NamedTuple
 from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.naming import naming
-from ullage.store.rows import (
-    EventRow,
-    json_of,
-    number,
-    pack,
-    standing_of,
-    text_of_standing,
-    to_event,
-)
+from ullage.store.rows import EventRow, json_of, number, pack, to_event
 from ullage.store.store import Lease, QueueKind
 from ullage.store.tenants import prefix_of
 from ullage.store.words import searched_text, words_of
-from ullage.turns.standing import counted, stood
+from ullage.turns.standing import counted, standing_of, stood, text_of_standing
 from ullage_cluster.postgres.connecting import Record
 
 _ANY: Final = "any"

@@ -42,7 +42,6 @@ from ullage.store.rows import (
     packed_checkpoint,
     session_row,
     sized_event,
-    text_of_standing,
     to_checkpoint,
     to_event,
 )
@@ -64,7 +63,7 @@ from ullage.store.store import (
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
-from ullage.turns.standing import AT_REST, StandingState
+from ullage.turns.standing import AT_REST, StandingState, text_of_standing
 from ullage_cluster.postgres import records
 from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code

@@ -21,8 +21,6 @@ from ullage.store.rows import (
     EventRow,
     number,
     sized_event,
-    standing_of,
-    text_of_standing,
     to_row,
 )
 from ullage.store.sqlite import words
@@ -36,7 +34,7 @@ from ullage.store.sqlite.transaction import (
     statements,
 )
 from ullage.store.store import DEFAULT_TENANT, SPENT_BY
-from ullage.turns.standing import counted, stood
+from ullage.turns.standing import counted, standing_of, stood, text_of_standing
 
 CHANGED_S = 1.0
 """Seconds by which the time of a driver's event may differ from that of its append, to stand for when its session last
