@@ -27,7 +27,7 @@ MODEL: Final = {
     "max_output": 2_000,
 }
 FOUND: Final = "The checkout waits for a connection: its pool became smaller on the 9th. Nothing else got slower."
-SESSIONS: Final = (
+SESSIONS: Final[tuple[tuple[str, str, str, dict[str, str]], ...]] = (
     ("export", "Nightly export", "Why does the export take two hours?", {}),
     ("checkout", "Slow checkout", "Which requests are slow, and since when?", {}),
     ("crawl", "Crawl the shop", "Please crawl the shop.", {}),
