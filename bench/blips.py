@@ -3,7 +3,7 @@
     uv run python -m bench.blips [--blips 20] [--restarts 3]
 
 Four workers drive sessions that stream, each with the name of a machine of its own, and nothing but PostgreSQL beside
-them. A blip ends the connection on which one worker listens and shows that it lives (``pg_terminate_backend``); a
+them. A blip ends one connection of a worker, or all on which it shows that it lives (``pg_terminate_backend``); a
 restart ends all connections, in good order (``fast``) or as a crash does (``immediate``). Printed is how many sessions
 another driver took, and how many calls were cut, which are made and paid again.
 """
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from tests.machines import STORY, Machines, worker
@@ -31,16 +32,21 @@ from ullage_simulators import running
 LEASE = ("--dispatch", "lease")
 WORKERS = 4
 
+LONG = {"text": STORY["text"] * 10}
+"""An answer that takes longer than the bench."""
+
 PAUSE_S = 1.5
 """Between two blips."""
 
 RESTART_PAUSE_S = 8.0
 """After a restart: more than the processes wait before they say of others that they have ended."""
 
-LISTENING = """
-SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
-AND pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'ullage') ORDER BY pid
+LIVING = """
+SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND objsubid = 1 AND application_name = 'ullage'
+GROUP BY classid, objid ORDER BY classid, objid
 """
+"""The connections that hold its lock, of each process."""
 
 
 def owners(cluster: Machines) -> Mapping[str, SessionRow]:
@@ -53,10 +59,14 @@ def calls(cluster: Machines) -> int:
     return sum(len(of_kind(events, CallStarted)) for events in ledgers.values())
 
 
-def blip(postgres: PostgresServer, number: int) -> None:
-    """End the connection of one process that listens, each time of another one."""
-    pids = postgres.sql(LISTENING).split()
-    postgres.sql(f"SELECT pg_terminate_backend({pids[number % len(pids)]})")
+def blip(postgres: PostgresServer, number: int, *, ends_all: bool) -> None:
+    """End one such connection of a process or all of them, each time of another process."""
+    processes = postgres.sql(LIVING).split()
+    of_one = processes[number % len(processes)].split(",")
+    ended = of_one if ends_all else [of_one[number // len(processes) % len(of_one)]]
+    postgres.sql(
+        f"SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[{','.join(ended)}]) pid"
+    )
 
 
 def restart(postgres: PostgresServer, mode: str) -> None:
@@ -68,16 +78,38 @@ def count(
     cluster: Machines, name: str, times: int, harm: Callable[[int], None], pause_s: float
 ) -> None:
     """Print what became of the sessions while this was done so many times."""
-    before, calls_before = owners(cluster), calls(cluster)
+    taken = again = 0
+    calls_before = calls(cluster)
     for number in range(times):
+        before = owners(cluster)
         harm(number)
         time.sleep(pause_s)
-    after, calls_after = owners(cluster), calls(cluster)
-    taken = sum(after[each].drivers - before[each].drivers for each in SESSIONS)
+        after = owners(cluster)
+        if not all(row.held_by for row in after.values()):
+            raise SystemExit("A session has no driver: its answer has ended.")
+        changed = [
+            each for each in SESSIONS if before[each].held_by != after[each].held_by
+        ]
+        taken += len(changed)
+        again += sum(
+            before[each].drivers != after[each].drivers
+            for each in SESSIONS
+            if each not in changed
+        )
     print(
-        f"{times} × {name}: {taken} sessions were taken over, {calls_after - calls_before} calls were made again",
+        f"{times} × {name}, {len(SESSIONS)} sessions: {taken} taken by another process, {again} begun again by the "
+        f"same one, {calls(cluster) - calls_before} calls made again",
         flush=True,
     )
+
+
+def new_place(stack: ExitStack) -> tuple[PostgresServer, str]:
+    """A server of its own, and the URL of a database with the tables of the store."""
+    postgres = new_server()
+    stack.callback(postgres.remove)
+    place = postgres.url(postgres.new_database())
+    asyncio.run(_make_tables(place))
+    return postgres, place
 
 
 def main() -> None:
@@ -87,12 +119,9 @@ def main() -> None:
     args = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        simulator = running(script(STORY, delay_s=1.5))
+        simulator = running(script(LONG, delay_s=1.5))
         provider = stack.enter_context(simulator).url("anthropic")
-        postgres = new_server()
-        stack.callback(postgres.remove)
-        place = postgres.url(postgres.new_database())
-        asyncio.run(_make_tables(place))
+        postgres, place = new_place(stack)
         server = stack.enter_context(
             process(
                 provider,
@@ -117,13 +146,14 @@ def main() -> None:
                 api.say(name, "Tell me.", id=f"m-{name}")
         cluster.until_called(SESSIONS)
         time.sleep(RESTART_PAUSE_S)
-        count(
-            cluster,
-            "a listening connection ended",
-            args.blips,
-            lambda number: blip(postgres, number),
-            PAUSE_S,
-        )
+        for ends_all in (False, True):
+            count(
+                cluster,
+                f"{'all connections' if ends_all else 'a connection'} of a process ended",
+                args.blips,
+                partial(blip, postgres, ends_all=ends_all),
+                PAUSE_S,
+            )
         for mode in ("fast", "immediate"):
             count(
                 cluster,
@@ -132,6 +162,8 @@ def main() -> None:
                 lambda _, mode=mode: restart(postgres, mode),
                 RESTART_PAUSE_S,
             )
+        for each in workers:
+            each.kill()  # else they wait for the end of the answers
 
 
 async def _make_tables(place: str) -> None:

@@ -6,7 +6,8 @@
 
 A calculation, no measurement: it multiplies what one step costs. A step is a model's call of 100 pieces with a tool.
 Its CPU is that of a turn of one such call (``bench.live``, ``bench.many``), its bytes and events are those of
-``bench.written``. CPU is assumed to grow with the number of steps alone.
+``bench.written``. A page that is open lists 100 sessions every few seconds, which costs the same with a million of them
+(``bench.lists``). CPU is assumed to grow with the numbers of steps and of open pages alone.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ class Given(NamedTuple):
     postgres_ms: float = 29.4
     restate_ms: float = 0.0
     """0 is a deployment with leases."""
-    wal_bytes: float = 7_463
+    pages: float = 10_000
+    """Open pages, at the busiest."""
+    page_s: float = 5
+    """Between two lists of a page."""
+    list_ms: float = 3.1
+    """Of a server that lists 100 sessions."""
+    list_postgres_ms: float = 0.8
+
+    wal_bytes: float = 7_694
     table_bytes: float = 4_096
     """Of tables and indexes."""
     step_events: float = 9
@@ -85,14 +94,25 @@ class Given(NamedTuple):
         """Sessions that are driven at once."""
         return min(self.sessions, self.steps_s * self.step_s)
 
-    def cores(self, ms: float) -> int:
-        """Cores with their reserve, for the busiest time, where a step takes so much of one."""
-        return math.ceil(self.steps_s * ms / 1e3 / self.planned)
+    def cores(self, ms: float, list_ms: float = 0.0) -> int:
+        """Cores with their reserve, for the busiest time, where a step and a list take so much of one."""
+        busy_ms = self.steps_s * ms + self.pages / self.page_s * list_ms
+        return math.ceil(busy_ms / 1e3 / self.planned)
+
+    @property
+    def database(self) -> int:
+        """Cores of PostgreSQL."""
+        return self.cores(self.postgres_ms, self.list_postgres_ms)
+
+    @property
+    def serving(self) -> int:
+        """Cores of servers."""
+        return self.cores(self.following_ms, self.list_ms)
 
     @property
     def processes(self) -> int:
         """Servers and workers: each uses one core."""
-        return self.cores(self.driving_ms) + self.cores(self.following_ms)
+        return self.cores(self.driving_ms) + self.serving
 
     @property
     def kept_bytes(self) -> tuple[float, float]:
@@ -117,9 +137,7 @@ def limits(given: Given) -> list[Limit]:
     engines = "concurrent-invocations-limit, then a Restate server for each shard"
     invoked = given.working / given.invocations if given.restate_ms else 0.0
     found = [
-        Limit(
-            "CPU", given.cores(given.postgres_ms) / given.database_cores, "more shards"
-        ),
+        Limit("CPU", given.database / given.database_cores, "more shards"),
         Limit(
             "bytes of its log a second",
             log_s * given.wal_bytes / given.wal_bytes_s,
@@ -153,8 +171,7 @@ def shards(reached: list[Limit]) -> int:
 
 def bill(given: Given) -> tuple[float, float]:
     """Dollars a month for cores and for disks, with machines for the busiest time and, of the database, a standby."""
-    database = given.cores(given.postgres_ms)
-    bought = given.processes + 2 * database + given.cores(given.restate_ms)
+    bought = given.processes + 2 * given.database + given.cores(given.restate_ms)
     tables, log = given.kept_bytes
     disks = (2 * tables + log) / GB * given.gb_month
     return bought * HOURS_A_MONTH * given.core_hour, disks
@@ -166,9 +183,9 @@ def needs(given: Given) -> Iterator[tuple[str, float]]:
     yield "sessions that work at once", given.working
     yield "shards (databases, each with a standby)", shards(limits(given))
     yield "cores that drive", given.cores(given.driving_ms)
-    yield "cores that serve followers", given.cores(given.following_ms)
+    yield "cores that serve followers and lists", given.serving
     yield "machines for both", math.ceil(given.processes / given.machine_cores)
-    yield "cores of PostgreSQL, without standbys", given.cores(given.postgres_ms)
+    yield "cores of PostgreSQL, without standbys", given.database
     yield "cores of Restate", given.cores(given.restate_ms)
     tables, log = given.kept_bytes
     yield "GB of tables and indexes", tables / GB

@@ -5,7 +5,8 @@
 
 Half of the sessions are of one tenant, the others of 999 more; one of 100 needs a person. Rows are copies of one
 session of four events, made by SQL. CPU is of this process and, behind the plus, of all processes of PostgreSQL
-(``bench/store_postgres.py``). The database is in the temporary directory (``TMPDIR`` chooses another).
+(``bench/store_postgres.py``). The last row is of ``ullage serve`` in a process of its own, and CPU is that one's. The
+database is in the temporary directory (``TMPDIR`` chooses another).
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import asyncpg
+import httpx2
 
+from bench.live import live_server
 from bench.results import Table, ms, show
-from bench.store_postgres import cpu_of, store_place
+from bench.store_postgres import cpu_of, cpu_of_all, store_place
 from tests.postgres import PostgresServer
 from tests.store.sessions import said
 from ullage.events import CallStarted, Event, SessionStarted, TurnEnded, TurnStarted
 from ullage.store.places import store_at
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionStore
+from ullage.turns.standing import NEEDS_A_PERSON
 
 SIZES = (100, 50_000, 1_000_000)
 REPEATS = 200
@@ -49,7 +53,7 @@ NUMBERS = {
 ADD_SESSIONS = """
 INSERT INTO sessions (id, title, model, created, changed, listed, origin, tenant, standing, state{seq})
 SELECT 's' || n, title, model, created - n, changed - n, listed - n, origin,
-    CASE WHEN n % 2 = 0 THEN 'default' ELSE 't' || n % 999 END,
+    CASE WHEN n % 2 = 0 THEN 'default' ELSE 't' || (n % 999) END,
     CASE WHEN n % 100 = 0 THEN '{{"state":"failed","kind":"Unreachable"}}' ELSE standing END,
     CASE WHEN n % 100 = 0 THEN 'failed' ELSE state END{seq}
 FROM sessions, {numbers} numbers WHERE id = 'seed'
@@ -114,7 +118,7 @@ async def calls(store: SessionStore, many: int) -> dict[str, Call]:
         ),
         "100 of a tenant of 1/1,998": lambda: store.sessions(tenant="t7"),
         "100 that need a person": lambda: store.sessions(
-            tenant=DEFAULT_TENANT, needs_person=True
+            tenant=DEFAULT_TENANT, states=NEEDS_A_PERSON
         ),
         "counts by state, of a tenant": lambda: store.standing_counts(DEFAULT_TENANT),
         "counts by state, of all": store.standing_counts,
@@ -125,20 +129,36 @@ async def calls(store: SessionStore, many: int) -> dict[str, Call]:
     }
 
 
-async def measured(call: Call, server: PostgresServer | None) -> tuple[str, str]:
-    """Wall time, and CPU."""
+async def measured(
+    call: Call,
+    server: PostgresServer | None,
+    used: Callable[[], float] = time.process_time,
+) -> tuple[str, str]:
+    """Wall time, and CPU as ``used`` has it."""
     for _ in range(10):  # more than a plan takes to be kept
         await call()
     times = list[float]()
-    client, backend = time.process_time(), cpu_of(server) if server else 0.0
+    client, backend = used(), cpu_of(server) if server else 0.0
     for _ in range(REPEATS):
         start = time.perf_counter()
         await call()
         times.append(time.perf_counter() - start)
-    spent = ms((time.process_time() - client) / REPEATS)
+    spent = ms((used() - client) / REPEATS)
     if server is not None:
         spent += f" + {ms((cpu_of(server) - backend) / REPEATS)}"
     return ms(median(times)), spent
+
+
+def served(place: str, folder: Path, server: PostgresServer | None) -> tuple[str, str]:
+    """What the first page of a list costs a server."""
+    with ExitStack() as stack:
+        serving = live_server(stack, "lists", "http://127.0.0.1:9", place, folder)
+        client = stack.enter_context(httpx2.Client(base_url=serving.url))
+
+        async def get() -> object:
+            return client.get("/v1/sessions").raise_for_status()
+
+        return asyncio.run(measured(get, server, lambda: cpu_of_all(serving)))
 
 
 async def main() -> None:
@@ -169,6 +189,8 @@ async def main() -> None:
                 for name, call in (await calls(store, many)).items():
                     found.setdefault(name, []).extend(await measured(call, server))
                 await store.close()
+                costs = await asyncio.to_thread(served, place, Path(folder), server)
+                found.setdefault("GET /v1/sessions", []).extend(costs)
         columns = [
             f"{size:,}: {what}" for size in asked.sessions for what in ("wall", "CPU")
         ]

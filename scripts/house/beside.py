@@ -10,7 +10,7 @@ from scripts.house.source import Source, of_all_packages
 OURS: dict[str, frozenset[str]] = {
     # the folders of other programs, with the status lines that these start
     "ullage_programs/": frozenset({"ullage_programs"}),
-    # a process of its own: beside h11 it loads these files of ``ullage``, which load nothing
+    # a process of its own: beside h11 it loads these files of ``ullage``, which load little
     "ullage_proxy/relay/": frozenset(
         {
             "ullage_proxy",
@@ -18,6 +18,7 @@ OURS: dict[str, frozenset[str]] = {
             "ullage.bounds",
             "ullage.guessing",
             "ullage.hosts",
+            "ullage.log_lines",
             "ullage.upstreams",
         }
     ),

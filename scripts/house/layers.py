@@ -35,7 +35,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ullage": (
         ("types", "directories", "guessing", "hosts", "upstreams"),
         ("installation", "display", "models", "tasks", "threads", "masking"),
-        ("tokens", "reasoning", "turns", "loop_thread"),
+        ("tokens", "reasoning", "turns", "loop_thread", "log_lines"),
         ("codec",),
         ("user_file", "isolation"),
         ("meter",),

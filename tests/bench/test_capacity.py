@@ -6,7 +6,7 @@ from bench.capacity import Given, Limit, bill, limits, needs, shards
 
 SMALL = Given(
     sessions=100, events=864_000, days=1, peak=2, step_s=10,
-    driving_ms=50, following_ms=10, postgres_ms=25, restate_ms=5, step_events=10, step_syncs=2,
+    driving_ms=50, following_ms=10, postgres_ms=25, restate_ms=5, step_events=10, step_syncs=2, pages=0,
 )  # fmt: skip
 
 
@@ -22,6 +22,14 @@ def test_cores_have_their_reserve_and_are_whole() -> None:
     assert [count for name, count in found.items() if name.startswith("cores ")] == [
         *(20, 4, 10, 2)
     ]
+
+
+def test_open_pages_are_cores_of_servers_and_of_the_database() -> None:
+    read = SMALL._replace(pages=5_000, page_s=5, list_ms=2, list_postgres_ms=0.5)
+    # half used: 2 steps of 10 and 25 ms, and 1,000 lists a second
+    assert (read.serving, read.database) == (5, 2)
+    assert read.cores(read.driving_ms) == SMALL.cores(SMALL.driving_ms)
+    assert bill(read)[0] > bill(SMALL)[0]
 
 
 def test_the_limit_that_is_reached_first_is_on_top() -> None:

@@ -44,10 +44,10 @@ def until_waits(api: Api, session: str, place: str) -> None:
             for each in api.get("/v1/sessions").json()["sessions"]
             if each["id"] == session
         ]
-        if line["lacks_worker"]:
+        if line["standing"]["kind"] == "worker":
             break
-    assert line["lacks_worker"], line
-    assert f"waits for a worker of the place {place}" in state["note"]
+    assert line["standing"]["kind"] == "worker", line
+    assert f"No worker of the place {place}" in state["note"]
     metrics = api.get("/metrics").text
     assert f'ullage_sessions_waiting{{place="{place}"}} 1.0' in metrics
 

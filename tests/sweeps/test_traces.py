@@ -30,6 +30,7 @@ def test_the_trace_of_a_request_continues_at_the_worker_and_at_the_one_that_take
     with running(script(STORY, delay_s=0.06)) as simulator, collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "200")
+        monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
         with machines(
             simulator.url("anthropic"), tmp_path, server=LEASE, workers=(LEASE, LEASE)
         ) as cluster:
@@ -48,6 +49,10 @@ def test_the_trace_of_a_request_continues_at_the_worker_and_at_the_one_that_take
             cluster.until_driven(["s"], f"worker{1 - killed}")
             cluster.until_rest(["s"])
             spans = until(collector, "invoke_agent", "chat claude-haiku-4-5")
+            for _ in patiently():
+                if "gen_ai.client.inference.duration" in collector.metrics:
+                    break
+            assert "operation.cost" in collector.metrics
     by_name = {span.name: span for span in spans}
     request = by_name["POST /v1/sessions/{session}/messages"]
     turn, chat = by_name["invoke_agent"], by_name["chat claude-haiku-4-5"]

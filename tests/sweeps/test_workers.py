@@ -55,10 +55,15 @@ def check(ledgers: Mapping[str, list[Event]]) -> dict[str, int]:
 def test_what_a_killed_worker_drove_is_finished_by_the_other_one(
     killed: int, tmp_path: Path
 ) -> None:
+    lasts_longer = "600"
     with (
         running(script(STORY, delay_s=0.06)) as simulator,
         machines(
-            simulator.url("anthropic"), tmp_path, server=LEASE, workers=(LEASE, LEASE)
+            simulator.url("anthropic"),
+            tmp_path,
+            server=LEASE,
+            workers=(LEASE, LEASE),
+            lease_s=lasts_longer,
         ) as cluster,
     ):
         begin(cluster)

@@ -6,15 +6,20 @@ import io
 import json
 import logging
 import sys
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import CaptureFixture
 
-from ullage.log_lines import JsonLines, TextLines, log_fields, trace_fields
+from ullage.cli import main
+from ullage.log_lines import JsonLines, TextLines, log_fields, logged, trace_fields
 from ullage.masking import SHOWN, Secrets
 
 KEY = "sk-ant-not-a-real-key-0123456789"
+SAMPLE = Path(__file__).parents[3] / "examples" / "session.jsonl"
 SECRETS = Secrets([KEY])
 TEXT = TextLines(SECRETS, "%(levelname)s %(name)s: %(message)s")
 JSON = JsonLines(SECRETS)
@@ -83,6 +88,12 @@ def test_what_json_has_no_form_for_is_its_text() -> None:
     assert line["secret"] == {"a": SHOWN}
 
 
+def test_json_is_legible_and_steers_no_terminal() -> None:
+    line = JSON.format(record("“Größe” \u2028\x9b\x1b\udc80"))
+    assert "“Größe” \\u2028\\u009b\\u001b\\udc80" in line
+    assert json.loads(line)["message"] == "“Größe” \u2028\x9b\x1b\udc80"
+
+
 def test_a_trace_has_the_names_of_opentelemetrys_logs() -> None:
     trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
     fields = trace_fields(f"00-{trace}-{span}-01")
@@ -99,3 +110,44 @@ def test_a_line_inside_a_span_has_its_ids() -> None:
         line = json.loads(JSON.format(record("x")))
     assert line["trace_id"] == f"{1:032x}"
     assert line["span_id"] == f"{2:016x}"
+
+
+def test_a_level_filters_and_secrets_are_hidden(capsys: CaptureFixture[str]) -> None:
+    log = logging.getLogger("ullage.meter")
+    with logged("info", {"SOME_API_KEY": "sk-very-secret"}, "token-of-mine"):
+        log.info("estimated=%d of sk-very-secret", 5)
+        log.warning("token-of-mine")
+        log.debug("not this")
+    log.warning("nor this, for the block is over")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "INFO ullage.meter: estimated=5 of [hidden]",
+        "WARNING ullage.meter: [hidden]",
+    ]
+
+
+def test_without_a_level_nothing_is_shown(capsys: CaptureFixture[str]) -> None:
+    with logged("", {}):
+        logging.getLogger("ullage.meter").info("quiet")
+    assert not capsys.readouterr().err
+
+
+def test_context_logs_estimates_beside_reports(capsys: CaptureFixture[str]) -> None:
+    assert main(["context", str(SAMPLE), "--log", "info", "--json"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    estimates = [line for line in lines if "Context estimate: estimated=" in line]
+    assert len(estimates) > 3 and all(", actual=" in line for line in estimates)
+    assert any("Context calibration: actual=" in line for line in lines)
+    assert main(["context", str(SAMPLE), "--json"]) == 0
+    assert "Context" not in capsys.readouterr().err
+
+
+def test_an_unknown_level_is_refused_with_the_others(capsys: CaptureFixture[str]) -> None:
+    assert main(["context", str(SAMPLE), "--log", "loud"]) == 2
+    assert "info" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["context", "run", "serve"])
+def test_the_commands_offer_it(command: str, capsys: CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert "--log {debug,info,warning,error}" in capsys.readouterr().out

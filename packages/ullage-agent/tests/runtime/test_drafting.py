@@ -20,10 +20,11 @@ class SlowStore:
         self.may = asyncio.Event()
         self.stored: list[DraftPiece] = []
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece], **_: float) -> int:
         self.begun.set()
         await self.may.wait()
         self.stored += pieces
+        return len(self.stored)
 
 
 async def test_leaving_waits_for_what_is_stored_however_often_it_is_cancelled() -> None:

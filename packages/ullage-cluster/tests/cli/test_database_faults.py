@@ -19,6 +19,7 @@ from ullage.cli.exit_codes import FAILED
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
+from ullage_cluster.postgres import base
 from ullage_cluster.postgres.store import PostgresStore
 from ullage_cluster.postgres.tables import VERSION
 
@@ -80,6 +81,7 @@ def test_a_wrong_password(own_server: PostgresServer, capsys: Said) -> None:
     said = of_worker(capsys, url)
     assert "refused the user or the password" in said
     assert "PGPASSWORD" in said
+    assert "waited" not in said
     assert "wrong" not in said.replace("password", "")
 
 
@@ -176,7 +178,10 @@ async def make_tables(url: str) -> None:
     await store.close()
 
 
-def test_a_standby_and_a_start(own_server: PostgresServer, capsys: Said) -> None:
+def test_a_standby_and_a_start(
+    own_server: PostgresServer, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "WAIT_S", 0.5)
     name = own_server.new_database()
     url = own_server.url(name)
     asyncio.run(make_tables(url))
@@ -192,8 +197,11 @@ def test_a_standby_and_a_start(own_server: PostgresServer, capsys: Said) -> None
     said = of_worker(capsys, url)
     assert "takes no connections at the moment" in said
     assert "try again" in said
+    assert "It is waited for" in said
     own_server.stop()
-    assert "can't be reached" in of_worker(capsys, url)
+    said = of_worker(capsys, url)
+    assert "can't be reached" in said
+    assert said.count("It is waited for") == 1
     own_server.start()
 
 

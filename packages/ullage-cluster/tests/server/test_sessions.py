@@ -253,6 +253,7 @@ def test_a_turn_that_lost_its_driver_is_shown_as_interrupted_until_it_is_resumed
         asyncio.run(server.store.create("left", left))
         before = server.api.state("left")
         assert (before["state"], before["held_by"]) == ("interrupted", "")
+        assert before["standing"]["state"] == "paused"
         assert "Resume" in before["note"]
         assert server.api.post("/v1/sessions/left/resume").status_code == 202
         assert server.api.until("left")["state"] == "idle"
@@ -270,13 +271,13 @@ def test_a_session_is_at_the_place_that_is_named_or_at_the_server_s(
         assert api.state("own")["place"] == "cellar"
         for _ in patiently():
             listed = api.get("/v1/sessions").json()["sessions"]
-            if any(line["lacks_worker"] for line in listed):
+            if any(line["standing"]["kind"] == "worker" for line in listed):
                 break
-        shown = {line["id"]: (line["place"], line["lacks_worker"]) for line in listed}
-        assert shown == {"own": ("cellar", False), "other": ("attic", True)}
+        shown = {line["id"]: line["standing"]["state"] for line in listed}
+        assert shown == {"own": "at_rest", "other": "waits"}
         waits = api.state("other")
-        assert (waits["state"], waits["lacks_worker"]) == ("interrupted", True)
-        assert "waits for a worker of the place attic" in waits["note"]
+        assert (waits["state"], waits["place"]) == ("waiting", "attic")
+        assert waits["note"] == "No worker of the place attic has taken it."
         file = api.get("/v1/sessions/other/export").content
         taken = api.post("/v1/sessions/import", params={"id": "taken"}, content=file)
         assert taken.status_code == 201

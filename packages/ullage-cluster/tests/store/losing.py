@@ -13,23 +13,35 @@ from ullage.store.urls import is_database_url
 
 _LOSE = """
 DELETE FROM events WHERE seq > {last} AND session = (SELECT key FROM sessions WHERE id = '{session}');
+DELETE FROM drafts WHERE {drafts} AND (seq > {last} OR first >= {pieces});
 """
+
+_DRAFTS = {
+    "postgres": "session = (SELECT key FROM sessions WHERE id = '{session}')",
+    "sqlite": "id >> 32 = (SELECT key FROM sessions WHERE id = '{session}')",
+}
 
 _COUNT = "UPDATE sessions SET seq = {last} WHERE id = '{session}';"
 """What PostgreSQL has beside the events themselves."""
 
 
-def lose(place: StorePlace, session: str, *, last: int) -> None:
-    """Remove the events behind the event ``last`` from the database of a store."""
+def lose(place: StorePlace, session: str, *, last: int, pieces: int = 0) -> None:
+    """Remove the events behind the event ``last`` from the database of a store, and all but the first rows of pieces:
+    those that begin before the offset ``pieces``."""
     if isinstance(place, MemoryStore):
         stored = place._sessions[session]
         del stored.rows[last:]
         about = {**json.loads(stored.values[ABOUT]), "seq": last}
+        # Each row of the tests that lose pieces holds one.
+        left = {"rows": pieces, "next": pieces}
+        about["drafts"] = dict.fromkeys(about.get("drafts", {}), left) if pieces else {}
         stored.values[ABOUT] = json.dumps(about).encode()
         return
     assert isinstance(place, str)
-    statements = _LOSE.format(last=last, session=session)
-    if not is_database_url(place):
+    kind = "postgres" if is_database_url(place) else "sqlite"
+    drafts = _DRAFTS[kind].format(session=session)
+    statements = _LOSE.format(last=last, session=session, drafts=drafts, pieces=pieces)
+    if kind == "sqlite":
         with sqlite3.connect(place) as database:
             database.executescript(statements)
         database.close()

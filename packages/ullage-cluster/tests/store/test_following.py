@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.store.losing import lose
 from tests.store.sessions import said
+from ullage.codec.stream import TextDelta
 from ullage.errors import HistoryLost, SessionNotFound, StoreUnavailable
 from ullage.events import (
     CallEnded,
@@ -32,6 +33,7 @@ from ullage.store.following import (
 )
 from ullage.store.places import store_at
 from ullage.store.store import SessionStore
+from ullage_agent.runtime.drafting import drafting
 
 Items = list[Event | DraftPiece]
 
@@ -394,9 +396,80 @@ def test_pieces_that_are_gone_are_not_waited_for() -> None:
     told = Change("s", 3, (DraftPiece("c", 5, "text", "p", "x"),))
     assert follower.hear(told) is None
     fresh = follower.hear(told, has_looked=True)
-    assert fresh is not None and [
-        piece.offset for piece in fresh if isinstance(piece, DraftPiece)
-    ] == [5]
+    assert fresh is not None and list(fresh) == []
+
+
+def test_rows_behind_lost_ones_are_read_again_when_those_are_back() -> None:
+    """After a crash a row may have the number of one that was lost, and that a follower has read."""
+    pieces = [DraftPiece("c", offset, "text", "p", "x") for offset in range(6)]
+    follower = Follower("s", 3)
+    rows = [DraftRow(7, 3, tuple(pieces[:2])), DraftRow(8, 3, tuple(pieces[3:4]))]
+    found = FoundEvents([], rows, True, last_at=1.0)
+    assert list(follower.read(found)) == pieces[:2], "no piece behind a gap"
+    assert follower.row == 8
+    assert follower.hear(Change("s", 3, (pieces[4],))) is None
+    assert follower.row == 0
+    rows = [DraftRow(7, 3, tuple(pieces[:2])), DraftRow(8, 3, tuple(pieces[2:5]))]
+    assert list(follower.read(FoundEvents([], rows, True, last_at=1.0))) == pieces[2:5]
+
+
+async def test_what_a_crash_lost_of_an_answer_leaves_no_hole(
+    store: SessionStore, place: str
+) -> None:
+    """One follower has all pieces, another one the first, and one comes later, when a crash loses all behind the first.
+
+    The driver streams on, and another process queues a message.
+    """
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=60)
+    (begun,) = await store.append(lease, [CallStarted(call="c")], after=0)
+    texts = [TextDelta("p", f"piece {number} ") for number in range(8)]
+    had: Items = []
+    all_along = asyncio.create_task(until_the_end(store.follow("s"), had))
+    slow = store.follow("s", after=1, at=begun.at)
+    async with drafting(
+        store, lease, "c", after=1, at=begun.at, flush_s=0, flush_bytes=1
+    ) as draft:
+        draft.put(texts[0])
+        await draft.flush()
+        seen = [await anext(slow)]
+        for text in texts[1:6]:
+            draft.put(text)
+            await draft.flush()
+        while len(had) < 7:
+            await asyncio.sleep(0)
+        lose(place, "s", last=1, pieces=1)
+        await store.command("s", [CancelAsked()])
+        for text in texts[6:]:
+            draft.put(text)
+            await draft.flush()
+    stored = await store.read_draft("s")
+    assert [piece.text for piece in stored] == [text.text for text in texts]
+    late = store.follow("s", after=1, offset=4, at=begun.at)
+    rest = [await anext(late) for _ in range(4)]
+    assert [item.offset for item in rest if isinstance(item, DraftPiece)] == [5, 6, 7]
+    ends: list[Event] = [TurnStarted(turn=ENDS)]
+    await store.append(lease, ends, after=0)
+    examine(await all_along, with_all_pieces=8)
+    seen += await until_the_end(slow)
+    examine(seen, after=1, with_all_pieces=8)
+
+
+async def test_pieces_of_a_call_whose_begin_was_lost_are_refused(
+    store: SessionStore, place: str
+) -> None:
+    """Even where another event has its number: the next call would have its name, and another answer."""
+    await store.create("s", [TurnStarted(turn="t")])
+    lease = await store.acquire("s", "o", ttl_s=60)
+    (begun,) = await store.append(lease, [CallStarted(call="c")], after=1)
+    with pytest.raises(HistoryLost):
+        async with drafting(store, lease, "c", after=2, at=begun.at, flush_s=0) as draft:
+            draft.put(TextDelta("p", "one"))
+            await draft.flush()
+            lose(place, "s", last=1)
+            await store.command("s", [CancelAsked(at=begun.at + 1)])
+            draft.put(TextDelta("p", "two"))
+    assert await store.read_draft("s") == []
 
 
 @given(st.integers(1, MOST_READ), st.integers(1, MOST_READ), st.integers(1, 10**11))

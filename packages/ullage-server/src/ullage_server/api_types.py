@@ -16,6 +16,7 @@ from ullage.turns.standing import Standing
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
 from ullage_server.live_types import AdviceView, LiveLine
+from ullage_server.policy import LONGEST_LINK_H
 
 SessionId = Annotated[
     str,
@@ -50,6 +51,14 @@ a message continues it.
 """
 
 
+class StandingView(Standing, frozen=True, kw_only=True, omit_defaults=False):
+    """What a session does now, since when, and why. ``waits`` is for a worker, a rate limit, a quota, or the next
+    attempt, until ``until``; ``needs_approval``, ``failed`` and ``paused`` end by what a person does. ``since`` and
+    ``until`` are seconds since 1970, ``seq`` is the event that began it. ``kind`` is the error's class, or what stopped
+    or delays the turn; ``attempts`` are those of the last model call. ``turn`` is open, and ``paused`` says why.
+    """
+
+
 class SessionLine(Struct, frozen=True, kw_only=True):
     """A session in a list. Times are seconds since 1970. ``is_driven``: it has a driver, which ``held_by`` names to the
     operator; for tenants it is empty."""
@@ -68,8 +77,7 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     """Where its files are: workers of this place drive it; empty: those without a place."""
     lacks_worker: bool
     """Whether it has a place, and for 5 seconds no worker of that place has taken it up."""
-    standing: Standing
-    """What it does, since when and why, for a list of sessions that people watch."""
+    standing: StandingView
 
 
 class ListedSession(SessionLine, frozen=True, kw_only=True):
@@ -79,11 +87,20 @@ class ListedSession(SessionLine, frozen=True, kw_only=True):
     window: int | None
 
 
+class NeedsPerson(Struct, frozen=True, kw_only=True):
+    """How many sessions stand in each state in which nothing goes on until a person acts."""
+
+    needs_approval: int = 0
+    failed: int = 0
+    paused: int = 0
+
+
 class SessionList(Struct, frozen=True, kw_only=True):
-    """``before`` requests the next list; ``null`` if this is the last."""
+    """``before`` requests the next list; ``null`` if this is the last. ``needs`` counts those of all lists."""
 
     sessions: tuple[ListedSession, ...]
     before: str | None
+    needs: NeedsPerson
 
 
 class MatchingSession(ListedSession, frozen=True, kw_only=True):
@@ -154,7 +171,7 @@ class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class NewLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For how many hours the link opens the session, at most as long as the token that makes it."""
 
-    hours: Annotated[float, Meta(gt=0, le=24 * 90)] = 24
+    hours: Annotated[float, Meta(gt=0, le=LONGEST_LINK_H)] = 24
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -324,6 +341,34 @@ class Questions(Struct, frozen=True, kw_only=True):
     """The calls that need approval, in order."""
 
     approvals: tuple[QuestionView, ...]
+
+
+class WaitingApproval(Struct, frozen=True, kw_only=True):
+    """A call that needs approval, at ``POST /v1/sessions/{session}/approvals/{call_id}`` with its ``digest``.
+
+    ``root`` is the session that a person talks to: another one where a subagent asks. ``arguments`` are as the model
+    wrote them, and cut where their ``size`` in characters is larger; ``null`` if they were not found near the question.
+    """
+
+    session: str
+    root: str
+    title: str
+    model: str
+    place: str
+    call_id: str
+    tool: str
+    arguments: str | None
+    size: int | None
+    digest: str
+    reason: str
+    at: float
+
+
+class ApprovalList(Struct, frozen=True, kw_only=True):
+    """``before`` requests the next list; ``null`` if this is the last."""
+
+    approvals: tuple[WaitingApproval, ...]
+    before: str | None
 
 
 class GrantLine(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.dispatch import Dispatch
 from ullage_agent.runtime.hosting import ANY_NUMBER, Host
 from ullage_server import (
+    approvals,
     conversation,
     event_stream,
     health,
@@ -39,6 +40,7 @@ from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
 from ullage_server.observed import Observed, note_route
 from ullage_server.openapi import SchemaPlugin, described
+from ullage_server.policy import LARGEST_BODY, LOGS_AT_ONCE
 from ullage_server.problems import handle_error, handle_http_error, handle_mistake
 from ullage_server.requests import check_body, host_of, session_named
 from ullage_server.tokens import NamedTokens, Tokens
@@ -46,13 +48,6 @@ from ullage_server.traces import RequestTraces
 from ullage_server.ui import routes
 
 log = logging.getLogger("ullage.server")
-
-LARGEST_BODY = 1_000_000
-"""Bytes of a request that is neither a message nor a file."""
-
-LOGS_AT_ONCE = 2
-"""Uploaded logs that are read at the same time; others wait. Each may take five times its size in memory, and all of
-them share the processor with the event loop."""
 
 HANDLERS = (
     sessions.import_session,
@@ -105,6 +100,7 @@ HANDLERS = (
     health.drain,
     health.get_metrics,
     quota.get_quota,
+    approvals.list_all_approvals,
     scopes.get_access,
 )
 

@@ -58,34 +58,11 @@ from ullage_agent.runtime.traced_names import (
     usage_of,
 )
 from ullage_server.live_types import REMEMBERED
+from ullage_server.policy import HTTP_SECONDS, MOST_PLACES, SECONDS, SHARES
 
 K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
-
-SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-HTTP_SECONDS: Final = (
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.075,
-    0.1,
-    0.25,
-    0.5,
-    0.75,
-    1.0,
-    2.5,
-    5.0,
-    7.5,
-    10.0,
-)
-"""https://opentelemetry.io/docs/specs/semconv/http/http-metrics/#metric-httpserverrequestduration"""
-SHARES: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Of the actual input; the error of an estimate has these buckets on both sides of 0."""
-
-MOST_PLACES: Final = 50
-"""Values of the label ``place``: callers name places, and each value is a series for good."""
 
 MODEL: Final = ("gen_ai_provider_name", "gen_ai_request_model")
 
@@ -222,7 +199,12 @@ class Metrics(StoreObserver, Hook):
         self.swept = Counter(
             "swept_sessions", "Sessions that the search for lost work woke", **named
         )
-        self.ready = Gauge("ready", "Whether this process is ready: 1 or 0", **named)
+        self.lacks = Gauge(
+            "lacks",
+            "Whether this process lacks it, 1 or 0: see /readyz",
+            ["what"],
+            **named,
+        )
         self.quota_refusals = Counter(
             "quota_refusals", "Requests that a tenant's quota refused", **named
         )
@@ -407,9 +389,9 @@ class MeasuredStore:
         """See ``SessionStore.append``."""
         return await self._timed("append", self._inner.append(lease, events, **how))
 
-    async def draft(self, *values: Any) -> None:
+    async def draft(self, *values: Any, **more: Any) -> int:
         """See ``SessionStore.draft``."""
-        await self._timed("draft", self._inner.draft(*values))
+        return await self._timed("draft", self._inner.draft(*values, **more))
 
     async def command(self, *values: Any) -> tuple[Event, ...]:
         """See ``SessionStore.command``."""

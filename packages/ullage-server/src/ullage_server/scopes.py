@@ -63,6 +63,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "rename": "write",
     "add_link": "write",
     "list_approvals": "read",
+    "list_all_approvals": "read",
     "list_grants": "read",
     "approve": "approve",
     "revoke_grant": "approve",

@@ -7,15 +7,15 @@ import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from litestar import Request, delete, get, post
 from litestar.datastructures import State
 from litestar.exceptions import ClientException
-from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -23,9 +23,9 @@ from ullage.store.export import export_lines, id_in
 from ullage.store.searching import FoundMessage, SearchPlace, search
 from ullage.store.store import DEFAULT_TENANT, SessionRow
 from ullage.turns.loop import Loop
+from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
-from ullage_agent.runtime.outcome import INTERRUPTED_NOTE
 from ullage_agent.runtime.session import Session
 from ullage_server.api_types import (
     AgentState,
@@ -35,6 +35,7 @@ from ullage_server.api_types import (
     Link,
     ListedSession,
     MatchingSession,
+    NeedsPerson,
     NewFork,
     NewLink,
     NewSession,
@@ -44,6 +45,7 @@ from ullage_server.api_types import (
     SessionList,
     SessionState,
     SkippedLine,
+    StandingView,
 )
 from ullage_server.guard import unescaped
 from ullage_server.problems import told
@@ -90,15 +92,21 @@ async def list_sessions(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    needs: FromQuery[Literal["person"] | None] = None,
 ) -> SessionList:
-    """``before`` is the value from the previous list, an opaque text."""
+    """``before`` is the value from the previous list, an opaque text. ``needs=person`` lists the sessions in which
+    nothing goes on until a person acts.
+    """
     place = place_of(before)
     cursor = None if place is None else place.before
-    rows = await host.store.sessions(limit=limit, before=cursor)
+    states = () if needs is None else NEEDS_A_PERSON
+    rows = await host.store.sessions(limit=limit, before=cursor, states=states)
     sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
-    return SessionList(sessions=sessions, before=following)
+    counts = await host.store.standing_counts()
+    needed = {state: counts.get(state, 0) for state in NEEDS_A_PERSON}
+    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needed))
 
 
 @get(
@@ -289,22 +297,20 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
     now = time.time()
-    shown["standing"] = row.standing_now(now)
+    shown["standing"] = StandingView(**asdict(row.standing_now(now)))
     lacks_worker = row.lacks_worker(now)
     return {**shown, "is_driven": bool(row.held_by), "lacks_worker": lacks_worker}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
     """The state of the session at its newest event. Raises what reading the session raises."""
-    is_interrupted = await session._is_interrupted()
     work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session, row.tenant)
-    note = stopped or loop.note
-    if is_interrupted and not note:
-        note = INTERRUPTED_NOTE
-    elif row.lacks_worker(time.time()) and not note:
-        note = f"It waits for a worker of the place {row.place}, where its files are."
+    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    standing = line["standing"]
+    lacks_driver = standing.kind in ("worker", "interrupted")
+    note = stopped or loop.note or (standing.reason if lacks_driver else "")
     wait_s = loop.retry_at - time.time()
     if wait_s > 0 and not note:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
@@ -319,11 +325,10 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
                 digest=call.digest,
             )
         )
-    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
     reading = work.memory.taken
     return SessionState(
         **line,
-        state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
+        state=_state(loop, standing, is_stopped=bool(stopped)),
         turn=loop.turn,
         paused=loop.paused,
         ended=loop.ended,
@@ -345,11 +350,12 @@ def _stopped(session: Session, tenant: str) -> str:
     return f"{type(failure).__name__}: {failure}"
 
 
-def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
-    if is_stopped and not _rests(loop):
-        return "waiting"
-    if is_interrupted and not _rests(loop):
-        return "interrupted"
+def _state(loop: Loop, standing: Standing, *, is_stopped: bool) -> AgentState:
+    if not _rests(loop):
+        if is_stopped or standing.kind == "worker":
+            return "waiting"
+        if standing.kind == "interrupted":
+            return "interrupted"
     return state_of(loop)
 
 

@@ -12,6 +12,7 @@ from litestar.params import FromPath, JSONBody
 
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
+from ullage.events import ApprovalGiven
 from ullage.masking import Secrets, refuse_passwords
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.runtime.precedence import left_out
@@ -80,8 +81,10 @@ async def resume(opened: Opened) -> None:
     summary="Approve or refuse a tool call",
 )
 async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval]) -> None:
-    """Refused if no such call needs approval, or its digest differs. The decision survives this process."""
+    """Refused if no such call needs approval, its digest differs, or somebody else decided otherwise a moment before.
+    The decision survives this process."""
     call_id = unescaped(call)
+    seq = (await opened._look()).ledger.loop.seq
     questions = [
         question for question in await opened.questions() if question.call_id == call_id
     ]
@@ -91,6 +94,7 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
         )
     if data.always is None:
         await opened.approve(call_id, data.approved, data.reason, digest=data.digest)
+        await _check_counts(opened, call_id, approved=data.approved, after=seq)
         return
     for question in questions:
         if (
@@ -105,6 +109,20 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
         "`always` can't be used here: it needs `approved`, the digest of the call, and a call that offers it. Decide "
         "without `always`."
     )
+
+
+async def _check_counts(
+    opened: Session, call_id: str, *, approved: bool, after: int
+) -> None:
+    """Raises ``CommandRefused`` where the first answer for the call is another one: that one counts."""
+    for event in await opened.history(after=after):
+        if isinstance(event, ApprovalGiven) and event.call_id == call_id:
+            if event.approved != approved:
+                done = "approved" if event.approved else "refused"
+                raise CommandRefused(
+                    f"{event.who or 'Somebody else'} has {done} the call {call_id!r} a moment before. That counts."
+                )
+            return
 
 
 @get(

@@ -23,6 +23,7 @@ from ullage.guessing import WrongTokens, guessable
 from ullage.store.records import RecentRecords, Records
 from ullage.store.store import DEFAULT_TENANT
 from ullage_server.api_types import Link
+from ullage_server.policy import MOST_LINKS
 
 log = logging.getLogger("ullage.server")
 
@@ -66,9 +67,6 @@ _RECORD: Final = msgspec.json.Decoder(TokenRecord)
 KIND: Final = "tokens"
 LINKS: Final = "links"
 """The kind of tokens that read one session. They are apart: such a one makes no server require tokens."""
-
-MOST_LINKS: Final = 200
-"""Links of a tenant that have not expired."""
 
 _REQUIRED: Final = "-"
 """The record that outlives all tokens: no name of a token begins so."""

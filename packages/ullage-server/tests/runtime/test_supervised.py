@@ -67,9 +67,9 @@ class ShakyStore(SqliteStore):
         self.counter.count()
         return await super().append(lease, events, **more)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece], **more: Any) -> int:
         self.counter.count()
-        await super().draft(lease, pieces)
+        return await super().draft(lease, pieces, **more)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         self.counter.count()

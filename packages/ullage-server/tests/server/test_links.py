@@ -16,8 +16,9 @@ from ullage.cli import main
 from ullage.errors import CommandRefused
 from ullage.store.records import FileRecords
 from ullage_server.app import HANDLERS
+from ullage_server.policy import MOST_LINKS
 from ullage_server.scopes import NEEDED, name_of
-from ullage_server.tokens import LINKS, MOST_LINKS, Bearer, NamedTokens, Tokens
+from ullage_server.tokens import LINKS, Bearer, NamedTokens, Tokens
 
 
 class Linked(NamedTuple):

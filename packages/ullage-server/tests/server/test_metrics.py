@@ -26,7 +26,8 @@ from ullage.usage import Usage
 from ullage_agent.runtime.label_values import OTHER
 from ullage_agent.runtime.policy import MOST_LABEL_VALUES
 from ullage_server.live_types import REMEMBERED
-from ullage_server.metrics import MOST_PLACES, Metrics
+from ullage_server.metrics import Metrics
+from ullage_server.policy import MOST_PLACES
 from ullage_simulators import running
 
 CALLS = "gen_ai_client_inference"

@@ -15,8 +15,8 @@ from tests.server.served import Api, serving
 from ullage.importers import read
 from ullage.meter.meter import Meter
 from ullage.store.overhead import OverheadStore
-from ullage_server.app import LOGS_AT_ONCE
 from ullage_server.live_types import SHOWN
+from ullage_server.policy import LOGS_AT_ONCE
 
 
 def test_steps_say_estimate_actual_and_growth(api: Api) -> None:

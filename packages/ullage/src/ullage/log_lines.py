@@ -15,12 +15,14 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
 
-from ullage.display.text import safe
-from ullage.masking import Secrets
+from ullage.display.text import json_text, safe
+from ullage.masking import Secrets, secrets_in
 
 LogFields = Mapping[str, object]
 
 JSON_LINES: Final = "json"
+
+FORMAT: Final = "%(levelname)s %(name)s: %(message)s"
 
 _fields: ContextVar[Callable[[], LogFields]] = ContextVar(
     "fields of log lines", default=dict
@@ -42,6 +44,37 @@ def log_fields(source: Callable[[], LogFields]) -> Iterator[None]:
         yield
     finally:
         _fields.reset(before)
+
+
+@contextmanager
+def logged(
+    level: str,
+    environment: Mapping[str, str],
+    *secrets: str,
+    form: str = "",
+    text: str = FORMAT,
+) -> Iterator[None]:
+    """A block whose log goes to standard error from this level on, without ``secrets`` and those of the environment.
+
+    An empty level logs nothing. ``form`` is what ``--log-format`` says. Lines of libraries have the same form.
+    ``text`` is the format of a line of text.
+    """
+    if not level:
+        yield
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    hidden = Secrets([*secrets, *secrets_in(environment)])
+    is_json = form == JSON_LINES
+    handler.setFormatter(JsonLines(hidden) if is_json else TextLines(hidden, text))
+    everything, own = logging.getLogger(), logging.getLogger("ullage")
+    before = own.level
+    everything.addHandler(handler)
+    own.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        own.setLevel(before)
+        everything.removeHandler(handler)
 
 
 def trace_fields(traceparent: str) -> dict[str, object]:
@@ -98,7 +131,9 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             own["exception"] = self.formatException(record.exc_info)
         line = own | fields_of(record) | own  # in this order, and a field replaces none
-        return json.dumps(self._secrets.masked_value(line), default=str)
+        hidden = self._secrets.masked_value(line)
+        text = json.dumps(hidden, default=str, ensure_ascii=False)
+        return json_text(text.encode(errors="backslashreplace"))
 
 
 def _current_span() -> dict[str, object]:

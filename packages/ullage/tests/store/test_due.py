@@ -10,7 +10,8 @@ from ullage.events import CancelAsked, SettingsChanged, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
 from ullage.store.leases import new_owner
-from ullage.store.store import UNTAKEN_S, SessionStore, Unattended, waiting_places
+from ullage.store.store import SessionStore, Unattended, waiting_places
+from ullage.turns.standing import UNTAKEN_S
 
 
 def said(name: str) -> Message:

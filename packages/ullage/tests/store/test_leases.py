@@ -9,7 +9,7 @@ import pytest
 
 from tests.processes import run_python
 from ullage.errors import SessionBusy
-from ullage.store.leases import is_dead, new_owner
+from ullage.store.leases import is_dead, new_owner, process_of, this_process
 from ullage.store.places import store_at
 from ullage.store.store import SessionStore
 
@@ -71,6 +71,13 @@ def test_an_owner_that_lives_is_elsewhere_or_of_another_form_is_not_dead() -> No
     others = ["", "driver", "a:b", "a:1:2:3", ":::", elsewhere]
     for owner in (new_owner(), *others, f"{machine}:99999999::{rest}"):
         assert not is_dead(owner), owner
+
+
+def test_an_owner_names_its_process_if_it_has_one() -> None:
+    assert process_of(new_owner()) == this_process() == process_of(new_owner())
+    assert process_of("away-12:7::ff") == "away-12:7:"
+    for owner in ("", "driver", "a:b", "a:b:c:d", ":::", "a:1:ff"):
+        assert process_of(owner) == "", owner
 
 
 @needs_proc

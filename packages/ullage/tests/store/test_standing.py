@@ -20,7 +20,7 @@ from ullage.events import (
 )
 from ullage.store.forking import fork
 from ullage.store.store import Lease, SessionStore
-from ullage.turns.standing import AT_REST, Standing, stood
+from ullage.turns.standing import AT_REST, NEEDS_A_PERSON, Standing, stood
 
 BEGUN = TurnStarted(turn="t", at=10)
 ASKED = ApprovalAsked(call_id="a", tool="write", digest="d", at=11)
@@ -39,7 +39,7 @@ async def standing(store: SessionStore, name: str = "s") -> Standing:
 
 
 async def listed(store: SessionStore, *, tenant: str = "") -> list[str]:
-    rows = await store.sessions(needs_person=True, tenant=tenant)
+    rows = await store.sessions(states=NEEDS_A_PERSON, tenant=tenant)
     return [row.id for row in rows]
 
 
@@ -113,6 +113,8 @@ async def test_what_needs_a_person_is_listed_and_counted(store: SessionStore) ->
     assert set(await listed(store)) == {"failed", "asks", "budget", "elsewhere"}
     assert set(await listed(store, tenant="default")) == {"failed", "asks", "budget"}
     assert await listed(store, tenant="other") == ["elsewhere"]
+    asking = await store.sessions(states=["needs_approval"], tenant="default")
+    assert [row.id for row in asking] == ["asks"]
     one = {"failed": 1, "waits": 1, "needs_approval": 1, "paused": 1}
     assert await store.standing_counts() == one | {"failed": 2}
     assert await store.standing_counts("default") == one
@@ -121,8 +123,8 @@ async def test_what_needs_a_person_is_listed_and_counted(store: SessionStore) ->
     assert oldest.keys() == one.keys()
     rows = {row.id: row.listed for row in await store.sessions()}
     assert oldest["failed"] == min(rows["failed"], rows["elsewhere"])
-    first = await store.sessions(needs_person=True, limit=2)
-    rest = await store.sessions(needs_person=True, before=first[-1].cursor)
+    first = await store.sessions(states=NEEDS_A_PERSON, limit=2)
+    rest = await store.sessions(states=NEEDS_A_PERSON, before=first[-1].cursor)
     assert {row.id for row in (*first, *rest)} == {*await listed(store)}
     assert len(first) + len(rest) == 4
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ullage import events as said
 from ullage.events import Event
 from ullage.turns.standing import (
     AT_REST,
+    FULLNESS_STEP,
     UNTAKEN_S,
     Standing,
     stand,
@@ -97,3 +99,65 @@ def test_other_events_leave_the_same_value() -> None:
     assert stand(standing, said.CallStarted(call="c")) is standing
     assert stand(standing, said.CallEnded(call="c")) is standing
     assert stand(standing, said.ToolStarted(call_id="a")) is standing
+
+
+def test_the_fullness_is_kept_where_it_has_moved_by_a_step_of_the_window() -> None:
+    def reading(used: int, window: int | None = 100_000) -> said.ReadingTaken:
+        amount = said.Amount(tokens=used, low=used, high=used)
+        return said.ReadingTaken(snapshot="s", used=amount, window=window)
+
+    first = stands(BEGUN, reading(10))
+    assert (first.used, first.window, first.state) == (10, 100_000, "works")
+    assert stand(first, reading(10 + int(100_000 * FULLNESS_STEP))) is first
+    moved = stand(first, reading(11 + int(100_000 * FULLNESS_STEP)))
+    assert moved.used == 11 + int(100_000 * FULLNESS_STEP)
+    assert stand(moved, reading(5)).used == 5, "less after a compaction"
+    assert stand(moved, reading(1_011, window=None)).window is None
+    ended = stand(moved, said.TurnEnded(turn="t", reason="failed"))
+    assert (ended.state, ended.used) == ("failed", moved.used)
+
+
+def test_a_wait_of_a_summary_ends_with_its_call() -> None:
+    waits = said.CallRetried(call="s", attempt=1, wait_s=5, error="Busy", at=11)
+    standing = stands(BEGUN, waits)
+    child = said.CallEnded(call="other", purpose="child")
+    assert stand(standing, child) is standing
+    assert stand(standing, said.CallEnded(call="s", purpose="summary")).state == "works"
+
+
+def test_a_call_that_is_answered_forgets_the_failures_before_it() -> None:
+    failed = said.CallEnded(call="c", outcome="failed", error_kind="ServerError")
+    standing = stands(BEGUN, failed, said.CallEnded(call="c"))
+    ended = stand(standing, said.TurnEnded(turn="t", reason="failed", note="Odd."))
+    assert (ended.kind, ended.attempts, ended.reason) == ("failed", 0, "Odd.")
+
+
+def test_a_resume_of_a_turn_that_is_over_changes_nothing() -> None:
+    ended = stands(BEGUN, said.TurnEnded(turn="t"))
+    assert stand(ended, said.TurnResumed(turn="t")) is ended
+
+
+def test_an_answer_about_another_call_than_the_one_shown_is_none() -> None:
+    asked = stands(BEGUN, said.ApprovalAsked(call_id="a", digest="shown"))
+    other = said.ApprovalGiven(call_id="a", approved=True, digest="another")
+    assert stand(asked, other) is asked
+
+
+def test_a_subagent_s_failure_is_its_parent_s_and_its_approval_a_person_s() -> None:
+    def childs(event: Event) -> Event:
+        return replace(event, session="s/call")
+
+    failed = said.TurnPaused(turn="t", reason="failed", at=12, seq=3)
+    assert stands(BEGUN, failed).state == "failed"
+    assert stands(childs(BEGUN), childs(failed)) == Standing(since=12, seq=3)
+    asked = said.ApprovalAsked(call_id="c", tool="press", at=12, seq=3)
+    assert stands(childs(BEGUN), childs(asked)).state == "needs_approval"
+
+
+def test_an_open_turn_that_nobody_will_drive_is_paused_and_no_state_begins_later() -> (
+    None
+):
+    left = standing_now(stands(BEGUN), now=20, held_by="", due_at=None, place="")
+    assert (left.state, left.kind, left.since) == ("paused", "interrupted", 10)
+    begun = standing_now(AT_REST, now=20, held_by="here", due_at=21, place="")
+    assert (begun.state, begun.since) == ("works", 20)

@@ -22,7 +22,7 @@ from textual.widgets import TextArea
 from ullage.cli.screenplay import Notice, Screenplay
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span
-from ullage.errors import CommandRefused, UllageError
+from ullage.errors import CommandRefused, SessionNotFound, UllageError
 from ullage.events import (
     CallStarted,
     DraftPiece,
@@ -32,7 +32,7 @@ from ullage.events import (
     ReadingTaken,
     ToolStarted,
 )
-from ullage.store.store import MOST_LISTED, QueueKind, SessionStore
+from ullage.store.store import QueueKind, SessionStore
 from ullage.turns.loop import Loop
 from ullage_agent.chat.approving import KEYS, SCROLLS, Approving
 from ullage_agent.chat.attaching import AttachedFiles, attachable, clipboard_image
@@ -520,12 +520,13 @@ class ChatApp(App[str]):
     async def _go(self, name: str) -> None:
         """To another session; this one is worked on while it is not looked at."""
         try:
-            known = {row.id for row in await self._store.sessions(limit=MOST_LISTED)}
             settings = (await self.session._look()).ledger.loop.settings
-            if name in known:
-                await self._open(await self._host.wake(name))
-            else:
+            try:
+                await self._store.about(name)
+            except SessionNotFound:
                 await self._open(await self._host.begin(name, settings))
+            else:
+                await self._open(await self._host.wake(name))
         except UllageError as problem:
             self._fail(problem)
 

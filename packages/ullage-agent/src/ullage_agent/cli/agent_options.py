@@ -10,7 +10,7 @@ from typing import Any, Final
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.display.text import quoted
 from ullage.errors import InputError, SessionNotFound
-from ullage.store.store import MOST_LISTED
+from ullage.store.store import every_session
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.precedence import left_out
@@ -65,7 +65,7 @@ async def session_meant(agent: Agent, name: str) -> tuple[str, bool]:
     try:
         await shared.store.about(name)
     except SessionNotFound:
-        known = [row.id for row in await shared.store.sessions(limit=MOST_LISTED)]
+        known = [row.id async for row in every_session(shared.store)]
     else:
         return name, True  # without a list of all others
     finally:

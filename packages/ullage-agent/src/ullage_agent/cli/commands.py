@@ -80,6 +80,19 @@ COMMANDS: Final = (
         tells_more=TELLS_MORE,
     ),
     Subcommand(
+        "approve",
+        "list the sessions that need a person, or answer the tool calls of one that need approval",
+        "ullage_agent.cli.approve:run",
+        "agent",
+        operand("session SESSION", "whose calls are shown and asked about", nargs="?"),
+        text(
+            "--store PLACE",
+            "where sessions live: a file, or postgresql://… (default: your own store)",
+        ),
+        flag("--yes", "allow every call of the session that needs approval"),
+        JSON,
+    ),
+    Subcommand(
         "demo",
         "watch an agent work on a small window, against a simulated provider: no key needed",
         "ullage_agent.cli.demo:run",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
+from ullage_agent.runtime.policy import FLUSHED_IN_MS
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -27,9 +28,6 @@ NO_METRICS: Final = ("OTEL_METRICS_EXPORTER", "none")
 
 OFF: Final = "OTEL_SDK_DISABLED"
 
-FLUSHED_IN_MS: Final = 2_000
-"""How long the end of the program waits for a collector to take the last of them."""
-
 
 class Exported(NamedTuple):
     """Where what a process measures goes; ``None`` for what no collector takes."""
@@ -41,7 +39,7 @@ class Exported(NamedTuple):
         """The hook that makes spans and metrics of turns, model calls and tools, where they go somewhere."""
         from ullage_agent.runtime.telemetry import Telemetry
 
-        if self.spans is self.metrics is None:
+        if self.spans is None and self.metrics is None:
             return []
         return [Telemetry(self.spans, meters=self.metrics)]
 

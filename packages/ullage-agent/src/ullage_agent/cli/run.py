@@ -22,13 +22,13 @@ import msgspec
 from ullage.cli.exit_codes import FAILED, OF_TURNS
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
-from ullage.cli.logged import logged
 from ullage.cli.screen import Screen
 from ullage.display.gauge_line import amount
 from ullage.display.text import counted, json_text, number, percent, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, InputError, SettingError
 from ullage.events import DraftPiece, Event
+from ullage.log_lines import logged
 from ullage.messages import clean_text
 from ullage.meter.reading import Reading
 from ullage.tasks import start, stop

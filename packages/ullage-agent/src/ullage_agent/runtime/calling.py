@@ -273,7 +273,8 @@ async def _stream(
         sleep=pause,
         history=history,
     )
-    drafted = drafting(ledger.store, ledger.held, call)
+    after, at = ledger.loop.seq, ledger.at
+    drafted = drafting(ledger.store, ledger.held, call, after=after, at=at)
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):

@@ -7,8 +7,9 @@ process dies.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 
@@ -34,15 +35,19 @@ async def drafting(
     lease: Lease,
     call: str,
     *,
+    after: int = 0,
+    at: float = 0.0,
     flush_s: float = 0.05,
     flush_bytes: int = 1_024,
 ) -> AsyncIterator[AnswerDraft]:
     """A draft of one answer, stored in batches while the block runs.
 
     A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores the rest, even
-    if the task is cancelled, once or again. An error of the store ends the block.
+    if the task is cancelled, once or again. An error of the store ends the block. ``after`` and ``at`` are the event
+    behind which the call began: see ``SessionStore.draft``.
     """
-    draft = AnswerDraft(store, lease, call, flush_bytes)
+    store_pieces = partial(store.draft, lease, after=after, at=at)
+    draft = AnswerDraft(store_pieces, call, flush_bytes)
     try:
         async with background(draft.store_in_batches(flush_s)):
             try:
@@ -55,20 +60,25 @@ async def drafting(
 
 
 class AnswerDraft:
-    """The pieces of one answer that are not stored yet. Made by ``drafting``."""
+    """The pieces of one answer, also those that are stored: a crash of the database may lose the last of these.
+
+    Made by ``drafting``.
+    """
 
     def __init__(
-        self, store: SessionStore, lease: Lease, call: str, flush_bytes: int
+        self,
+        store: Callable[[Sequence[DraftPiece]], Awaitable[int]],
+        call: str,
+        flush_bytes: int,
     ) -> None:
         self.is_broken = False
         """The store has failed."""
         self._store = store
-        self._lease = lease
         self._call = call
         self._flush_bytes = flush_bytes
-        self._waiting: list[DraftPiece] = []
+        self._pieces: list[DraftPiece] = []
+        self._stored = 0
         self._size = 0
-        self._offset = 0
         self._is_ending = False
         self._wake = asyncio.Event()
         self._is_due = asyncio.Event()
@@ -78,23 +88,21 @@ class AnswerDraft:
         piece = self._piece(event)
         if piece is None:
             return
-        self._waiting.append(piece)
+        self._pieces.append(piece)
         self._size += len(piece.text)
         self._wake.set()
         if self._size >= self._flush_bytes:
             self._is_due.set()
 
     def _piece(self, event: StreamEvent) -> DraftPiece | None:
-        offset = self._offset
+        offset = len(self._pieces)
         match event:
             case TextDelta():
-                piece = DraftPiece(self._call, offset, "text", event.part, event.text)
+                return DraftPiece(self._call, offset, "text", event.part, event.text)
             case ReasoningDelta():
-                piece = DraftPiece(
-                    self._call, offset, "reasoning", event.part, event.text
-                )
+                return DraftPiece(self._call, offset, "reasoning", event.part, event.text)
             case CallDelta():
-                piece = DraftPiece(
+                return DraftPiece(
                     self._call,
                     offset,
                     "call",
@@ -104,13 +112,11 @@ class AnswerDraft:
                     event.name,
                 )
             case PartDone():
-                piece = DraftPiece(
+                return DraftPiece(
                     self._call, offset, "done", event.part.id, encode(event.part).decode()
                 )
             case _:
                 return None
-        self._offset += 1
-        return piece
 
     def end(self) -> None:
         """No batch follows: what waits is stored by ``flush``."""
@@ -142,14 +148,13 @@ class AnswerDraft:
             next_at = loop.time() + flush_s
 
     async def flush(self) -> None:
-        """Store the pieces that wait. Raises what the store raises."""
-        pieces, self._waiting, self._size = self._waiting, [], 0
+        """Store the pieces that the store lacks. Raises what the store raises."""
+        given, self._size = len(self._pieces), 0
         self._wake.clear()
         self._is_due.clear()
-        if not pieces:
-            return
         try:
-            await self._store.draft(self._lease, pieces)
+            while self._stored < given:
+                self._stored = await self._store(self._pieces[self._stored : given])
         except BaseException:
             self.is_broken = True
             raise

@@ -27,6 +27,9 @@ NEWEST_SHARE = 0.3
 
 # --- Quotas of tenants. Judged by tests/runtime/test_quotas.py.
 
+QUOTA_DAY_S = 86_400.0
+"""A quota is of a day, so a session that waits for it was stopped within so many seconds."""
+
 QUOTA_KNOWN_S = 5.0
 """Seconds for which a process believes that a tenant has no quota, and that nothing more was used of one."""
 
@@ -47,7 +50,7 @@ PAUSE_S = 600.0
 
 # --- Wakes that were lost. Judged by bench.takeover.
 
-LOST_WAKE_S = 0.4
+LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
 RESTATE_SWEEP_S = 5.0
@@ -105,6 +108,9 @@ TRACED_MESSAGES = 131_072
 
 TRACED_SESSIONS = 10_000
 """Sessions whose open spans are remembered: turns that wait for a person for good."""
+
+FLUSHED_IN_MS = 2_000
+"""How long the end of a program waits for a collector to take the last spans and metrics."""
 
 # --- Boundaries of histograms, those that the conventions ask for. Judged by tests/runtime/test_telemetry.py.
 

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from ullage.errors import QuotaReached, SessionNotFound
 from ullage.store.store import (
     DEFAULT_TENANT,
-    MOST_LISTED,
     QUOTA,
     SPENT_BY,
     Revision,
     SessionStore,
     SharedKey,
+    every_session,
 )
 from ullage.store.tenants import TenantStore
 from ullage_agent.loop.budgets import BudgetUse
@@ -40,7 +40,7 @@ from ullage_agent.loop.quotas import (
     sessions_refused,
     spent_by,
 )
-from ullage_agent.runtime.policy import QUOTA_KNOWN_S
+from ullage_agent.runtime.policy import QUOTA_DAY_S, QUOTA_KNOWN_S
 
 Clock = Callable[[], float]
 
@@ -218,7 +218,10 @@ async def change_quota(
         return Revision((_text(after),), after)
 
     result = await store.revise([SharedKey(QUOTA, tenant)], changed)
-    for row in await store.sessions(limit=MOST_LISTED, tenant=tenant):
+    today = time.time() - QUOTA_DAY_S
+    async for row in every_session(store, tenant=tenant):
+        if row.listed < today:
+            break
         if row.is_due and not row.held_by:
             await store.command(row.id, [])
     return result

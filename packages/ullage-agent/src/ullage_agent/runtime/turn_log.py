@@ -14,7 +14,7 @@ log = logging.getLogger("ullage.agent")
 class TurnLog:
     """Listens to a session's ledger. Silent for sessions that another process drives, whose log has the line.
 
-    A record has ``session``, ``tenant`` and ``model`` as attributes too, for logs with fields.
+    A record has ``session``, ``tenant``, ``model`` and ``error`` as attributes too, for logs with fields.
     """
 
     def __init__(self, runtime: SessionRuntime) -> None:
@@ -32,6 +32,7 @@ class TurnLog:
             "session": ledger.session,
             "tenant": self._runtime.shared.quotas.tenant,
             "model": self._runtime.settings.model,
+            "error": standing.kind,
         }
         level = logging.WARNING if standing.state == "failed" else logging.INFO
         text = (

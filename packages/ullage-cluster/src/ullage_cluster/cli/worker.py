@@ -10,11 +10,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ullage.cli.logged import logged
 from ullage.cli.stores import place_of
 from ullage.display.text import printable
 from ullage.errors import MissingExtra
 from ullage.installation import extra_command
+from ullage.log_lines import logged
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.store import SessionStore
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace) -> int:
     """Drive until told to end. 0 after an orderly end; raises ``UllageError`` for a store that can't be used."""
     place = place_of(args.store)
-    store = store_at(place)
+    store = store_at(place, awaits_server=True)
     dispatch = dispatch_of(args, place)
     args.simulate = False
     with ExitStack() as stack:

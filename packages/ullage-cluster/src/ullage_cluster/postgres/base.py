@@ -31,6 +31,7 @@ from ullage_cluster.postgres.connecting import (
     Record,
     connect,
     drop,
+    is_away,
     is_lost,
     pool_of,
 )
@@ -124,7 +125,9 @@ class _Writer:
 class OpenDatabase:
     """Hands work to the thread in which the connections live. Nothing is opened before it is used."""
 
-    def __init__(self, database: PostgresAddress, watchers: Watchers) -> None:
+    def __init__(
+        self, database: PostgresAddress, watchers: Watchers, *, awaits_server: bool
+    ) -> None:
         self.database = database
         self.records = TableRecords(self.read_now, self.begin_read, database.shown)
         self._watchers = watchers
@@ -133,6 +136,7 @@ class OpenDatabase:
         self._is_closed = False
         self._opening: asyncio.Task[None] | None = None
         self._is_open = False
+        self._awaits_server = awaits_server
         self._has_failed = False
         """Whether the last write could not be stored."""
         self._pool: PgPool | None = None
@@ -238,7 +242,7 @@ class OpenDatabase:
         ended = await self.run(look)
         return dead + [owner for owner in others if process_of(owner) in ended]
 
-    async def show_living(self) -> None:
+    async def until_seen(self) -> None:
         """Return while others can see that this process lives: who drives sessions without that loses them.
 
         Raises ``StoreUnavailable`` where they can't for ``WAIT_S``.
@@ -427,13 +431,30 @@ class OpenDatabase:
         """Check the schema; an empty database gets one."""
         connection = None
         try:
-            connection = await connect(self.database, direct=True)
+            connection = await self._first_connection()
             if not await make_tables(connection, self.database.shown):
                 await connection.execute(statements()["forget_writers"])
         except Failures as problem:
             raise failure(problem, self.database.shown) from problem
         finally:
             drop(connection)
+
+    async def _first_connection(self) -> PgConnection:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + (WAIT_S if self._awaits_server else 0.0)
+        self._awaits_server = False  # once: what is asked for next fails at once
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                return await connect(self.database, direct=True)
+            except Failures as problem:
+                pause_s = next(pauses, _PAUSES[-1])
+                if not is_away(problem) or loop.time() + pause_s > end:
+                    raise
+                if pause_s == _PAUSES[0]:
+                    told = failure(problem, self.database.shown)
+                    log.warning("%s It is waited for, up to %.0f s.", told, WAIT_S)
+                await asyncio.sleep(pause_s)
 
     def _tell(self, change: Change) -> None:
         try:

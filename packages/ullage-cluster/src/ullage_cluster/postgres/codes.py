@@ -19,7 +19,6 @@ class Code(IntEnum):
     NOT_WAITING = 5
     SENT_BEFORE = 6
     OTHER_PLACE = 7
-    OFFSET_USED = 8
     ID_TAKEN = 9
     BUSY = 10
     OTHER_STANDING = 11
@@ -37,6 +36,7 @@ class WriteAnswer(TypedDict, total=False):
     message: str | None
     what: str | None
     place: int | None
+    next: int | None
     state: str | None
     standing: str | None
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -10,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ullage.errors import StoreUnavailable
+from ullage.store.leases import this_process
 from ullage.store.urls import shown_place
 
 PgConnection: TypeAlias = Any
@@ -96,25 +100,64 @@ async def pool_of(database: PostgresAddress, size: int) -> PgPool:
         """Nothing: no work leaves a setting or a listener behind, and asyncpg's reset is a round trip for each use."""
 
     return await asyncpg.create_pool(
-        database.pool, min_size=0, max_size=size, reset=keep, **_options(database)
+        database.pool,
+        min_size=0,
+        max_size=size,
+        init=None if database.is_pooled else show_living,
+        reset=keep,
+        **_options(database),
     )
+
+
+_SHOW_LIVING: Final = """
+SET tcp_keepalives_idle = 3;
+SET tcp_keepalives_interval = 1;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = '6s';
+SELECT pg_advisory_lock_shared({})
+"""
+"""So PostgreSQL ends a connection after 6 seconds without an answer, as of a machine without power. On a Unix socket the
+settings change nothing (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+
+
+async def show_living(connection: PgConnection) -> None:
+    """Hold this process's lock on a connection, until it ends or its machine is silent: see ``news``."""
+    await connection.execute(_SHOW_LIVING.format(lock_of(this_process())))
+
+
+def lock_of(process: str) -> int:
+    """The number of a process's advisory lock."""
+    return int.from_bytes(sha256(process.encode()).digest()[:8], "big", signed=True)
+
+
+_GONE: Any = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InternalClientError,  # a connection that was ended just before a statement
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+)
 
 
 def is_lost(connection: PgConnection | None, problem: BaseException) -> bool:
     """Whether a statement failed because its connection, or the server behind it, is gone."""
     if connection is None or connection.is_closed():
         return True
-    gone: tuple[type[BaseException], ...] = (
-        OSError,
-        TimeoutError,
-        asyncpg.PostgresConnectionError,
-        asyncpg.InternalClientError,  # a connection that was ended just before a statement
-        asyncpg.AdminShutdownError,
-        asyncpg.CrashShutdownError,
-        asyncpg.CannotConnectNowError,
-        asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
-    )
-    return isinstance(problem, gone)
+    return isinstance(problem, _GONE)
+
+
+def is_away(problem: BaseException) -> bool:
+    """Whether a connection could not be made since its server is away or starting, so that it may come."""
+    is_wrong = isinstance(problem, socket.gaierror | ssl.SSLError)
+    return isinstance(problem, _GONE) and not is_wrong and not lacks_tls(problem)
+
+
+def lacks_tls(problem: BaseException) -> bool:
+    """Whether the server offers no TLS, and the URL asks for it."""
+    return isinstance(problem, ConnectionError) and "rejected SSL" in str(problem)
 
 
 def drop(connection: PgConnection | None) -> None:

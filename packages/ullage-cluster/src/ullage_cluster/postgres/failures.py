@@ -7,6 +7,7 @@ import ssl
 import asyncpg
 
 from ullage.errors import InputError, LedgerError, StoreUnavailable, UllageError
+from ullage_cluster.postgres.connecting import lacks_tls
 
 
 def failure(problem: BaseException, shown: str) -> UllageError:
@@ -90,7 +91,7 @@ def failure(problem: BaseException, shown: str) -> UllageError:
                 f"The certificate of {shown} is not trusted ({problem.verify_message}). Name the file of the authority "
                 "that issued it: add sslrootcert=FILE to the URL."
             )
-        case ConnectionError() if "rejected SSL" in str(problem):
+        case ConnectionError() if lacks_tls(problem):
             return StoreUnavailable(
                 f"{shown} offers no TLS, and sslmode in the URL asks for it. Turn on ssl in postgresql.conf, or write "
                 "sslmode=prefer on a network that you trust."

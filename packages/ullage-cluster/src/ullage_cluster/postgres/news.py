@@ -9,7 +9,8 @@ ended before its notification stored.
 
 The connection on which a process listens also shows that the process lives: it holds an advisory lock there, which
 PostgreSQL frees some milliseconds after the process has ended, on whichever machine. All of the process's stores share
-the lock, and who looks takes none.
+the lock, and so do the connections of the pool, so that the end of one connection alone does not free it. Behind a
+pooler only this connection is the process's own. Who looks takes no lock.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
 from ullage.events import DraftPiece
 from ullage.store.changes import Change, Watchers
-from ullage.store.leases import this_process
 from ullage_cluster.postgres.connecting import (
     Failures,
     PgConnection,
@@ -33,6 +32,8 @@ from ullage_cluster.postgres.connecting import (
     Record,
     connect,
     drop,
+    lock_of,
+    show_living,
 )
 from ullage_cluster.postgres.failures import failure
 from ullage_cluster.postgres.tables import statements
@@ -57,24 +58,12 @@ HEARD_S: Final = 5.0
 """How long a statement of the news may take."""
 
 ENDED_S: Final = 0.4
-"""How long the lock of a process has to be free until the process counts as ended: one that lives and lost its
-connection takes its lock again on a new one."""
+"""How long the lock of a process has to be free until the process counts as ended: one that lives and lost all of its
+connections takes its lock again on a new one."""
 
 STEADY_S: Final = 3.0
 """How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
 of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
-
-SILENT_S: Final = 6
-"""Seconds after which PostgreSQL gives up the connection of a machine that answers nothing, as one without power."""
-
-_SETTINGS: Final = f"""
-SET synchronous_commit = off;  -- a notification is not on the disk at all: no transaction waits for that either
-SET tcp_keepalives_idle = {SILENT_S // 2};
-SET tcp_keepalives_interval = 1;
-SET tcp_keepalives_count = {SILENT_S // 2};
-SET tcp_user_timeout = {SILENT_S * 1_000};
-"""
-"""Of the connection. Those of TCP change nothing on a Unix socket (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
 
 _decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
 """Session, last event, and the pieces that were stored, if they are few."""
@@ -102,6 +91,8 @@ class News:
         self._ended: set[str] = set()
         """The processes that were found to have ended."""
         self._connection: PgConnection | None = None
+        self._own = 0
+        """The process of the server that has it, by which its own news are known when they come back."""
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
         self._told: dict[str, int] = {}
@@ -180,15 +171,15 @@ class News:
         try:
             connection.add_termination_listener(ended)
             async with asyncio.timeout(HEARD_S):
-                await connection.execute(
-                    "SELECT pg_advisory_lock_shared($1)", lock_of(this_process())
-                )
-                await connection.execute(_SETTINGS)
+                await show_living(connection)
+                # A notification is not on the disk at all: its transaction does not wait for that either.
+                await connection.execute("SET synchronous_commit = off")
                 await connection.add_listener(CHANNEL, self._hear)
         except BaseException:
             drop(connection)
             raise
         self._connection = connection
+        self._own = connection.get_server_pid()
         self.listens.set()
         if connection.is_closed():
             self._mark_lost()
@@ -204,10 +195,10 @@ class News:
         self._mark_lost()
 
     def _hear(
-        self, connection: PgConnection, sender: int, _channel: str, payload: str
+        self, _connection: PgConnection, sender: int, _channel: str, payload: str
     ) -> None:
         """News of another process; its own come back too. Who can connect can send any."""
-        if sender == connection.get_server_pid():
+        if sender == self._own:
             return
         try:
             session, seq, pieces = _decode(payload)
@@ -287,11 +278,6 @@ class News:
                 continue
             # What was told meanwhile was not heard.
             self._watchers.tell([Change(each) for each in self._watchers.sessions()])
-
-
-def lock_of(process: str) -> int:
-    """The number of a process's advisory lock."""
-    return int.from_bytes(sha256(process.encode()).digest()[:8], "big", signed=True)
 
 
 def payload_of(change: Change) -> str:

@@ -6,9 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueLeft
+from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store.drafts import grouped
 from ullage.store.naming import naming
 from ullage.store.rows import json_of, number, pack, standing_of, text_of_standing
 from ullage.store.store import Lease, QueueKind
@@ -69,17 +68,6 @@ def queued_values(
     title, _ = naming("", "", [queued])
     body = pack(json_of(queued))
     return (session, message.id, kind, place, body, text_of(title))
-
-
-def draft_values(pieces: Sequence[DraftPiece]) -> tuple[Any, ...]:
-    """The last four values that ``add_pieces`` is called with. Raises ``LedgerError`` for offsets with gaps."""
-    groups = list(grouped(pieces))
-    return (
-        [group.call for group in groups],
-        [group.first for group in groups],
-        [group.last for group in groups],
-        [group.body for group in groups],
-    )
 
 
 class FoldedStanding(NamedTuple):

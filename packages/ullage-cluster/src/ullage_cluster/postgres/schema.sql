@@ -307,31 +307,34 @@ BEGIN
     PERFORM make_due(head.key);
 END $$;
 
--- A used offset is found by the insert.
+-- Only at the end of the call's pieces: what a crash lost is written again. Its first ones need the event before them.
 CREATE FUNCTION add_pieces(
-    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_calls TEXT[], p_first BIGINT[], p_last BIGINT[], p_bodies BYTEA[],
-    OUT code INT, OUT seq BIGINT, OUT owner TEXT
+    p_session TEXT, p_owner TEXT, p_generation BIGINT, p_after BIGINT, p_at DOUBLE PRECISION,
+    p_call TEXT, p_first BIGINT, p_last BIGINT, p_body BYTEA,
+    OUT code INT, OUT seq BIGINT, OUT owner TEXT, OUT next BIGINT
 ) LANGUAGE plpgsql AS $$
-DECLARE head sessions; stored BIGINT[];
+DECLARE head sessions;
 BEGIN
     SELECT * INTO head FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
     IF NOT FOUND THEN code := 1; RETURN; END IF;
     seq := head.seq; owner := head.owner;
     IF head.owner <> p_owner OR head.generation <> p_generation THEN code := 2; RETURN; END IF;
+    next := coalesce((SELECT d.last + 1 FROM drafts d WHERE d.session = head.key AND d.call = p_call
+        ORDER BY d.first DESC LIMIT 1), 0);
+    IF next = 0 AND p_at > 0 AND NOT EXISTS (
+        SELECT FROM events e WHERE e.session = head.key AND e.seq = p_after AND e.at = p_at
+    ) THEN code := 4; RETURN; END IF;
     code := 0;
-    WITH new AS (
+    IF next = p_first THEN
         INSERT INTO drafts (session, call, first, last, seq, body)
-        SELECT head.key, c, f, l, head.seq, b FROM unnest(p_calls, p_first, p_last, p_bodies) AS n (c, f, l, b)
-        ON CONFLICT (session, call, first) DO NOTHING RETURNING id
-    ) SELECT coalesce(array_agg(id), '{}') INTO stored FROM new;
-    IF cardinality(stored) < cardinality(p_calls) THEN
-        code := 8;
-        DELETE FROM drafts WHERE session = head.key AND id = ANY (stored);
+        VALUES (head.key, p_call, p_first, p_last, head.seq, p_body);
+        next := p_last + 1;
     END IF;
 END $$;
 
--- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts behind `p_row` (2).
--- STABLE, so that all is read of one moment.
+-- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts behind `p_row` (2), or
+-- all of them where that row is gone: after a crash rows may have smaller numbers than lost ones. STABLE, so that all is
+-- read of one moment.
 CREATE FUNCTION look(p_session TEXT, p_after BIGINT, p_row BIGINT, p_limit BIGINT)
 RETURNS TABLE (what INT, number BIGINT, name TEXT, at DOUBLE PRECISION, first BIGINT, seq BIGINT, body BYTEA)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
@@ -344,22 +347,24 @@ BEGIN
         WHERE e.session = head.key AND e.seq > p_after ORDER BY e.seq LIMIT p_limit;
     IF head.seq - p_after < p_limit THEN
         RETURN QUERY SELECT 2, d.id, d.call, 0::float8, d.first, d.seq, d.body FROM drafts d
-            WHERE d.session = head.key AND d.id > p_row ORDER BY d.id;
+            WHERE d.session = head.key AND d.id > coalesce((
+                SELECT last_read.id FROM drafts last_read WHERE last_read.session = head.key AND last_read.id = p_row
+            ), 0) ORDER BY d.id;
     END IF;
 END $$;
 
 -- A list is read from the end of an index, however many sessions there are: without sorts, which PostgreSQL thinks
 -- faster among some thousand sessions.
 CREATE FUNCTION list_sessions(
-    p_listed DOUBLE PRECISION, p_key BIGINT, p_limit BIGINT, p_tenant TEXT, p_needs_person BOOLEAN
+    p_listed DOUBLE PRECISION, p_key BIGINT, p_limit BIGINT, p_tenant TEXT, p_states TEXT[]
 ) RETURNS SETOF session_rows LANGUAGE plpgsql STABLE SET enable_sort = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT * FROM session_rows WHERE (%1$s, key) < ($1, $2) %2$s %3$s ORDER BY %1$s DESC, key DESC LIMIT $3',
         CASE WHEN p_tenant = '' THEN 'listed + 0' ELSE 'listed' END,
         CASE WHEN p_tenant = '' THEN '' ELSE 'AND tenant = $4' END,
-        CASE WHEN p_needs_person THEN 'AND state IN (''needs_approval'', ''failed'', ''paused'')' ELSE '' END
-    ) USING p_listed, p_key, p_limit, p_tenant;
+        CASE WHEN p_states = '{}' THEN '' ELSE 'AND state = ANY ($5) AND state IS NOT NULL' END
+    ) USING p_listed, p_key, p_limit, p_tenant, p_states;
 END $$;
 
 CREATE FUNCTION create_session(

@@ -22,9 +22,10 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.drafts import DraftRow, to_row
+from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
+from ullage.store.policy import STANDINGS_KEPT
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -33,7 +34,6 @@ from ullage.store.refusals import (
     no_id,
     no_session,
     not_kept,
-    offset_used,
 )
 from ullage.store.rows import (
     EventRow,
@@ -69,7 +69,6 @@ from ullage_cluster.postgres.codes import Code
 from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
-    draft_values,
     folded_standing,
     queued_values,
 )
@@ -82,9 +81,6 @@ from ullage_cluster.postgres.tables import (
 )
 
 T = TypeVar("T")
-
-REMEMBERED: Final = 10_000
-"""Sessions of which the standing is remembered."""
 
 RESTS: Final = text_of_standing(AT_REST)
 
@@ -102,13 +98,17 @@ class PostgresStore:
     back within 15 seconds; otherwise it raises ``StoreUnavailable``, and is stored whole or not at all.
 
     Usable from several event loops and threads. Close it, or what waits is written when the process ends.
+
+    Args:
+        url: Where the database is.
+        awaits_server: Whether the first use waits for a server that is away or starting, as long as later ones do.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, awaits_server: bool = False) -> None:
         database = database_of(url)
         self.shown = database.shown
         self._watchers = Watchers()
-        self._base = OpenDatabase(database, self._watchers)
+        self._base = OpenDatabase(database, self._watchers, awaits_server=awaits_server)
         self._standings: dict[str, str] = {}
         """By session, as its row had it at the last write: another process may have changed it."""
         self._tenant = ""
@@ -194,10 +194,10 @@ class PostgresStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         after = before or SessionCursor(math.inf, 0)
-        rows = await self._rows("list_sessions", *after, limit, tenant, needs_person)
+        rows = await self._rows("list_sessions", *after, limit, tenant, list(states))
         return [session_row(row) for row in rows]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
@@ -237,7 +237,7 @@ class PostgresStore:
         return [Unattended(*row) for row in rows]
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
-        await self._base.show_living()
+        await self._base.until_seen()
         dead = ""
         while True:
             row = await self._write(
@@ -320,21 +320,29 @@ class PostgresStore:
         others = await self.read(lease.session, after=after, limit=before - after)
         return (*others, *written)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        told = tuple(pieces)
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        group, told = group_of(pieces), tuple(pieces)
 
-        def finish(row: Record) -> tuple[None, Change | None]:
+        def finish(row: Record) -> tuple[int, Change | None]:
             _check_held(lease, row)
-            if row["code"] == Code.OFFSET_USED:
-                raise offset_used(lease.session)
-            change = Change(lease.session, row["seq"], told) if told else None
-            return None, change
+            if row["code"] == Code.AHEAD:
+                raise history_lost(lease.session, after)
+            is_stored = row["next"] == group.last + 1
+            change = Change(lease.session, row["seq"], told) if is_stored else None
+            return row["next"], change
 
-        await self._write(
+        return await self._write(
             lease.session,
             finish,
             function="add_pieces",
-            values=(*lease, *draft_values(pieces)),
+            values=(*lease, after, at, *group),
         )
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
@@ -537,7 +545,7 @@ class PostgresStore:
         """Remember what the session's row has, so that the next append need not ask."""
         self._standings.pop(session, None)
         self._standings[session] = standing
-        if len(self._standings) > REMEMBERED:
+        if len(self._standings) > STANDINGS_KEPT:
             del self._standings[next(iter(self._standings))]
 
     def _write(

@@ -110,6 +110,20 @@ async def test_a_server_that_ended_before_the_close_holds_it_up_for_a_limited_ti
     own_server.start()
 
 
+async def test_a_server_that_starts_is_waited_for(own_server: PostgresServer) -> None:
+    url = own_server.url(own_server.new_database())
+    own_server.stop()
+    with pytest.raises(StoreUnavailable, match="can't be reached"):
+        await PostgresStore(url).open()
+    store = PostgresStore(url, awaits_server=True)
+    opening = asyncio.create_task(store.create("s"))
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(own_server.start)
+    async with asyncio.timeout(60):
+        await opening
+    await store.close()
+
+
 async def test_a_server_that_stands_still_is_not_waited_for_for_ever(
     own_server: PostgresServer, short_waits: None
 ) -> None:

@@ -35,7 +35,7 @@ async def _used_at_once(url: str) -> None:
             (turn,) = await store.append(
                 lease, [TurnStarted(turn=f"t{number}")], after=2 * number - 1, exact=True
             )
-            await store.draft(lease, [DraftPiece("c", number, "text", "p", "piece")])
+            await store.draft(lease, [DraftPiece("c", number - 1, "text", "p", "piece")])
             seen = [await anext(following) for _ in range(3)]
             assert turn in seen and any(isinstance(each, DraftPiece) for each in seen)
         await store.renew(lease, ttl_s=0)

@@ -13,6 +13,7 @@ from ullage.events import (
     ApprovalGiven,
     CallEnded,
     CallStarted,
+    Event,
     MessageAdded,
     TurnEnded,
     TurnStarted,
@@ -21,7 +22,7 @@ from ullage.turns.standing import AT_REST, stood
 from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.store import PostgresStore
 
-ASKED = [
+ASKED: list[Event] = [
     TurnStarted(turn="t", at=1),
     *(ApprovalAsked(call_id=call, at=1) for call in "abc"),
 ]
@@ -71,7 +72,7 @@ async def test_steps_of_a_turn_change_no_index_of_their_session(
     written = await store.append(lease, [TurnStarted(turn="t")], after=1)
     for number in range(5):
         call = f"c{number}"
-        step = [
+        step: list[Event] = [
             CallStarted(call=call),
             CallEnded(call=call),
             MessageAdded(message=said(call)),

@@ -20,13 +20,13 @@ from typing import Final
 
 import msgspec
 
-from ullage.cli.logged import logged
 from ullage.directories import data_directory
 from ullage.display.call_line import WIDE, CallFigures, call_line
 from ullage.display.glyphs import glyphs_for
 from ullage.display.styles import ansi
 from ullage.display.text import Line, plain, printable
 from ullage.errors import StoreError
+from ullage.log_lines import logged
 from ullage.metering.lane_shelf import LearningHooks
 from ullage.metering.metered_learning import StoredLearning
 from ullage.store.archiving import prune

@@ -11,7 +11,7 @@ import signal
 import sys
 from typing import Any, Final
 
-from ullage.cli.logged import logged
+from ullage.log_lines import logged
 from ullage.upstreams import BadUpstream, Upstream, parse_upstream
 from ullage_proxy.relay.client_side import ClientConnection
 from ullage_proxy.relay.connections import ClientConnections, most_connections

@@ -14,12 +14,12 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ullage.cli.logged import logged
 from ullage.cli.stores import place_of
 from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.hosts import host_name
 from ullage.installation import extra_command
+from ullage.log_lines import logged
 from ullage.loop_thread import run_to_end
 from ullage.store.places import store_at
 from ullage.store.records import FileRecords, Records
@@ -82,13 +82,14 @@ def run(args: argparse.Namespace) -> int:
             args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
-        store = store_at(place)
+        store = store_at(place, awaits_server=True)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
         tokens = token_sources(store, environment)
-        has_named = any(each.read() for each in tokens)
+        level, form = args.log or "warning", args.log_format
+        with logged(level, environment, args.token, form=form):
+            has_named = any(each.read() for each in tokens)
         launch = launch_token(args.token, tokens, environment, is_off=args.no_token)
         has_token = has_named or bool(launch.text and launch.file is None)
-        level, form = args.log or "warning", args.log_format
         stack.enter_context(logged(level, environment, launch.text, form=form))
         listening = stack.enter_context(
             listener(args.host, args.port, has_token=has_token)

@@ -76,6 +76,10 @@ COMMANDS: Final = (
         "see",
         JSON,
         value("-n --limit N", positive, "at most N sessions (default 20)", 20),
+        flag(
+            "--needs",
+            "only Ullage's own that need a person: an approval, a failed or paused turn",
+        ),
     ),
     Subcommand(
         "top",

@@ -15,7 +15,6 @@ from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
 from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
-from ullage.cli.logged import logged
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
@@ -26,6 +25,7 @@ from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
 from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
+from ullage.log_lines import logged
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate

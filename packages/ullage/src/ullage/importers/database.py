@@ -26,6 +26,7 @@ from ullage.envelope import (
 from ullage.errors import UnreadableInput
 from ullage.importers.reader import ImportedSession
 from ullage.importers.regular import open_regular
+from ullage.turns.standing import Standing
 
 BUSY_TIMEOUT_S: Final = 2.0
 _STEPS_BETWEEN: Final = 50
@@ -33,12 +34,16 @@ _STEPS_BETWEEN: Final = 50
 
 
 class StoredSession(NamedTuple):
-    """A session that a database or a directory holds. ``updated`` is seconds since 1970."""
+    """A session that a database or a directory holds. ``updated`` is seconds since 1970.
+
+    ``standing`` is how one of our own stands.
+    """
 
     id: str
     title: str
     directory: str
     updated: float
+    standing: Standing | None = None
 
 
 class DatabaseFormat(NamedTuple):

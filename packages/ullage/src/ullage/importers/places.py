@@ -12,6 +12,7 @@ from ullage.errors import InputError
 from ullage.importers.database import DatabaseFormat
 from ullage.importers.detect import databases, name_of, read, reader_for
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
+from ullage.turns.standing import Standing
 from ullage_programs.facts import ProgramFacts
 from ullage_programs.programs import PROGRAMS
 from ullage_programs.settings import PROXY_FILE
@@ -32,7 +33,10 @@ AFTER_LAST_CALL_S = 600.0
 
 
 class FoundSession(NamedTuple):
-    """A session that was found. ``modified`` is seconds since 1970; ``session`` is set for one of several in a file."""
+    """A session that was found. ``modified`` is seconds since 1970; ``session`` is set for one of several in a file.
+
+    ``standing`` is how one of our own stands.
+    """
 
     format: str
     path: Path
@@ -40,6 +44,7 @@ class FoundSession(NamedTuple):
     session: str = ""
     title: str = ""
     cwd: str = ""
+    standing: Standing | None = None
 
     @property
     def id(self) -> str:
@@ -214,7 +219,9 @@ def _stored(database: DatabaseFormat, path: Path) -> tuple[list[FoundSession], L
     except (InputError, OSError) as problem:
         return [], Looked(name, str(path), 0, str(problem))
     places = [
-        FoundSession(name, path, one.updated, one.id, one.title, one.directory)
+        FoundSession(
+            name, path, one.updated, one.id, one.title, one.directory, one.standing
+        )
         for one in stored
     ]
     return places, Looked(name, str(path), len(places))

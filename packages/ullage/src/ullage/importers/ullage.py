@@ -7,6 +7,7 @@ folds them takes any order.
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ from ullage.importers.database import (
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
 from ullage.messages import TextPart
+from ullage.store.rows import standing_of
+from ullage.turns.standing import standing_now
 from ullage_programs.settings import PROXY_FILE
 
 FORMAT = "ullage-session"
@@ -318,6 +321,13 @@ def _session(row: JsonObject) -> StoredSession:
         _text(row, "title"),
         f.text(first, "cwd"),
         f.number(row, "changed") or 0.0,
+        standing_now(
+            standing_of(_text(row, "standing")),
+            now=time.time(),
+            held_by=_text(row, "held_by"),
+            due_at=f.number(row, "due_at"),
+            place=_text(row, "place"),
+        ),
     )
 
 

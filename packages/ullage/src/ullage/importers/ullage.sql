@@ -1,8 +1,9 @@
 -- Reading of our own sessions' database, whose schema is ullage/store/sqlite/schema.sql. Nothing is ever written.
 
 -- name: sessions
-SELECT sessions.id, sessions.title, sessions.changed, sessions.origin, first.body
-FROM current_sessions AS sessions LEFT JOIN events AS first ON first.id = sessions.key << 32 | 1
+SELECT sessions.id, sessions.title, sessions.changed, sessions.origin, first.body,
+    standing, held_by, due_at, place
+FROM session_rows AS sessions LEFT JOIN events AS first ON first.id = sessions.key << 32 | 1
 ORDER BY sessions.changed DESC, sessions.key DESC;
 
 -- name: events

@@ -28,7 +28,7 @@ from ullage.errors import CommandRefused, StoreUnavailable, UllageError
 from ullage.events import DraftPiece, Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.changes import Change, Subscription, Watchers
-from ullage.store.drafts import DraftRow, grouped, to_row
+from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, is_dead, lost
 from ullage.store.naming import naming
@@ -49,7 +49,6 @@ from ullage.store.refusals import (
     no_id,
     no_session,
     not_kept,
-    offset_used,
     was_closed,
 )
 from ullage.store.rows import DAMAGES, EventRow, damaged, json_of, number, to_json
@@ -88,10 +87,10 @@ CHECKPOINT: Final = "checkpoint"
 
 
 class _Draft(msgspec.Struct):
-    """The rows of a call's pieces: how many there are, and the last offset."""
+    """The rows of a call's pieces: how many there are, and the offset of the next piece."""
 
     rows: int = 0
-    last: int = -1
+    next: int = 0
 
 
 class _About(msgspec.Struct, omit_defaults=True):
@@ -256,7 +255,7 @@ class StoreAdapter:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         cursor = before or SessionCursor(math.inf, 0)
         rows = [about.row(session) for session, about in await self._all()]
@@ -265,7 +264,7 @@ class StoreAdapter:
             for row in rows
             if row.cursor < cursor
             and tenant in ("", row.tenant)
-            and (row.standing.needs_person or not needs_person)
+            and (not states or row.standing.state in states)
         )
         return sorted(wanted, key=lambda row: row.cursor, reverse=True)[:limit]
 
@@ -288,8 +287,8 @@ class StoreAdapter:
         self, session: str, *, after: int = 0, limit: int | None = None, at: float = 0.0
     ) -> list[Event]:
         about = await self._about(session)
-        if at and not is_same_event(at, await self._time_of(session, about, after)):
-            raise history_lost(session, after)
+        if at:
+            await self._check_event(session, about, after, at)
         return await self._events(session, about, after, limit)
 
     async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
@@ -381,23 +380,33 @@ class StoreAdapter:
 
         return await self._write(lease.session, work)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        async def work(writing: _Writing) -> None:
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        call, first, last, body = group_of(pieces)
+
+        async def work(writing: _Writing) -> int:
             _check_held(writing, lease)
             about = writing.about
-            for group in grouped(pieces):
-                draft = about.drafts.setdefault(group.call, _Draft())
-                if group.first <= draft.last:
-                    raise offset_used(lease.session)
+            draft = about.drafts.get(call, _Draft())
+            if at and not draft.rows:
+                await self._check_event(lease.session, about, after, at)
+            if first == draft.next:
                 about.draft_rows += 1
-                call, first = group.call, group.first
-                stored = (about.draft_rows, call, first, about.seq, group.body)
+                stored = (about.draft_rows, call, first, about.seq, body)
                 name = f"draft/{draft.rows}/{call}"
                 writing.values[name] = msgspec.msgpack.encode(stored)
-                draft.rows, draft.last = draft.rows + 1, group.last
-            writing.stored = tuple(pieces)
+                draft = _Draft(draft.rows + 1, last + 1)
+                about.drafts[call] = draft
+                writing.stored = tuple(pieces)
+            return draft.next
 
-        await self._write(lease.session, work)
+        return await self._write(lease.session, work)
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
         rows = await self._drafts(session, await self._about(session))
@@ -526,7 +535,7 @@ class StoreAdapter:
             drafts = await self._drafts(session, about) if is_all else []
             return FoundEvents(
                 _decoded_events(session, after, rows),
-                [row for row in drafts if row.id > follower.row],
+                drafts,
                 is_all,
                 await self._time_of(session, about, after),
                 sum(map(len, rows)),
@@ -620,6 +629,13 @@ class StoreAdapter:
     async def _time_of(self, session: str, about: _About, seq: int) -> float | None:
         found = await self._events(session, about, seq - 1, 1)
         return found[0].at if found else None
+
+    async def _check_event(
+        self, session: str, about: _About, seq: int, at: float
+    ) -> None:
+        """Raises ``HistoryLost`` for an event that the ledger does not have."""
+        if not is_same_event(at, await self._time_of(session, about, seq)):
+            raise history_lost(session, seq)
 
     async def _drafts(self, session: str, about: _About) -> list[DraftRow]:
         names = [

@@ -18,7 +18,12 @@ from urllib.parse import quote
 from ullage.errors import CommandRefused, SessionBusy, SessionNotFound
 from ullage.store.export import PACKED, check_file, export_file
 from ullage.store.failures import unusable
-from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, SessionStore
+from ullage.store.store import (
+    SessionCursor,
+    SessionRow,
+    SessionStore,
+    every_session,
+)
 
 LONGEST_NAME: Final = 150
 """Characters of an id in a file's name; a longer one is cut, with a digest behind it."""
@@ -54,11 +59,9 @@ async def prune(
     With ``archive`` each is first written to a file of that directory, which is read back; without it they are gone for
     good. Raises ``StoreUnavailable``; what was done by then stays done, and doing it again does the rest.
     """
-    cursor = SessionCursor(before, -1)
-    while rows := await store.sessions(limit=AT_ONCE, before=cursor, tenant=tenant):
-        cursor = rows[-1].cursor
-        for row in rows:
-            yield await _pruned(store, row, before, archive, dry_run)
+    older = SessionCursor(before, -1)
+    async for row in every_session(store, tenant=tenant, before=older):
+        yield await _pruned(store, row, before, archive, dry_run)
 
 
 async def _pruned(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -39,22 +38,18 @@ class PieceGroup(NamedTuple):
     body: bytes
 
 
-def grouped(pieces: Sequence[DraftPiece], words: bytes = b"") -> Iterator[PieceGroup]:
-    """The rows of these pieces, see ``pack``. Raises ``LedgerError`` for offsets of a call that are not in a row."""
-    for call, group in groupby(pieces, key=lambda piece: piece.call):
-        together = tuple(group)
-        first, last = together[0].offset, together[-1].offset
-        if [piece.offset for piece in together] != list(range(first, last + 1)):
-            raise LedgerError(
-                f"The pieces of call {call!r} have gaps between their offsets."
-            )
-        body = msgspec.json.encode(
-            [
-                (each.kind, each.part, each.text, each.call_id, each.name)
-                for each in together
-            ]
-        )
-        yield PieceGroup(call, first, last, pack(body, words))
+def group_of(pieces: Sequence[DraftPiece], words: bytes = b"") -> PieceGroup:
+    """The row of these pieces, at least one; see ``pack``.
+
+    Raises ``LedgerError`` for pieces of several calls, or with gaps.
+    """
+    call, first = pieces[0].call, pieces[0].offset
+    if any(each[:2] != (call, offset) for offset, each in enumerate(pieces, first)):
+        raise LedgerError(f"The pieces of call {call!r} have gaps between their offsets.")
+    body = msgspec.json.encode(
+        [(each.kind, each.part, each.text, each.call_id, each.name) for each in pieces]
+    )
+    return PieceGroup(call, first, first + len(pieces) - 1, pack(body, words))
 
 
 def to_row(

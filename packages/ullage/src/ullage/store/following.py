@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
 
-from ullage.events import DraftPiece, Event
+from ullage.events import CallEnded, CallStarted, DraftPiece, Event
 from ullage.store.changes import Change, Subscription
 from ullage.store.drafts import DraftRow
 from ullage.store.refusals import history_lost
@@ -59,7 +59,8 @@ class Follower:
 
     A piece belongs after the event that was the newest when the piece was stored. A piece that would come after the
     next event is left out: that event was read from the database with all remaining pieces, and a removed piece belongs
-    to an answer that the events contain.
+    to an answer that the events contain. A call's pieces come without a gap: one behind a piece that a crash of the
+    database lost is left out, until the driver has stored both again.
     """
 
     def __init__(
@@ -71,8 +72,8 @@ class Follower:
         self.row = 0
         self.limit = FIRST_READ
         """The most events that the next read may load."""
-        self._from = after
         self._offset = offset
+        """The last piece had before the start, of the call that is under way there; -1 behind its end."""
         self._had: dict[str, int] = {}
 
     def read(self, seen: FoundEvents) -> Iterator[Event | DraftPiece]:
@@ -105,13 +106,10 @@ class Follower:
                 return None
             if change.seq != self.seq:
                 return iter(())
-            if (
-                not has_looked
-                and first.offset > self._last_of(first.call, change.seq) + 1
-            ):
+            if not has_looked and first.offset > self._last_of(first.call) + 1:
+                self.row = 0  # after a crash, new rows may have the numbers of lost ones
                 return None
-            pieces = tuple(each for each in change.stored if isinstance(each, DraftPiece))
-            return self._pieces(change.seq, pieces)
+            return self._pieces(change.stored)
         is_ahead = first.seq > self.seq + 1
         is_other = first.seq <= self.seq and first.at > self.at > 0
         if (is_ahead or is_other) and not has_looked:
@@ -164,19 +162,24 @@ class Follower:
         if event.seq > self.seq:
             self.seq = event.seq
             self.at = event.at
+            if isinstance(event, CallStarted | CallEnded) and event.purpose == "main":
+                self._offset = -1
+                self._had.clear()
             yield event
 
     def _row(self, row: DraftRow) -> Iterator[DraftPiece]:
         self.row = max(self.row, row.id)
-        yield from self._pieces(row.seq, row.pieces)
+        yield from self._pieces(row.pieces)
 
-    def _pieces(self, seq: int, pieces: tuple[DraftPiece, ...]) -> Iterator[DraftPiece]:
-        for piece in pieces:
-            if piece.offset > self._last_of(piece.call, seq):
+    def _pieces(self, stored: Iterable[Event | DraftPiece]) -> Iterator[DraftPiece]:
+        for piece in stored:
+            if (
+                isinstance(piece, DraftPiece)
+                and piece.offset == self._last_of(piece.call) + 1
+            ):
                 self._had[piece.call] = piece.offset
                 yield piece
 
-    def _last_of(self, call: str, seq: int) -> int:
-        """The last delivered piece of a call that has a piece after the event ``seq``."""
-        # ``offset`` applies only to a call whose first piece was stored before the follower's start.
-        return self._had.setdefault(call, self._offset if seq <= self._from else -1)
+    def _last_of(self, call: str) -> int:
+        """The last delivered piece of a call."""
+        return self._had.get(call, self._offset)

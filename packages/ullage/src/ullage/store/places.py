@@ -94,19 +94,19 @@ def _memory_of(test: str) -> MemoryStore:
     return MemoryStore()
 
 
-def store_at(place: StorePlace) -> SessionStore:
+def store_at(place: StorePlace, *, awaits_server: bool = False) -> SessionStore:
     """The store that a place names; nothing is opened before it is used.
 
-    Closing it closes what it has opened itself, and no ``Store`` that was given. Raises ``StoreUnavailable`` for a URL
+    Closing it closes what it has opened itself, and no ``Store`` that was given. With ``awaits_server`` the first use
+    waits some seconds for a database that is starting, as later ones do. Raises ``StoreUnavailable`` for a URL
     of another kind, ``MissingExtra`` where ullage-cluster is not installed, ``SettingError`` for what is no store.
     """
     place = checked_place(place)
     if isinstance(place, str | Path):
         if not is_database_url(place):
             return SqliteStore(Path(place))
-        store: SessionStore = part("ullage_cluster.postgres.store").PostgresStore(
-            str(place)
-        )
+        kind = part("ullage_cluster.postgres.store").PostgresStore
+        store: SessionStore = kind(str(place), awaits_server=awaits_server)
         return store
     if hasattr(place, _LEASES):
         return cast(SessionStore, place)

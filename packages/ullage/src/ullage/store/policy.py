@@ -23,3 +23,11 @@ OWN_KEPT = 1_000
 LISTED_S = 60.0
 """Seconds after which a session that is driven moves to the front of lists again. PostgreSQL's ``append_events`` has
 the same number."""
+
+STANDINGS_KEPT = 10_000
+"""Sessions of which a process remembers how they stand in PostgreSQL. For a forgotten one a write asks first."""
+# --- Approvals over all sessions. Judged by packages/ullage-server/tests/server/test_inbox.py.
+
+EVENTS_BEFORE_ASKED = (16, 256)
+"""Events before a question in which its call is looked for: the answer with the call mostly stands a few before it,
+and what hooks did and results of other calls may stand between."""

@@ -85,13 +85,6 @@ def no_such_event(session: str, last: int, through: int) -> LedgerError:
     )
 
 
-def offset_used(session: str) -> LedgerError:
-    """Pieces of an answer were to be stored a second time."""
-    return LedgerError(
-        f"Pieces of these offsets were stored before in the session {session!r}."
-    )
-
-
 def not_kept(session: str, handle: str) -> SessionNotFound:
     """The session keeps no bytes of this handle."""
     return SessionNotFound(f"Session {session!r} keeps nothing under {handle!r}.")

@@ -293,12 +293,11 @@ class SessionStore(Protocol):
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         """Sessions, the one ``listed`` last first; ``before`` is the ``cursor`` of an earlier list's last row.
 
-        Those of ``tenant``; of all tenants without one. With ``needs_person`` only those whose state is one of
-        ``NEEDS_A_PERSON``.
+        Those of ``tenant``; of all tenants without one. With ``states``, of ``COUNTED``, only those in one of them.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
         """
@@ -385,8 +384,21 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        """Store pieces of an answer under way. Raises ``LeaseLost``, ``LedgerError`` for an offset used before."""
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        """Store pieces of one call's answer, and give the offset of the piece that the call lacks next.
+
+        Where these begin at another offset nothing is stored: the database lost those before in a crash, or has these
+        already. So a call's stored pieces never have a gap. ``after`` and ``at`` are the event behind which the call
+        began and its time: raises ``HistoryLost`` for the first pieces where the ledger has no such event, else
+        ``LeaseLost``, and ``LedgerError`` for pieces that are not of one call in a row.
+        """
         ...
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
@@ -474,6 +486,16 @@ class SessionStore(Protocol):
     async def close(self) -> None:
         """Finish what is being written, and let the database go."""
         ...
+
+
+async def every_session(
+    store: SessionStore, *, tenant: str = "", before: SessionCursor | None = None
+) -> AsyncIterator[SessionRow]:
+    """All sessions in the order of ``SessionStore.sessions``, ``AT_ONCE`` in memory at a time."""
+    while rows := await store.sessions(limit=AT_ONCE, before=before, tenant=tenant):
+        for row in rows:
+            yield row
+        before = rows[-1].cursor
 
 
 async def waiting_places(store: SessionStore) -> list[WaitingPlace]:

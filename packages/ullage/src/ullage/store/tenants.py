@@ -145,11 +145,11 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
         """See ``SessionStore.sessions``. Always those of this tenant."""
         return await self._store.sessions(
-            limit=limit, before=before, tenant=self.tenant, needs_person=needs_person
+            limit=limit, before=before, tenant=self.tenant, states=states
         )
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:

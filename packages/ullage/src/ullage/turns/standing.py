@@ -109,7 +109,18 @@ def stood(standing: Standing, events: Iterable[Event]) -> Standing:
 
 
 def stand(standing: Standing, event: Event) -> Standing:
-    """How the session stands after one more event; the same value for an event that says nothing of it."""
+    """How the session stands after one more event; the same value for an event that says nothing of it.
+
+    A subagent's session, whose id has a slash, needs a person for an approval alone: its parent takes up a failure.
+    """
+    moved = _stand(standing, event)
+    is_childs = moved is not standing and "/" in event.session
+    if is_childs and moved.state in ("failed", "paused"):
+        return _bare(moved, event.at, event.seq)
+    return moved
+
+
+def _stand(standing: Standing, event: Event) -> Standing:
     match event:
         case TurnStarted():
             return replace(
@@ -164,6 +175,13 @@ def standing_now(
         due_at: From when on it has to be driven; ``None`` where it need not be.
         place: The place whose workers alone drive it, empty for none.
     """
+    if standing.state == "works" and not held_by and due_at is None:
+        return replace(
+            standing,
+            state="paused",
+            kind="interrupted",
+            reason="The process that worked on it has ended. Resume it to continue.",
+        )
     if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
         return replace(
@@ -176,7 +194,7 @@ def standing_now(
         return replace(_bare(standing, standing.since, standing.seq), state="works")
     is_begun = bool(held_by) or (due_at is not None and due_at <= now)
     if standing.state in ("at_rest", "failed") and is_begun:
-        since = due_at or standing.since
+        since = min(due_at or standing.since, now)
         return replace(_bare(standing, since, standing.seq), state="works")
     return standing
 

@@ -28,12 +28,13 @@ def test_no_statement_reads_through_a_table_of_all_sessions(name: str) -> None:
         r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?", plan(statements()[name])
     )
     whole = {
-        table: index
+        index or table
         for table, index in read_through
         if table not in ("due", "json_each", "CONSTANT")
     }
-    partial = {"sessions": "sessions_counted"} if "counts" in name else {}
-    assert whole == partial
+    assert whole <= (
+        {"sessions_counted", "sessions_by_state"} if "standing" in name else set()
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,28 +8,35 @@ from collections.abc import Iterator, Sequence
 from ullage.event_words import EVENT_WORDS
 from ullage.events import DraftPiece
 from ullage.store.changes import Change
-from ullage.store.drafts import DraftRow, grouped, to_row
-from ullage.store.refusals import offset_used
-from ullage.store.sqlite.transaction import SessionHead, Transaction, statements
+from ullage.store.drafts import DraftRow, group_of, to_row
+from ullage.store.following import is_same_event
+from ullage.store.refusals import history_lost
+from ullage.store.sqlite.transaction import (
+    SessionHead,
+    Transaction,
+    statements,
+    time_of,
+)
 
 
-def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -> None:
-    """Store pieces. Raises ``LedgerError`` for an offset that was stored before, or offsets that are not in a row."""
-    for group in grouped(pieces, EVENT_WORDS):
-        last = work.run("last_piece", where.key, group.call).fetchone()
-        if last is not None and group.first <= last[0]:
-            raise offset_used(where.session)
-        work.run(
-            "add_draft",
-            where.key,
-            group.call,
-            group.first,
-            group.last,
-            where.seq,
-            group.body,
-        )
-    if pieces:
-        work.changes.append(Change(where.session, where.seq, tuple(pieces)))
+def draft(
+    work: Transaction,
+    where: SessionHead,
+    pieces: Sequence[DraftPiece],
+    *,
+    after: int,
+    at: float,
+) -> int:
+    """See ``SessionStore.draft``."""
+    group = group_of(pieces, EVENT_WORDS)
+    found: int = work.run("next_piece", where.key, group.call).fetchone()[0]
+    if at and not found and not is_same_event(at, time_of(work.database, where, after)):
+        raise history_lost(where.session, after)
+    if group.first != found:
+        return found
+    work.run("add_draft", where.key, *group, where.seq)
+    work.changes.append(Change(where.session, where.seq, tuple(pieces)))
+    return group.last + 1
 
 
 def end_draft(work: Transaction, where: SessionHead, call: str) -> None:

@@ -163,12 +163,6 @@ def read_sized(
         yield _event(database, where, EventRow(*row))
 
 
-def time_of(database: sqlite3.Connection, where: SessionHead, seq: int) -> float | None:
-    """When an event was stored; ``None`` where the ledger has no such event."""
-    found = database.execute(statements()["time_of_event"], (where.key, seq)).fetchone()
-    return None if found is None else found[0]
-
-
 def read_these(
     database: sqlite3.Connection, where: SessionHead, seqs: Sequence[int]
 ) -> list[Event]:

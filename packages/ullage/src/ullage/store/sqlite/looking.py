@@ -6,8 +6,8 @@ import sqlite3
 
 from ullage.store.following import FoundEvents
 from ullage.store.sqlite.drafts import read_drafts
-from ullage.store.sqlite.ledger import read_sized, time_of
-from ullage.store.sqlite.transaction import SessionHead, session_head
+from ullage.store.sqlite.ledger import read_sized
+from ullage.store.sqlite.transaction import SessionHead, session_head, time_of
 
 
 def look(

@@ -26,14 +26,13 @@ ORDER BY listed DESC, key DESC LIMIT ?3;
 
 -- The plus of `+tenant` keeps SQLite from reading all sessions of the tenant.
 
--- name: list_needing
-SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused')
-ORDER BY listed DESC, key DESC LIMIT ?3;
+-- name: list_in_state
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IS NOT NULL
+    AND state IN (SELECT value FROM json_each(?4)) ORDER BY listed DESC, key DESC LIMIT ?3;
 
--- name: list_needing_of
-SELECT * FROM session_rows
-WHERE (listed, key) < (?1, ?2) AND state IN ('needs_approval', 'failed', 'paused') AND +tenant = ?4
-ORDER BY listed DESC, key DESC LIMIT ?3;
+-- name: list_in_state_of
+SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IS NOT NULL
+    AND state IN (SELECT value FROM json_each(?4)) AND +tenant = ?5 ORDER BY listed DESC, key DESC LIMIT ?3;
 
 -- name: standing_counts
 SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
@@ -42,7 +41,7 @@ SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
 -- name: standing_counts_of
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND +tenant = ? GROUP BY state;
+SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = ? GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions: SQLite reorders no CROSS JOIN.
 
@@ -143,11 +142,12 @@ SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
 -- name: pending
 SELECT message, kind, seq, at FROM queue WHERE session = ? AND state = 'pending' ORDER BY kind DESC, queued;
 
--- name: last_piece
-SELECT last FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2 ORDER BY id DESC LIMIT 1;
+-- name: next_piece
+SELECT coalesce((SELECT last + 1 FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32 AND call = ?2
+    ORDER BY id DESC LIMIT 1), 0);
 
 -- name: add_draft
-INSERT INTO drafts (id, call, first, last, seq, body) SELECT
+INSERT INTO drafts (id, call, first, last, body, seq) SELECT
     1 + coalesce((SELECT max(id) FROM drafts WHERE id > ?1 << 32 AND id < (?1 + 1) << 32), ?1 << 32), ?2, ?3, ?4, ?5, ?6;
 
 -- name: read_drafts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import sqlite3
 import threading
@@ -34,7 +35,12 @@ from ullage.store.sqlite import drafts, leases, ledger, queue, shared
 from ullage.store.sqlite.failures import damaged
 from ullage.store.sqlite.looking import look
 from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
-from ullage.store.sqlite.transaction import Transaction, session_head, statements
+from ullage.store.sqlite.transaction import (
+    Transaction,
+    session_head,
+    statements,
+    time_of,
+)
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
     DEFAULT_TENANT,
@@ -134,10 +140,12 @@ class SqliteStore:
         limit: int = 100,
         before: SessionCursor | None = None,
         tenant: str = "",
-        needs_person: bool = False,
+        states: Sequence[StandingState] = (),
     ) -> list[SessionRow]:
-        name = "list_needing" if needs_person else "list_sessions"
-        values = (*(before or SessionCursor(math.inf, 0)), limit)
+        name = "list_sessions"
+        values: tuple[object, ...] = (*(before or SessionCursor(math.inf, 0)), limit)
+        if states:
+            name, values = "list_in_state", (*values, json.dumps(states))
         if tenant:  # reads another index
             name, values = f"{name}_of", (*values, tenant)
         return [session_row(row) for row in await self._rows(name, *values)]
@@ -167,7 +175,7 @@ class SqliteStore:
     ) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
             where = session_head(database, session)
-            if at and not is_same_event(at, ledger.time_of(database, where, after)):
+            if at and not is_same_event(at, time_of(database, where, after)):
                 raise history_lost(session, after)
             return list(ledger.read(database, where, after=after, limit=limit))
 
@@ -228,10 +236,19 @@ class SqliteStore:
 
         return await self._writer.perform(work, durable=durable)
 
-    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        await self._writer.perform(
-            lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces)
-        )
+    async def draft(
+        self,
+        lease: Lease,
+        pieces: Sequence[DraftPiece],
+        *,
+        after: int = 0,
+        at: float = 0.0,
+    ) -> int:
+        def work(inside: Transaction) -> int:
+            where = leases.held(inside, lease)
+            return drafts.draft(inside, where, pieces, after=after, at=at)
+
+        return await self._writer.perform(work)
 
     async def read_draft(self, session: str, *, call: str = "") -> list[DraftPiece]:
         def work(database: sqlite3.Connection) -> list[DraftPiece]:

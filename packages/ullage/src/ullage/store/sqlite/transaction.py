@@ -49,6 +49,12 @@ def session_head(database: sqlite3.Connection, session: str) -> SessionHead:
     return SessionHead(session, *row)
 
 
+def time_of(database: sqlite3.Connection, where: SessionHead, seq: int) -> float | None:
+    """When an event was stored; ``None`` where the ledger has no such event."""
+    found = database.execute(statements()["time_of_event"], (where.key, seq)).fetchone()
+    return None if found is None else found[0]
+
+
 @dataclass(slots=True)
 class Transaction:
     """The open transaction of the writer."""

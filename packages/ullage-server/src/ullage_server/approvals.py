@@ -1,0 +1,61 @@
+"""The calls of all sessions that need approval. They are approved at their own session's address."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from ullage.store.approvals import arguments_of
+from ullage.store.searching import SearchPlace
+from ullage.store.store import SessionRow, SessionStore
+from ullage.turns.standing import AskedApproval
+from ullage_server.api_types import ApprovalList, WaitingApproval
+from ullage_server.policy import SHOWN_ARGUMENTS
+from ullage_server.requests import TheHost
+from ullage_server.sessions import place_of, text_of
+
+
+@get(
+    "/v1/approvals",
+    operation_id="list_all_approvals",
+    summary="The calls of all sessions that need approval",
+)
+async def list_all_approvals(
+    host: TheHost,
+    limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+) -> ApprovalList:
+    """Of at most ``limit`` sessions, the one changed last first. ``before`` is the value from the previous list."""
+    place = place_of(before)
+    cursor = None if place is None else place.before
+    found: list[WaitingApproval] = []
+    rows = await host.store.sessions(
+        limit=limit, before=cursor, states=["needs_approval"]
+    )
+    for row in rows:
+        found += [await _shown(host.store, row, each) for each in row.standing.approvals]
+    has_more = len(rows) == limit
+    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
+    return ApprovalList(approvals=tuple(found), before=following)
+
+
+async def _shown(
+    store: SessionStore, row: SessionRow, asked: AskedApproval
+) -> WaitingApproval:
+    arguments = await arguments_of(store, row.id, asked)
+    return WaitingApproval(
+        session=row.id,
+        root=row.id.partition("/")[0],
+        title=row.title,
+        model=row.model,
+        place=row.place,
+        call_id=asked.call_id,
+        tool=asked.tool,
+        arguments=None if arguments is None else arguments[:SHOWN_ARGUMENTS],
+        size=None if arguments is None else len(arguments),
+        digest=asked.digest,
+        reason=asked.reason,
+        at=asked.at,
+    )
