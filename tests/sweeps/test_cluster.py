@@ -63,13 +63,13 @@ def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> No
         with opened(first) as api:
             api.session("one")
             api.say("one", "Tell me.")
+        while "drives the session 'Tell me.'" not in said:
+            said += next_line(trial)
+        worker = re.findall(r"kill -9 (\d+)$", said, re.MULTILINE)[-1]
+        os.kill(int(worker), signal.SIGKILL)
         with opened(second) as api:
             assert api.until("one")["ended"] == "finished"
             api.say("one", "Write a note.", id="note")
-            while "drives the session 'Tell me.'" not in said:
-                said += next_line(trial)
-            worker = re.findall(r"kill -9 (\d+)$", said, re.MULTILINE)[-1]
-            os.kill(int(worker), signal.SIGKILL)
             while "needs your approval of `write`" not in said:
                 said += next_line(trial)
             assert re.search(r"Worker \d has ended, and is started again", said)

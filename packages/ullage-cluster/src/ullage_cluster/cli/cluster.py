@@ -58,7 +58,8 @@ TOUR: Final = """
 A tour in three minutes:
   1. Open both links, in two windows. In the first send `What can you do?`. Below is said which worker answers.
   2. End that worker in the middle of the answer, by the command said there: the other one continues.
-  3. Send `Write a note.` The call needs your approval, which both windows list: give it in the second.
+  3. Send `Write a note.` The call needs your approval, which both windows list: give it in the second,
+     or in another terminal: ullage approve --store '{store}'
   4. Send `Tell me.`, and `kill -9 {restate}` meanwhile: the answer does not depend on Restate.
 What you end is started again.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""
@@ -228,7 +229,7 @@ def _started(
     print(f"PostgreSQL  {store}\nRestate     {restate.ingress} (admin {restate.admin})")
     for part, address in zip(parts, [*links, "", ""], strict=True):
         print(f"{part.name.capitalize():<11} pid {part.process.pid}  {address}".rstrip())
-    print(TOUR.format(restate=engine, folder=folder), flush=True)
+    print(TOUR.format(restate=engine, store=store, folder=folder), flush=True)
     return Trial(store, restate, parts)
 
 

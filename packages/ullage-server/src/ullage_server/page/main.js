@@ -43,7 +43,8 @@ class Page {
       edit: (id, text, message) => this.act((to) => this.edit(to, id, text, message)),
       withdraw: (id) => this.act((to) => to.withdraw(id)),
     });
-    this.sessions = new SessionList(this.api, { choose: (id) => this.go(id), review: (id) => this.review(id), counted: () => this.showActivity(this.ledger.activity) });
+    this.sessions = new SessionList(this.api, { choose: (id, hit) => this.go(id, hit), review: (id) => this.review(id), counted: () => this.showActivity(this.ledger.activity) });
+    this.hit = null; // what a search found in the session that is being opened
     this.settings = null;
     this.grants = null;
     this.tell = tell;
@@ -166,11 +167,22 @@ class Page {
 
   // -- which session --
 
-  go(id) {
+  go(id, hit) {
     this.tab("conversation");
+    this.hit = hit && { ...hit, id };
+    this.showHit().catch(tell);
     const address = `#session=${encodeURIComponent(id)}`;
     if (location.hash === address) this.follow(id);
     else location.hash = address;
+  }
+
+  /** Once the session is loaded. */
+  async showHit() {
+    const { hit, following } = this;
+    if (!hit || following?.id !== hit.id || !following.isCaughtUp) return;
+    this.hit = null;
+    const { showHit } = await import("./search.js");
+    await showHit(this.conversation, hit);
   }
 
   /** Shows what the address names, or else `other`. */
@@ -298,6 +310,7 @@ class Page {
   changed(what, key) {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
+    if (what === "state") this.showHit().catch(tell);
     if (what === "reading") this.brief();
     if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
     if (MOVING.has(what)) this.showAdvice().catch(() => {}); // the stream shows the connection; the next event asks again

@@ -11,7 +11,7 @@ const COUNTING_MS = 1_000;
 const FIRST = 5; // sessions that need a person which are listed until all are asked for
 
 export class SessionList {
-  /** `choose(id)` shows a session, `review(id)` the calls in it that need approval; `counted(count)` tells how many need a person. */
+  /** `choose(id, hit)` shows a session and what was found in it, `review(id)` the calls in it that need approval; `counted(count)` tells how many need a person. */
   constructor(api, { choose, review, counted }) {
     Object.assign(this, { api, choose, review, counted });
     this.sessions = [];
@@ -27,6 +27,7 @@ export class SessionList {
       this.draw();
       this.find();
     };
+    this.search.onkeydown = (event) => this.key(event);
     this.list = byId("session-list");
   }
 
@@ -86,6 +87,20 @@ export class SessionList {
     this.found.look(this.search.value.trim());
   }
 
+  /** In the field: Enter shows the first session, the arrow leads into the list, Esc ends the search. */
+  key(event) {
+    const first = this.list.querySelector("[data-session]");
+    const does = { Enter: () => first?.click(), ArrowDown: () => first?.focus(), Escape: this.search.value && (() => this.clear()) }[event.key];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  }
+
+  clear() {
+    this.search.value = "";
+    this.search.oninput();
+  }
+
   /** What is listed of a session; nothing where it is not. */
   of(id) {
     return [...this.needing, ...this.sessions].find((one) => one.id === id);
@@ -125,9 +140,8 @@ export class SessionList {
     const needing = new Set(this.needing.map((one) => one.id));
     const all = [...this.needing, ...this.sessions.filter((one) => !needing.has(one.id))];
     if (!wanted) return all;
-    const fitting = all.filter(fits);
-    const known = new Set(fitting.map((one) => one.id));
-    return [...fitting, ...(this.found?.of(this.search.value.trim()) ?? []).filter((one) => !known.has(one.id))];
+    const found = this.found?.of(this.search.value.trim()) ?? new Map();
+    return [...all.filter((one) => fits(one) && !found.has(one.id)), ...found.values()];
   }
 
   draw() {
@@ -172,11 +186,11 @@ export class SessionList {
     const at = text ? since : one.changed;
     const session = h(
       "button",
-      { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id) },
+      { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id, one.message && { message: one.message, words: this.found.words }) },
       h("span", { class: "dot", "data-state": state, role: "img", title: label, "aria-label": label }),
-      h("span", { class: "session-title" }, one.title || one.id),
+      h("span", { class: "session-title" }, this.found?.words ? this.found.title(one.title || one.id) : one.title || one.id),
       fullness(one),
-      one.excerpt ? h("span", { class: "session-excerpt" }, one.excerpt) : null,
+      one.message ? h("span", { class: "session-excerpt" }, this.found.excerpt(one)) : null,
       h("span", { class: "session-about" }, h("span", { class: `stands ${state}` }, about), h("time", { title: fullTime(at) }, time || when(at))),
       reason && needsPerson(one) ? h("span", { class: "session-reason" }, reason) : null,
     );

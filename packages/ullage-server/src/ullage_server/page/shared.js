@@ -17,7 +17,7 @@ export async function readAlong(page) {
   const { session, expires } = page.access;
   page.api.isShared = true;
   page.tab("conversation");
-  await say(`You read along by a link. Nothing can be sent or changed with it. It works until ${fullTime(expires)}.`);
+  await say(`You read along by a link. Nothing can be sent or changed with it. It works until ${fullTime(expires)}; then nothing new comes, and you need another link.`);
   await page.follow(session);
 }
 

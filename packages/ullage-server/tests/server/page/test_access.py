@@ -143,7 +143,7 @@ def test_sessions_are_found_by_what_was_said(local: Local, open_page: Open) -> N
     line = screen.find(".session:has(.session-excerpt)")
     expect(line).to_have_attribute("data-session", "vault")
     expect(line).to_contain_text("The zinfandel is corked.")
-    expect(screen.find(".search-foot")).to_contain_text("searched")
+    expect(screen.find(".search-foot")).to_contain_text("found")
     line.click()
     expect(screen.find("#subtitle")).to_contain_text("vault")
     screen.find("#search").fill("")

@@ -100,7 +100,7 @@ def test_no_view_has_a_violation(
             chosen.click()
         if tab == "sessions":
             screen.find("#search").fill("files")
-            expect(screen.find(".search-foot")).to_contain_text("searched")
+            expect(screen.find(".search-foot")).to_contain_text("found")
         else:
             screen.find("#advice-fold summary").click()
             expect(screen.find("#advice :is(.hint, .suggestion)").first).to_be_visible()
