@@ -59,8 +59,8 @@ def stands(api: Api, session: str, state: str, kind: str | None = None) -> dict[
         for line in api.get("/v1/sessions").json()["sessions"]:
             if line["id"] == session:
                 found = line["standing"]
-        if found.get("state") == state and kind in (None, found["kind"]):
-            assert api.state(session)["standing"]["state"] == state
+        is_listed = found.get("state") == state and kind in (None, found["kind"])
+        if is_listed and api.state(session)["standing"]["state"] == state:
             return found
     raise AssertionError(f"{session} is never {state}: {found}")
 
