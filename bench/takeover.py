@@ -114,7 +114,7 @@ def measure(dispatch: str, times: int) -> None:
             stack.callback(restate.kill)
             server = (*server, "--restate", restate.ingress)
             options = under(restate, f"127.0.0.1:{port}")
-        provider = stack.enter_context(running(script(STORY, delay_s=0.5))).url(
+        provider = stack.enter_context(running(script(STORY, delay_s=2.0))).url(
             "anthropic"
         )
         cluster = stack.enter_context(
