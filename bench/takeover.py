@@ -30,6 +30,9 @@ from ullage_cluster.postgres.store import PostgresStore
 from ullage_simulators import running
 
 GIVEN_UP_S = 60.0
+REST_S = 900.0
+"""More than an answer takes, which begins again with each kill."""
+
 LOOK_S = 0.02
 """Between two looks at who drives, each of which costs the database as much as a sweep."""
 WORKERS = 3
@@ -114,7 +117,7 @@ def measure(dispatch: str, times: int) -> None:
             stack.callback(restate.kill)
             server = (*server, "--restate", restate.ingress)
             options = under(restate, f"127.0.0.1:{port}")
-        provider = stack.enter_context(running(script(STORY, delay_s=0.5))).url(
+        provider = stack.enter_context(running(script(STORY, delay_s=2.0))).url(
             "anthropic"
         )
         cluster = stack.enter_context(
@@ -140,7 +143,7 @@ def measure(dispatch: str, times: int) -> None:
             f"p90 {twentieths[17]:.2f} s, p95 {twentieths[18]:.2f} s, longest {took[-1]:.2f} s",
             flush=True,
         )
-        cluster.until_rest(SESSIONS)
+        cluster.until_rest(SESSIONS, within_s=REST_S)
         check(cluster.ledgers(SESSIONS))
         print("All came to rest, each message once.", flush=True)
 

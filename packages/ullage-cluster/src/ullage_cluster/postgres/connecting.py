@@ -116,8 +116,8 @@ SET tcp_keepalives_count = 3;
 SET tcp_user_timeout = '6s';
 SELECT pg_advisory_lock_shared({})
 """
-"""So PostgreSQL ends a connection after 6 seconds without an answer, as of a machine without power. On a Unix socket the
-settings change nothing (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+"""So PostgreSQL ends a connection after 6 seconds without an answer, as of a machine without power. On a Unix socket
+the settings change nothing (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
 
 
 async def show_living(connection: PgConnection) -> None:
