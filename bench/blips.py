@@ -69,7 +69,7 @@ def blip(postgres: PostgresServer, number: int, *, ends_all: bool) -> None:
     )
 
 
-def restart(postgres: PostgresServer, mode: str) -> None:
+def restart(postgres: PostgresServer, mode: str, _number: int) -> None:
     postgres.stop(mode)
     postgres.start()
 
@@ -159,7 +159,7 @@ def main() -> None:
                 cluster,
                 f"PostgreSQL restarted ({mode})",
                 args.restarts,
-                lambda _, mode=mode: restart(postgres, mode),
+                partial(restart, postgres, mode),
                 RESTART_PAUSE_S,
             )
         for each in workers:

@@ -1,90 +1,61 @@
 """What workers without work cost PostgreSQL, by their number: all look for sessions whose driver died.
 
-    uv run python -m bench.idle [--workers 2,10,30] [--seconds 20] [--streams 0]
+    uv run python -m bench.idle [--workers 2,10,30] [--seconds 20]
 
-With `--streams` so many sessions stream meanwhile, so that the workers also look whether their drivers live.
+The workers are hosts in one process, each with a store and connections of its own, as in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
+import asyncio
+import os
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import AsyncExitStack, ExitStack
 
-from bench.blips import LEASE, LONG, new_place
-from bench.store_postgres import cpu_of, cpu_of_all
-from tests.machines import Machines, WorkerProcess, worker
-from tests.server.served import process, script
-from ullage_simulators import running
+from bench.blips import new_place
+from bench.store_postgres import cpu_of, cpu_s
+from tests.postgres import PostgresServer
+from ullage import Agent
+from ullage_agent.runtime.dispatch import Embedded
+from ullage_agent.runtime.hosting import Host
+from ullage_cluster.postgres.calls import PostgresCalls
+from ullage_cluster.postgres.store import PostgresStore
 
 SETTLE_S = 5.0
 
 
-def measure(number: int, seconds: float, streams: int) -> None:
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        simulator = running(script(LONG, delay_s=1.5))
-        provider = stack.enter_context(simulator).url("anthropic")
-        postgres, place = new_place(stack)
-        workers: list[WorkerProcess] = []
-        for index in range(number):
-            machine = {"ULLAGE_MACHINE": f"worker{index}"}
-            begun = worker(provider, place, folder, *LEASE, **machine)
-            workers.append(stack.enter_context(begun))
-        if streams:
-            _begin(stack, provider, place, folder, workers, streams)
-        time.sleep(SETTLE_S)
-        pids = [each.process.pid for each in workers]
-        before, workers_before = cpu_of(postgres), cpu_of_all(*workers)
-        time.sleep(seconds)
-        used = (cpu_of(postgres) - before) / seconds
-        of_workers = (cpu_of_all(*workers) - workers_before) / seconds / len(pids)
+async def measure(
+    postgres: PostgresServer, place: str, number: int, seconds: float
+) -> None:
+    async with AsyncExitStack() as stack:
+        for _ in range(number):
+            store = PostgresStore(place)
+            stack.push_async_callback(store.close)
+            agent = Agent("anthropic:claude-haiku-4-5", store=store)
+            dispatch = Embedded(calls=PostgresCalls(place))
+            await stack.enter_async_context(Host(agent, attends=True, dispatch=dispatch))
+        await asyncio.sleep(SETTLE_S)
+        began, own, other = time.monotonic(), cpu_s(os.getpid()), cpu_of(postgres)
+        await asyncio.sleep(seconds)
+        took_s = time.monotonic() - began
+        used = (cpu_of(postgres) - other) / took_s * 100
+        of_each = (cpu_s(os.getpid()) - own) / took_s / number * 100
         print(
-            f"{number} workers, {streams} streams: PostgreSQL {used * 100:.2f} % of a core, "
-            f"a worker {of_workers * 100:.2f} %",
+            f"{number} workers: PostgreSQL {used:.2f} % of a core, a worker {of_each:.2f} %",
             flush=True,
         )
-        for each in workers:
-            each.kill()  # else they wait for the end of the answers
-
-
-def _begin(
-    stack: ExitStack,
-    provider: str,
-    place: str,
-    folder: Path,
-    workers: Sequence[WorkerProcess],
-    streams: int,
-) -> None:
-    server = process(
-        provider,
-        folder / "unused",
-        "--no-drive",
-        *LEASE,
-        database=place,
-        ULLAGE_MACHINE="server",
-        ANTHROPIC_API_KEY="",
-    )
-    cluster = Machines(place, [stack.enter_context(server)], list(workers))
-    names = [f"s{number}" for number in range(streams)]
-    with cluster.servers[0].api() as api:
-        for name in names:
-            api.session(name)
-            api.say(name, "Tell me.", id=f"m-{name}")
-    cluster.until_called(names)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", default="2,10,30")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--streams", type=int, default=0)
     args = parser.parse_args()
     for number in args.workers.split(","):
-        measure(int(number), args.seconds, args.streams)
+        with ExitStack() as stack:
+            postgres, place = new_place(stack)
+            asyncio.run(measure(postgres, place, int(number), args.seconds))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 
 Without `--dispatch` both are measured, one after the other: PostgreSQL alone, and with Restate.
 
-Two servers that drive nothing, two workers, PostgreSQL and the Restate server, each a process of its own. The sessions
-stream all the time. A kill is of the worker with the most sessions; the time is until the store names another driver
-for each of them. Each process has the name of a machine of its own, so none can look whether another one exists. At the end every session has come to rest, with its message once.
+Two servers that drive nothing, three workers, PostgreSQL and the Restate server, each a process of its own. The
+sessions stream all the time. A kill is of the worker with the most sessions; the time is until the store names another
+driver for each of them. Each process has the name of a machine of its own, so none can look whether another one exists.
+At the end every session has come to rest, with its message once.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from ullage_simulators import running
 GIVEN_UP_S = 60.0
 LOOK_S = 0.02
 """Between two looks at who drives, each of which costs the database as much as a sweep."""
+WORKERS = 3
+"""So that one of those that are left has driven before: the first drive of a process loads half of its code."""
+
 BETWEEN_S = 1.5
 """Seconds that the new drivers stream before the next kill."""
 
@@ -42,7 +46,8 @@ async def drivers(store: PostgresStore) -> dict[str, str]:
 
 async def taken_over(store: PostgresStore, of_killed: dict[str, str]) -> list[float]:
     """Seconds until each of these sessions has another driver."""
-    began, took = time.monotonic(), {}
+    began = time.monotonic()
+    took: dict[str, float] = {}
     while len(took) < len(of_killed):
         now = await drivers(store)
         for session, before in of_killed.items():
@@ -88,7 +93,7 @@ async def kills(
                 f"kill {number + 1}: {len(of_killed)} sessions of {machine}, {min(took):.2f} to {max(took):.2f} s",
                 flush=True,
             )
-            name = f"worker{number + 2}"
+            name = f"worker{number + WORKERS}"
             names[name] = stack.enter_context(
                 worker(provider, cluster.place, folder, *options, ULLAGE_MACHINE=name)
             )
@@ -109,12 +114,16 @@ def measure(dispatch: str, times: int) -> None:
             stack.callback(restate.kill)
             server = (*server, "--restate", restate.ingress)
             options = under(restate, f"127.0.0.1:{port}")
-        provider = stack.enter_context(running(script(STORY, delay_s=0.3))).url(
+        provider = stack.enter_context(running(script(STORY, delay_s=0.5))).url(
             "anthropic"
         )
         cluster = stack.enter_context(
             machines(
-                provider, folder, server=server, workers=(options, options), lease_s="10"
+                provider,
+                folder,
+                server=server,
+                workers=(options,) * WORKERS,
+                lease_s="10",
             )
         )
         with cluster.servers[0].api() as api:

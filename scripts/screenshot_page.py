@@ -166,7 +166,7 @@ async def told(place: Path) -> AsyncIterator[str]:
 async def begin_the_last_turn(browser: Browser, url: str) -> None:
     """A turn whose tool is still running, and a message that waits for its end."""
     page = await browser.new_page()
-    await page.goto(f"{url}/#/s/slow")
+    await page.goto(f"{url}/#session=slow")
     box = page.locator("#say")
     await box.fill(THIRD)
     await box.press("Enter")
@@ -184,7 +184,7 @@ async def picture(
     page = await browser.new_page(
         viewport={"width": width, "height": height}, color_scheme=scheme
     )
-    await page.goto(f"{url}/#/s/slow")
+    await page.goto(f"{url}/#session=slow")
     await page.locator("#window:not(.empty)").wait_for(state="attached")
     await page.locator(".tag.state-running").wait_for(state="attached")
     await open_rows(page)

@@ -47,7 +47,8 @@ def samples() -> dict[str, frozenset[str]]:
     for family in metrics.registry.collect():
         added = {"le"} if family.type == "histogram" else set[str]()
         for end in _ENDS[family.type]:
-            names = {*labels.get(family.name, ()), *added}
+            told = {name for sample in family.samples for name in sample.labels}
+            names = {*labels.get(family.name, ()), *told, *added}
             found[family.name + end] = frozenset(names)
     return found
 

@@ -10,6 +10,7 @@ from tests.sweeps.judging import Trace
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
 from ullage.store.sqlite.store import SqliteStore
+from ullage.turns.standing import AT_REST, stood
 from ullage_simulators import Server
 
 NEVER = orders.Kill()
@@ -89,8 +90,11 @@ def error_of(order: orders.Order) -> str:
 
 
 async def ledger_of(database: Path) -> list[Event]:
+    """The events of the session, which stands as they say."""
     store = SqliteStore(database)
     try:
-        return await store.read(orders.SESSION)
+        events = await store.read(orders.SESSION)
+        assert (await store.about(orders.SESSION)).standing == stood(AT_REST, events)
+        return events
     finally:
         await store.close()

@@ -40,13 +40,17 @@ def started(directory: Path) -> subprocess.Popen[str]:
     )
 
 
+def next_line(trial: subprocess.Popen[str]) -> str:
+    assert trial.stdout is not None
+    line = trial.stdout.readline()
+    assert line, "it has ended"
+    return line
+
+
 def read_until_it_runs(trial: subprocess.Popen[str]) -> str:
     said = ""
-    assert trial.stdout is not None
     while "Ctrl-C ends everything" not in said:
-        line = trial.stdout.readline()
-        assert line, said
-        said += line
+        said += next_line(trial)
     return said
 
 
@@ -59,7 +63,20 @@ def test_a_trial_serves_at_both_servers_and_leaves_nothing(tmp_path: Path) -> No
         with opened(first) as api:
             api.session("one")
             api.say("one", "Tell me.")
+        while "drives the session 'Tell me.'" not in said:
+            said += next_line(trial)
+        worker = re.findall(r"kill -9 (\d+)$", said, re.MULTILINE)[-1]
+        os.kill(int(worker), signal.SIGKILL)
         with opened(second) as api:
+            assert api.until("one")["ended"] == "finished"
+            api.say("one", "Write a note.", id="note")
+            while "needs your approval of `write`" not in said:
+                said += next_line(trial)
+            assert re.search(r"Worker \d has ended, and is started again", said)
+            (question,) = api.get("/v1/sessions/one/approvals").json()["approvals"]
+            answer = {"approved": True, "digest": question["digest"]}
+            call = f"/v1/sessions/one/approvals/{question['call_id']}"
+            assert api.post(call, json=answer).is_success
             assert api.until("one")["ended"] == "finished"
         ports = ports_of(family_of(trial.pid))
         own = [port for port, owner in ports.items() if owner != trial.pid]

@@ -14,6 +14,8 @@ import httpx2
 import yaml
 
 from tests.deployed import DEPLOY
+from tests.machines import worker
+from tests.postgres import new_server
 from tests.programs import needed
 from tests.server.served import WAIT_S, Api, patiently, process, script
 from ullage.loop_thread import run_to_end
@@ -27,6 +29,8 @@ MONITORING: Final = DEPLOY / "monitoring"
 ALERTS: Final = MONITORING / "alerts.yaml"
 DASHBOARD: Final = MONITORING / "dashboard.json"
 
+TOKEN: Final = "a-token-of-the-tests-0123456789"
+
 NOBODY: Final = "127.0.0.1:9"
 """Nothing listens there."""
 
@@ -39,8 +43,13 @@ QUICKLY: Final = {
 }
 """What is changed of the rules, so that none waits for minutes."""
 
-NEEDS_MORE: Final = {"UllageEstimateOff"}
-"""Alerts for what the simulators don't do: estimates of their tokens are right. ``alerts-test.yaml`` has them fire."""
+LACKS: Final = 'ullage_lacks{what="store"}'
+
+WITHOUT_STORE: Final = {"UllageLacks", "UllageHttpErrors"}
+"""Alerts of a store that is away."""
+
+NEEDS_MORE: Final = {"UllageEstimateOff", "UllageHttpErrors"}
+"""Estimates of the simulators' tokens are right: ``alerts-test.yaml`` has that alert fire."""
 
 
 class Prometheus:
@@ -71,16 +80,19 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(directory: Path, *targets: str) -> Iterator[Prometheus]:
-    """One that scrapes these every second, and judges the rules as often."""
+def prometheus(
+    directory: Path, *targets: str, token: str = "", every: str = "1s"
+) -> Iterator[Prometheus]:
+    """One that scrapes these so often, and judges the rules every second."""
+    (directory / "token").write_text(token or "none")
     rules = ALERTS.read_text()
     for slow, quick in QUICKLY.items():
         rules = re.sub(slow, quick, rules)
     (directory / "alerts.yaml").write_text(rules)
     config = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())
-    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["global"] = {"scrape_interval": every, "evaluation_interval": "1s"}
     (job,) = config["scrape_configs"]
-    del job["authorization"]
+    job["authorization"] = {"credentials_file": str(directory / "token")}
     job["static_configs"] = [{"targets": list(targets)}]
     (directory / "prometheus.yaml").write_text(yaml.safe_dump(config))
     (port,) = free_ports(1)
@@ -143,7 +155,6 @@ def test_every_query_has_series_and_every_alert_fires(tmp_path: Path) -> None:
         ) as server,
         process(simulator.url("anthropic"), tmp_path / "other.db", *lost) as not_ready,
         server.api() as api,
-        not_ready.api() as other,
         prometheus(tmp_path, server.url[7:], not_ready.url[7:], NOBODY) as monitoring,
     ):
         run_to_end(_limited(store))
@@ -155,7 +166,6 @@ def test_every_query_has_series_and_every_alert_fires(tmp_path: Path) -> None:
             api.say("talk", "And now?")
             api.say("fails", "And now?")
             api.get("/v1/sessions/none")
-            assert other.get("/readyz").status_code == 503
             api.until("talk")
             empty = {each for each in empty if not monitoring.query(each)}
             unheard = unheard - monitoring.firing()
@@ -163,6 +173,62 @@ def test_every_query_has_series_and_every_alert_fires(tmp_path: Path) -> None:
                 break
         assert not empty
         assert not unheard, monitoring.query("ALERTS")
+
+
+def test_a_server_and_its_worker_say_that_postgresql_is_away(tmp_path: Path) -> None:
+    postgres = new_server()
+    (port,) = free_ports(1)
+    lease = ("--dispatch", "lease")
+    watched = ("--metrics", f"127.0.0.1:{port}")
+    try:
+        with (
+            running(script({"text": "It is half full. " * 20})) as simulator,
+            process(
+                simulator.url("anthropic"),
+                tmp_path / "unused",
+                *lease,
+                "--no-drive",
+                database=(url := postgres.url(postgres.new_database())),
+                ULLAGE_TOKEN=TOKEN,
+            ) as server,
+            worker(simulator.url("anthropic"), url, tmp_path, *lease, *watched),
+            prometheus(
+                tmp_path, server.url[7:], f"127.0.0.1:{port}", token=TOKEN, every="5s"
+            ) as monitoring,
+            Api(
+                base_url=server.url,
+                timeout=WAIT_S,
+                headers={"Authorization": f"Bearer {TOKEN}"},
+            ) as api,
+        ):
+            api.say(api.session("talk"), "hello")
+            api.until("talk")
+
+            def until(expr: str, *values: str) -> None:
+                for _ in patiently():
+                    series = monitoring.query(expr)
+                    if [each["value"][1] for each in series] == list(values):
+                        return
+                raise AssertionError((expr, series))
+
+            calls = "gen_ai_client_inference_duration_seconds_count"
+            until(f'{calls}{{instance="127.0.0.1:{port}"}}', "1")
+            until(f'{calls}{{instance!="127.0.0.1:{port}"}}')
+            until(LACKS, "0", "0")
+            postgres.stop("immediate")
+            until(LACKS, "1", "1")
+            until('max(ullage_sessions{state="failed"})', "NaN")
+            for _ in patiently():
+                assert api.get("/readyz").status_code == 503
+                if monitoring.firing() >= WITHOUT_STORE:
+                    break
+            assert monitoring.firing() >= WITHOUT_STORE
+            assert "UllageDown" not in monitoring.firing()
+            postgres.start()
+            until(LACKS, "0", "0")
+            until('max(ullage_sessions{state="failed"})', "0")
+    finally:
+        postgres.remove()
 
 
 async def _limited(path: Path) -> None:

@@ -234,7 +234,7 @@ EMPTY = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid();
 DELETE FROM due; DELETE FROM queue; DELETE FROM drafts; DELETE FROM checkpoints; DELETE FROM kept; DELETE FROM blobs;
-DELETE FROM events; DELETE FROM sessions; DELETE FROM records; DELETE FROM writers;
+DELETE FROM events; DELETE FROM texts; DELETE FROM sessions; DELETE FROM records; DELETE FROM writers;
 SELECT setval('sessions_key_seq', 1, false);
 """
 

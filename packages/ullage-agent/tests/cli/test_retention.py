@@ -17,7 +17,9 @@ from ullage_agent.cli.retention import TOLD_EACH
 
 def age(inside: Transaction) -> None:
     """Make all sessions two days older."""
-    inside.database.execute("UPDATE sessions SET changed = changed - 172800")
+    inside.database.execute(
+        "UPDATE sessions SET changed = changed - 172800, listed = listed - 172800"
+    )
 
 
 @pytest.fixture

@@ -199,7 +199,9 @@ def test_sessions_older_than_they_are_kept_are_gone_at_the_start(tmp_path: Path)
     relay.send(conversation())
     relay.end()
     with closing(sqlite3.connect(tmp_path / "proxy.db")) as database:
-        database.execute("UPDATE sessions SET changed = changed - 40 * 86400")
+        database.execute(
+            "UPDATE sessions SET changed = changed - 40 * 86400, listed = listed - 40 * 86400"
+        )
         database.commit()
     for days, left in ((0, 1), (50, 1), (30, 0)):
         later = Relay(tmp_path, keep_days=days)

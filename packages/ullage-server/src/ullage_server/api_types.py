@@ -104,20 +104,21 @@ class SessionList(Struct, frozen=True, kw_only=True):
 
 
 class MatchingSession(ListedSession, frozen=True, kw_only=True):
-    """A session that was found. ``message`` holds the words, with ``excerpt`` around the first one.
+    """A session that was found. ``message`` has the words, and ``excerpt`` is the text around the first one.
 
-    Both are empty where title, id or model holds them.
+    ``message`` is empty where the title has them, and both where ``q`` is the id. ``marks`` are the beginnings and ends
+    of the words in ``excerpt``, in UTF-16 code units.
     """
 
     message: str
     excerpt: str
+    marks: tuple[tuple[int, int], ...]
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """What was found in the ``searched`` sessions. ``before`` searches further; ``null`` if all were searched."""
+    """``before`` requests what was found behind these; ``null`` if this is all."""
 
     sessions: tuple[MatchingSession, ...]
-    searched: int
     before: str | None
 
 

@@ -8,13 +8,12 @@ from litestar import get
 from litestar.params import QueryParameter
 
 from ullage.store.approvals import arguments_of
-from ullage.store.searching import SearchPlace
 from ullage.store.store import SessionRow, SessionStore
 from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
 from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
-from ullage_server.sessions import place_of, text_of
+from ullage_server.sessions import CURSOR, place_of, text_of
 
 
 @get(
@@ -28,8 +27,7 @@ async def list_all_approvals(
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> ApprovalList:
     """Of at most ``limit`` sessions, the one changed last first. ``before`` is the value from the previous list."""
-    place = place_of(before)
-    cursor = None if place is None else place.before
+    cursor = place_of(before, CURSOR)
     found: list[WaitingApproval] = []
     rows = await host.store.sessions(
         limit=limit, before=cursor, states=["needs_approval"]
@@ -37,7 +35,7 @@ async def list_all_approvals(
     for row in rows:
         found += [await _shown(host.store, row, each) for each in row.standing.approvals]
     has_more = len(rows) == limit
-    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
+    following = text_of(rows[-1].cursor) if has_more else None
     return ApprovalList(approvals=tuple(found), before=following)
 
 

@@ -5,19 +5,20 @@ The answers hold nothing of a session, and no address: what is wrong in detail i
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
-from collections.abc import Container
 
 from litestar import Response, get
 from litestar.datastructures import State as AppState
 from prometheus_client import generate_latest
 
 from ullage.errors import StoreUnavailable
-from ullage.store.store import waiting_places
+from ullage.store.store import SessionStore, waiting_places
 from ullage.turns.standing import COUNTED
 from ullage_agent.runtime.agent import program_name
 from ullage_agent.runtime.hosting import Host
+from ullage_agent.runtime.policy import ANSWERS_IN_S
 from ullage_agent.runtime.quotas import all_quotas
 from ullage_server.api_types import Health, Readiness
 from ullage_server.metrics import Metrics
@@ -45,15 +46,11 @@ async def ready(state: AppState) -> Response[Readiness]:
     problems = await state.host.problems()
     for lack, problem in problems.items():
         log.warning("It lacks its %s: %s", lack, problem)
-    is_ready = _is_ready(problems)
+    is_ready = not ("store" in problems or "draining" in problems)
     return Response(
         Readiness(ready=is_ready, lacks=tuple(problems)),
         status_code=200 if is_ready else 503,
     )
-
-
-def _is_ready(problems: Container[str]) -> bool:
-    return not ("store" in problems or "draining" in problems)
 
 
 @get("/drainz", operation_id="get_drain", summary="Whether it takes new work")
@@ -82,17 +79,24 @@ async def _look(metrics: Metrics, host: Host) -> None:
     metrics.open.set(host.open_sessions)
     metrics.driving.set(host.busy_sessions)
     metrics.count_swept(host.swept_sessions)
-    metrics.ready.set(_is_ready(await host.problems()))
-    store = host.store
+    problems = await host.problems()
+    for what in ("store", "dispatch", "draining"):
+        metrics.lacks.labels(what).set(what in problems)
     try:
-        metrics.note_standings(
-            await store.standing_counts(), await store.oldest_standings()
-        )
-        metrics.note_waiting(await waiting_places(store))
-        metrics.note_quotas(await all_quotas(store))
-    except StoreUnavailable:
+        if "store" in problems:
+            raise StoreUnavailable(problems["store"])
+        async with asyncio.timeout(ANSWERS_IN_S):  # Prometheus gives a scrape 10 s
+            await _look_into(host.store, metrics)
+    except (StoreUnavailable, TimeoutError):
         unknown = dict.fromkeys(COUNTED, math.nan)
         metrics.note_standings(unknown, unknown)
         metrics.note_waiting([])
         metrics.waiting.labels("").set(math.nan)
         metrics.waiting_sessions.labels("").set(math.nan)
+
+
+async def _look_into(store: SessionStore, metrics: Metrics) -> None:
+    counts = await store.standing_counts()
+    metrics.note_standings(counts, await store.oldest_standings())
+    metrics.note_waiting(await waiting_places(store))
+    metrics.note_quotas(await all_quotas(store))

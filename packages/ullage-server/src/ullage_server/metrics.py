@@ -199,7 +199,12 @@ class Metrics(StoreObserver, Hook):
         self.swept = Counter(
             "swept_sessions", "Sessions that the search for lost work woke", **named
         )
-        self.ready = Gauge("ready", "Whether this process is ready: 1 or 0", **named)
+        self.lacks = Gauge(
+            "lacks",
+            "Whether this process lacks it, 1 or 0: see /readyz",
+            ["what"],
+            **named,
+        )
         self.quota_refusals = Counter(
             "quota_refusals", "Requests that a tenant's quota refused", **named
         )

@@ -7,7 +7,7 @@ import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from litestar import Request, delete, get, post
@@ -20,8 +20,9 @@ from msgspec.structs import asdict, replace
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
 from ullage.store.export import export_lines, id_in
-from ullage.store.searching import FoundMessage, SearchPlace, search
-from ullage.store.store import DEFAULT_TENANT, SessionRow
+from ullage.store.searching import search
+from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
+from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
 from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
@@ -64,7 +65,15 @@ ID: Final = f"^[A-Za-z0-9][A-Za-z0-9._~-]{{0,{LONGEST_ID - 1}}}$"
 
 JSON_LINES: Final = "application/x-ndjson"
 
-_decode_place: Final = msgspec.json.Decoder(SearchPlace).decode
+T = TypeVar("T")
+
+CURSOR: Final = msgspec.json.Decoder(SessionCursor)
+"""Reads a place in the list of sessions."""
+
+_NUMBER: Final[msgspec.json.Decoder[int]] = msgspec.json.Decoder(
+    Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+)
+"""Reads a place in what a search finds."""
 
 
 @post(
@@ -97,13 +106,12 @@ async def list_sessions(
     """``before`` is the value from the previous list, an opaque text. ``needs=person`` lists the sessions in which
     nothing goes on until a person acts.
     """
-    place = place_of(before)
-    cursor = None if place is None else place.before
+    cursor = place_of(before, CURSOR)
     states = () if needs is None else NEEDS_A_PERSON
     rows = await host.store.sessions(limit=limit, before=cursor, states=states)
     sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
-    following = text_of(SearchPlace(rows[-1].cursor)) if has_more else None
+    following = text_of(rows[-1].cursor) if has_more else None
     counts = await host.store.standing_counts()
     needed = {state: counts.get(state, 0) for state in NEEDS_A_PERSON}
     return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needed))
@@ -112,7 +120,7 @@ async def list_sessions(
 @get(
     "/v1/search",
     operation_id="search_sessions",
-    summary="Search titles and messages of all sessions",
+    summary="Search titles, messages and tool results of all sessions",
 )
 async def search_sessions(
     host: TheHost,
@@ -120,29 +128,36 @@ async def search_sessions(
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
     before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
 ) -> SearchResult:
-    """Sessions with all words of ``q``, the one changed last first. Answers after about a second, with what was found
-    by then; ``before``, the value of the previous answer, searches further. Tool results are not searched.
+    """Sessions with all words of ``q`` in one message or in the title; the last word may go on. What was said last is
+    first. ``before`` is the value from the previous answer.
     """
-    page = await search(host.store, q, limit=limit, place=place_of(before))
+    place = place_of(before, _NUMBER)
+    page = await search(host.store, q, limit=limit, before=place, tenant=host.tenant)
     found = []
     for each in page.found:
-        hit = each.hit or FoundMessage("", "")
-        found.append(MatchingSession(**_listed(each.row), **hit._asdict()))
+        found.append(
+            MatchingSession(
+                **_listed(each.row),
+                message=each.message,
+                excerpt=each.excerpt,
+                marks=tuple(in_code_units(each.excerpt, each.marks)),
+            )
+        )
     following = None if page.next is None else text_of(page.next)
-    return SearchResult(sessions=tuple(found), searched=page.searched, before=following)
+    return SearchResult(sessions=tuple(found), before=following)
 
 
-def text_of(place: SearchPlace) -> str:
-    """A place in the list of sessions, or in the search through them, as clients get it."""
+def text_of(place: SessionCursor | int) -> str:
+    """A place in the list of sessions, or in what was found, as clients get it."""
     return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
-def place_of(text: str | None) -> SearchPlace | None:
+def place_of(text: str | None, reader: msgspec.json.Decoder[T]) -> T | None:
     """The place of ``text_of``. Raises ``ClientException``."""
     if text is None:
         return None
     try:
-        return _decode_place(urlsafe_b64decode(text + "=="))
+        return reader.decode(urlsafe_b64decode(text + "=="))
     except (ValueError, msgspec.MsgspecError) as problem:
         raise ClientException(
             "`before` is not from an answer of this address: give the value of the previous one, or none."

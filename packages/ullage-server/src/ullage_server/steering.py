@@ -120,7 +120,8 @@ async def _check_counts(
             if event.approved != approved:
                 done = "approved" if event.approved else "refused"
                 raise CommandRefused(
-                    f"{event.who or 'Somebody else'} has {done} the call {call_id!r} a moment before. That counts."
+                    f"{event.who or 'Somebody else'} has {done} the call {call_id!r} a moment before, which counts. "
+                    "Cancel the turn if that is wrong."
                 )
             return
 

@@ -246,7 +246,7 @@ class Tokens:
         """
         if not self.are_required() or not self._links:
             raise CommandRefused(
-                "This server keeps no tokens, so it makes no links: the address of its page is the link."
+                "This server keeps no tokens, so it makes no links. Give the address of its page."
             )
         links, now = self._links[-1], self._clock()
         found = [each for each in links.drop_expired(now) if each.tenant == bearer.tenant]

@@ -84,7 +84,8 @@ async def test_a_process_whose_dispatch_reaches_nobody_says_so_and_is_ready(
         answer = await client.get("/readyz")
         assert (answer.status_code, answer.json()["lacks"]) == (200, ["dispatch"])
         told = (await client.get("/metrics")).text
-        assert "ullage_ready 1.0" in told
+        assert 'ullage_lacks{what="dispatch"} 1.0' in told
+        assert 'ullage_lacks{what="store"} 0.0' in told
 
 
 async def test_a_session_without_a_driver_shows_how_long_it_waits(tmp_path: Path) -> None:

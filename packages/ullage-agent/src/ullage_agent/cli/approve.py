@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
 
 import msgspec
 
 from ullage.cli.screen import Screen
-from ullage.cli.sessions import described
+from ullage.cli.sessions import described, when
 from ullage.cli.stores import place_of, place_option
 from ullage.directories import data_directory
 from ullage.display.text import printable
@@ -20,7 +19,6 @@ from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
 from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval
-from ullage_agent.chat.choices import ago
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -60,7 +58,7 @@ def _list(rows: list[SessionRow], where: str) -> None:
     if not rows:
         print("No session needs a person.")
     for row in rows:
-        since = ago(time.time() - row.standing.since)
+        since = f"{when(row.standing.since):%Y-%m-%d %H:%M}"
         print(f"{printable(row.id)}  {since}  {printable(row.title)}")
         print(f"    {printable(described(row.standing))}")
     if any(row.standing.approvals for row in rows):

@@ -77,12 +77,13 @@ def simulated(
     root: str | None = None,
     base_url: str = "",
     pause_s: float = PAUSE_S,
+    place: Path | None = None,
 ) -> Iterator[Simulated]:
     """Serve the simulator as long as the block lasts.
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
     a few invented files, which the model reads. ``pause_s`` is the time before each piece of an answer, where no
-    scenario sets it.
+    scenario sets it. ``place`` is for the sessions and the invented files, by default below the user's data.
     Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
@@ -91,7 +92,7 @@ def simulated(
         )
     from ullage_simulators import running
 
-    place = data_directory(os.environ) / PLACE
+    place = place or data_directory(os.environ) / PLACE
     files, names = Path(root or ".").expanduser(), list[str]()
     if not (root or scenario_file):
         files = place / "cellar"
@@ -198,7 +199,9 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
             return ScriptedAnswer(reasoning="The results are here.", text=found)
         names = [tool.name for tool in ask.tools]
         if named := [
-            name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)
+            name
+            for name in names
+            if re.search(rf"\b{re.escape(name)}\b", ask.text, re.IGNORECASE)
         ]:
             return _using(ask, named, files)
         said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import re
 import shutil
@@ -16,11 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, NamedTuple
 
 from ullage.cli.exit_codes import DONE
-from ullage.errors import SettingError
+from ullage.display.text import quoted
+from ullage.errors import SettingError, StoreUnavailable
+from ullage.store.places import store_at
 from ullage.store.private_file import replace_file
+from ullage.store.store import SessionRow
 from ullage_agent.cli.simulated import simulated
 from ullage_cluster.cli import cluster_keeper
 from ullage_cluster.cli.cluster_keeper import DONE as DONE_KEEPING
@@ -43,11 +47,21 @@ ENDED_IN_S: Final = 15.0
 PAUSE_S: Final = 0.1
 """Before each piece of a simulated answer, so that there is time to end a worker in the middle of it."""
 
-TRY: Final = """
-Try:
-  - Open the link of server 1 in a browser, begin a session, and watch it by the link of server 2 as well.
-  - `kill -9 {worker}` in the middle of an answer: the other worker gives the answer again, at once.
-  - Call the API with the token of the file that server-1.log names.
+TOOLS: Final = "list,read,search,write"
+"""Of the simulated model; its files are invented. Writing needs an approval."""
+
+LOOKED_AT_S: Final = 0.1
+LISTED: Final = 20
+"""Newest sessions whose drivers are told."""
+
+TOUR: Final = """
+A tour in three minutes:
+  1. Open both links, in two windows. In the first send `What can you do?`. Below is said which worker answers.
+  2. End that worker in the middle of the answer, by the command said there: the other one continues.
+  3. Send `Write a note.` The call needs your approval, which both windows list: give it in the second,
+     or in another terminal: ullage approve --store '{store}'
+  4. Send `Tell me.`, and `kill -9 {restate}` meanwhile: the answer does not depend on Restate.
+What you end is started again.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""
 
 
@@ -62,16 +76,23 @@ class ClusterPart:
         folder: Path,
     ) -> None:
         self.name = name
+        self.machine = name.replace(" ", "")
+        self._command = [sys.executable, "-m", "ullage", *arguments]
+        self._environment = {**environment, "ULLAGE_MACHINE": self.machine}
         self._log = folder / f"{name.replace(' ', '-')}.log"
         replace_file(self._log, b"")
+        self.start()
+
+    def start(self) -> None:
+        """Start it, again once it has ended."""
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - this program itself
-                [sys.executable, "-m", "ullage", *arguments],
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=folder,
-                env={**environment, "ULLAGE_MACHINE": name.replace(" ", "")},
+                cwd=self._log.parent,
+                env=self._environment,
                 start_new_session=True,  # Ctrl-C is ours: it ends the parts in their order
             )
 
@@ -148,30 +169,41 @@ def run(args: argparse.Namespace) -> int:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             keeper = Keeper(folder)
             stack.callback(keeper.release)
-            parts = _started(args, folder, stack, keeper)
-            _until_interrupted(parts, keeper)
+            asyncio.run(_tell(_started(args, folder, stack, keeper), keeper))
     except KeyboardInterrupt:
         print("\nStopped. Nothing of it is left.")
     return DONE
 
 
+class Trial(NamedTuple):
+    """What runs."""
+
+    store: str
+    restate: LocalRestate
+    parts: Sequence[ClusterPart]
+
+
 def _started(
     args: argparse.Namespace, folder: Path, stack: ExitStack, keeper: Keeper
-) -> list[ClusterPart]:
+) -> Trial:
     environment: Mapping[str, str] = dict(os.environ)
+    model = ["--model", args.model]
     if not args.model:
-        environment = stack.enter_context(simulated(pause_s=PAUSE_S)).within(environment)
+        model = ["--tools", TOOLS]
+        place = folder / "simulated"
+        begun = simulated(pause_s=PAUSE_S, place=place)
+        environment = stack.enter_context(begun).within(environment)
     if not is_installed():
         print(f"Installing {PACKAGE} with npm, once (some 130 MB) ...", flush=True)
     program = restate_program()
     print("Starting Restate and PostgreSQL ...", flush=True)
     restate = LocalRestate(folder / "restate", program)
     stack.callback(restate.kill)
-    keeper.add(restate.start())
+    engine = restate.start()
+    keeper.add(engine)
     store = args.store or _database(folder / "postgres", stack, keeper)
 
     dispatch = ["--store", store, "--dispatch", "restate"]
-    model = ["--model", args.model] if args.model else []
     workers_port, *ports = free_ports(1 + COUNT)
     parts: list[ClusterPart] = []
     stack.callback(_end, parts)
@@ -197,14 +229,8 @@ def _started(
     print(f"PostgreSQL  {store}\nRestate     {restate.ingress} (admin {restate.admin})")
     for part, address in zip(parts, [*links, "", ""], strict=True):
         print(f"{part.name.capitalize():<11} pid {part.process.pid}  {address}".rstrip())
-    print(
-        TRY.format(
-            worker=parts[COUNT].process.pid,
-            folder=folder,
-        ),
-        flush=True,
-    )
-    return parts
+    print(TOUR.format(restate=engine, store=store, folder=folder), flush=True)
+    return Trial(store, restate, parts)
 
 
 def _link_of(server: ClusterPart) -> str:
@@ -221,16 +247,60 @@ def _database(folder: Path, stack: ExitStack, keeper: Keeper) -> str:
     return postgres.url
 
 
-def _until_interrupted(parts: Sequence[ClusterPart], keeper: Keeper) -> None:
-    running = list(parts)
-    while running:
-        for part in tuple(running):
-            if part.process.poll() is not None:
-                running.remove(part)
-                keeper.forget(part.process.pid)
-                print(f"{part.name.capitalize()} has ended.", flush=True)
-        time.sleep(0.2)
+async def _tell(trial: Trial, keeper: Keeper) -> None:
+    """Say who drives each session, and start again what was killed, until all servers and workers failed."""
+    running = list(trial.parts)
+    told: dict[str, str] = {}
+    store = store_at(trial.store)
+    try:
+        while running:
+            for part in tuple(running):
+                if not _runs(part, keeper):
+                    running.remove(part)
+            if trial.restate.has_ended:
+                print("Restate has ended, and is started again.", flush=True)
+                keeper.add(await asyncio.to_thread(trial.restate.start))
+            with suppress(StoreUnavailable):
+                for row in await store.sessions(limit=LISTED):
+                    line = _line(row, trial.parts)
+                    if line and line != told.get(row.id):
+                        print(line, flush=True)
+                    told[row.id] = line
+            await asyncio.sleep(LOOKED_AT_S)
+    finally:
+        await store.close()
     print("All servers and workers have ended.")
+
+
+def _runs(part: ClusterPart, keeper: Keeper) -> bool:
+    """Whether it runs, again if it was ended. It does not when it failed."""
+    code = part.process.poll()
+    if code is None:
+        return True
+    keeper.forget(part.process.pid)
+    if code > 0:
+        print(
+            f"{part.name.capitalize()} has failed. Its log ends so:\n{part.said()[-1000:]}"
+        )
+        return False
+    part.start()
+    keeper.add(part.process.pid)
+    again = f"{part.name.capitalize()} has ended, and is started again"
+    print(f"{again}: pid {part.process.pid}", flush=True)
+    return True
+
+
+def _line(row: SessionRow, parts: Sequence[ClusterPart]) -> str:
+    """What a session does that has a title; empty at rest."""
+    title = quoted(row.title)
+    for asked in row.standing.approvals:
+        return f"The session {title} needs your approval of `{asked.tool}`."
+    for part in parts if row.title else ():
+        pid = str(part.process.pid)
+        if pid in row.held_by.split(":")[1:2]:
+            name = part.name.capitalize()
+            return f"{name} drives the session {title}. To end it: kill -9 {pid}"
+    return ""
 
 
 def _end(parts: Sequence[ClusterPart]) -> None:

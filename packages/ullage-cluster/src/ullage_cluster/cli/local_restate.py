@@ -166,6 +166,11 @@ class LocalRestate:
     def _said(self) -> str:
         return self._log.read_text(errors="replace")[-1000:]
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was killed from elsewhere."""
+        return self.process is not None and self.process.poll() is not None
+
     def kill(self) -> None:
         """End it as a power cut would."""
         if self.process is not None:

@@ -9,9 +9,12 @@ from typing import Any, Final, NamedTuple
 from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.naming import naming
-from ullage.store.rows import json_of, number, pack, standing_of, text_of_standing
+from ullage.store.rows import EventRow, json_of, number, pack, to_event
 from ullage.store.store import Lease, QueueKind
-from ullage.turns.standing import counted, stood
+from ullage.store.tenants import prefix_of
+from ullage.store.words import searched_text, words_of
+from ullage.turns.standing import counted, standing_of, stood, text_of_standing
+from ullage_cluster.postgres.connecting import Record
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
@@ -122,6 +125,29 @@ def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
         return None, None, None
     whats, messages, kinds = (list(column) for column in zip(*rows, strict=True))
     return whats, messages, kinds
+
+
+def text_values(session: str, rows: Sequence[Record]) -> tuple[Any, ...] | None:
+    """What ``add_texts`` is called with for rows of ``read_unindexed``; ``None`` where no event has words."""
+    found: dict[int, str] = {}
+    for row in rows:
+        stored = EventRow(row["seq"], row["name"], row["at"], row["body"])
+        words = words_of(searched_text(to_event(session, stored)))
+        if words:
+            found[row["seq"]] = " ".join(words)
+    if not found:
+        return None
+    upto, tenant = rows[0]["upto"], rows[0]["tenant"]
+    return session, upto, prefix_of(tenant), list(found), list(found.values())
+
+
+def query_of(terms: Sequence[str], tenant: str) -> str:
+    """What ``find_texts`` makes a ``tsquery`` of. No character of a word has a meaning there."""
+    prefix = f"{prefix_of(tenant)}~"
+    return " & ".join(
+        f"'{prefix}{term[:-1]}':*" if term.endswith("*") else f"'{prefix}{term}'"
+        for term in terms
+    )
 
 
 def text_of(text: str) -> str:

@@ -90,6 +90,18 @@ CREATE TABLE kept (
 );
 CREATE INDEX kept_by_blob ON kept (blob);
 
+-- Where words are, without the texts: those of the event `seq`, as in store/sqlite/schema.sql. A policy here would keep the index from being used, since `@@` is not leakproof: a tenant's search
+-- asks for its own words alone, and what is found is joined to `sessions`, which has a policy.
+CREATE SEQUENCE texts_number;
+CREATE TABLE texts (
+    number BIGINT PRIMARY KEY,
+    session BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    words TSVECTOR NOT NULL
+);
+CREATE INDEX texts_by_session ON texts (session, seq);
+CREATE INDEX texts_by_word ON texts USING gin (words);
+
 -- The last transaction of each writer (a process has one for each write that is under way), so that one which got no
 -- answer can be asked about. (A number of PostgreSQL's own does not tell: after a crash another transaction gets it.)
 CREATE TABLE writers (
@@ -353,6 +365,41 @@ BEGIN
     END IF;
 END $$;
 
+-- The words of events behind `p_after`, up to which the caller found the session indexed; each text has words between
+-- blanks. Nothing where another one has indexed more meanwhile.
+CREATE FUNCTION add_texts(p_session TEXT, p_after BIGINT, p_prefix TEXT, p_seqs BIGINT[], p_texts TEXT[], OUT code INT)
+LANGUAGE plpgsql AS $$
+DECLARE of_session BIGINT;
+BEGIN
+    code := 0;
+    SELECT key INTO of_session FROM sessions WHERE id = p_session FOR NO KEY UPDATE;
+    IF FOUND AND NOT EXISTS (SELECT 1 FROM texts WHERE session = of_session AND seq > p_after) THEN
+        INSERT INTO texts (number, session, seq, words)
+        SELECT number, of_session, found.seq, array_to_tsvector(ARRAY(
+            SELECT p_prefix || (number >> 14) || ':' || word FROM string_to_table(found.words, ' ') AS word
+        )) FROM (
+            SELECT nextval('texts_number') AS number, * FROM unnest(p_seqs, p_texts) AS given (seq, words) OFFSET 0
+        ) found;
+    END IF;
+END $$;
+
+-- Goes through one volume of the index after the other, the newest first. `~` in the query is the volume's place.
+CREATE FUNCTION find_texts(p_query TEXT, p_before BIGINT, p_limit BIGINT)
+RETURNS TABLE (number BIGINT, id TEXT, seq BIGINT) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+DECLARE rest BIGINT := p_limit; many BIGINT; newest BIGINT;
+BEGIN
+    SELECT least(coalesce(max(texts.number), 0), p_before) >> 14 INTO newest FROM texts;
+    FOR volume IN REVERSE newest .. 0 LOOP
+        RETURN QUERY SELECT texts.number, sessions.id, texts.seq FROM texts JOIN sessions ON key = session
+        WHERE words @@ replace(p_query, '~', volume || ':')::tsquery AND texts.number < p_before
+            AND texts.number >= volume::bigint << 14 AND texts.number < (volume + 1)::bigint << 14
+        ORDER BY texts.number DESC LIMIT rest;
+        GET DIAGNOSTICS many = ROW_COUNT;
+        rest := rest - many;
+        EXIT WHEN rest = 0;
+    END LOOP;
+END $$;
+
 -- A list is read from the end of an index, however many sessions there are: without sorts, which PostgreSQL thinks
 -- faster among some thousand sessions.
 CREATE FUNCTION list_sessions(
@@ -407,6 +454,7 @@ BEGIN
     WITH gone AS (DELETE FROM kept WHERE session = head.key RETURNING blob) SELECT array_agg(blob) INTO orphans FROM gone;
     DELETE FROM blobs WHERE key = ANY (orphans) AND NOT EXISTS (SELECT 1 FROM kept WHERE blob = blobs.key);
     DELETE FROM events WHERE session = head.key;
+    DELETE FROM texts WHERE session = head.key;
     DELETE FROM sessions WHERE key = head.key;
     PERFORM set_config('ullage.tenant', whose, true);
 END $$;

@@ -57,6 +57,14 @@ LEFT JOIN LATERAL (
 SELECT e.seq, e.name, e.at, e.body FROM sessions s
 LEFT JOIN events e ON e.session = s.key AND e.seq = ANY ($2::bigint[]) WHERE s.id = $1 ORDER BY e.seq;
 
+-- name: read_unindexed
+SELECT e.seq, e.name, e.at, e.body, indexed.upto, s.tenant FROM sessions s
+CROSS JOIN LATERAL (SELECT greatest(max(seq), $2) AS upto FROM texts WHERE session = s.key) indexed
+JOIN events e ON e.session = s.key AND e.seq > indexed.upto WHERE s.id = $1 ORDER BY e.seq LIMIT $3;
+
+-- name: find_texts
+SELECT * FROM find_texts($1, $2, $3);
+
 -- name: left_queue_at
 SELECT q.message, q.state FROM sessions s JOIN queue q ON q.session = s.key WHERE s.id = $1 AND q.left_at = $2;
 

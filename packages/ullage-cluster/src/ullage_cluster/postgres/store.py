@@ -25,7 +25,7 @@ from ullage.store.changes import Change, Subscription, Watchers
 from ullage.store.drafts import DraftRow, group_of, to_row
 from ullage.store.following import Follower, FoundEvents, is_same_event
 from ullage.store.leases import busy, lost
-from ullage.store.policy import STANDINGS_KEPT
+from ullage.store.policy import INDEXED_EVENTS, PLACES_AT_ONCE, STANDINGS_KEPT
 from ullage.store.records import Records
 from ullage.store.refusals import (
     changed_since,
@@ -42,11 +42,11 @@ from ullage.store.rows import (
     packed_checkpoint,
     session_row,
     sized_event,
-    text_of_standing,
     to_checkpoint,
     to_event,
 )
 from ullage.store.store import (
+    AT_ONCE,
     DEFAULT_TENANT,
     MOST_LISTED,
     Checkpoint,
@@ -58,11 +58,12 @@ from ullage.store.store import (
     SessionRow,
     SharedKey,
     StoreObserver,
+    TextPlace,
     Unattended,
     handle_of,
 )
 from ullage.store.waiting import check_message, not_waiting, queued_before
-from ullage.turns.standing import AT_REST, StandingState
+from ullage.turns.standing import AT_REST, StandingState, text_of_standing
 from ullage_cluster.postgres import records
 from ullage_cluster.postgres.base import OpenDatabase
 from ullage_cluster.postgres.codes import Code
@@ -70,7 +71,9 @@ from ullage_cluster.postgres.connecting import PgConnection, Record, database_of
 from ullage_cluster.postgres.rows import (
     append_values,
     folded_standing,
+    query_of,
     queued_values,
+    text_values,
 )
 from ullage_cluster.postgres.tables import (
     SET_TENANT,
@@ -163,9 +166,11 @@ class PostgresStore:
                 call_of("append_events", len(values) + len(stands)), *values, *stands
             )
 
-        return await self._write(
+        created = await self._write(
             session, lambda row: _written(session, events, row), durable=True, job=job
         )
+        await self._index(session)
+        return created
 
     async def delete(self, session: str, *, changed_before: float = math.inf) -> None:
         if not await self._delete(session, changed_before):
@@ -202,6 +207,31 @@ class PostgresStore:
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         return dict(await self._rows(*counting(tenant)))
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = DEFAULT_TENANT,
+    ) -> list[TextPlace]:
+        query = query_of(terms, tenant)
+        rows = await self._rows("find_texts", query, before, limit)
+        return [TextPlace(*row) for row in rows]
+
+    async def _index(self, session: str) -> None:
+        """Put the words of events that are not in the index yet there."""
+        after, is_all = 0, False
+        while not is_all:
+            rows = await self._rows("read_unindexed", session, after, AT_ONCE)
+            values = await asyncio.to_thread(text_values, session, rows)
+            if values is not None:
+                await self._write(
+                    session, lambda _: (None, None), function="add_texts", values=values
+                )
+            is_all = len(rows) < AT_ONCE
+            after = 0 if is_all else rows[-1]["seq"]
 
     async def oldest_standings(self) -> Mapping[StandingState, float]:
         return dict(await self._rows("oldest_standings"))
@@ -274,6 +304,7 @@ class PostgresStore:
     async def release(
         self, lease: Lease, *, rests_at: int | None = None, due_at: float | None = None
     ) -> None:
+        await self._index(lease.session)
         await self._write(
             lease.session,
             lambda row: (
@@ -315,6 +346,8 @@ class PostgresStore:
         before, written = await self._append(
             lease.session, events, values, finish, base=after, durable=durable
         )
+        if before // INDEXED_EVENTS < (before + len(written)) // INDEXED_EVENTS:
+            await self._index(lease.session)
         if after >= before:
             return tuple(written)
         others = await self.read(lease.session, after=after, limit=before - after)

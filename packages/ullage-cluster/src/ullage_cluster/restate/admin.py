@@ -23,7 +23,9 @@ TOLD_AT: Final = 3
 NO_WORKER: Final = "META0003"
 """Restate's code where nothing answers, or another program does (https://docs.restate.dev/references/errors)."""
 
-_NOT_REGISTERED: Final = "Restate's admin API at %s: %s Until then this worker finds sessions by itself, some %.0f s later."
+_NOT_REGISTERED: Final = (
+    "Restate's admin API at %s: %s Sessions reach this worker %.0f s late."
+)
 
 LONGEST_REASON: Final = 200
 """Characters of Restate's own text in a message."""

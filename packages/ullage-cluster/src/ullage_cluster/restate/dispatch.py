@@ -18,8 +18,8 @@ log = logging.getLogger("ullage.agent")
 
 ANSWERS_IN_S: Final = 5.0
 
-_NOT_TOLD: Final = "Restate at %s was not told to have %s driven: %s. A worker takes it within some %.0f s all the same."
-_NO_WORKER: Final = "Restate at %s knows no worker%s, so %s waits. Start one, or look in the workers' logs why they are not registered."
+_NOT_TOLD: Final = "Restate at %s was not told to have %s driven: %s. A worker finds it within some %.0f s."
+_NO_WORKER: Final = "Restate at %s knows no worker%s, so %s waits. Start one; its log says if it can't register."
 _REFUSED: Final = "Restate at %s refused to have %s driven: %d %s"
 
 

@@ -12,6 +12,7 @@ export class Access {
     this.api = api;
     this.name = "";
     this.live = false;
+    this.session = ""; // the one session that the token of a read-only link is for
     this.scopes = new Set(["read", "write", "approve", "admin"]);
     new MutationObserver((records) => records.forEach((record) => this.changed(record))).observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
     api.onToken = () => this.load().catch(() => {});
@@ -24,9 +25,8 @@ export class Access {
 
   /** Asks the server what the token of this tab allows. */
   async load() {
-    const { name, scopes, live } = await this.api.access();
-    this.name = name;
-    this.live = live;
+    const { name, scopes, live, session, expires } = await this.api.access();
+    Object.assign(this, { name, live, session, expires });
     this.scopes = new Set(scopes);
     this.apply(document.body);
     const lacking = ["write", "approve", "admin"].filter((scope) => this.lacks(scope));

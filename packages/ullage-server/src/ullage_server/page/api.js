@@ -26,6 +26,7 @@ export class Api {
     this.askForToken = askForToken;
     this.asked = null;
     this.hint = ""; // why the token is asked for
+    this.isShared = false; // whether the token is that of a read-only link, for one session
   }
 
   headers() {
@@ -40,6 +41,7 @@ export class Api {
       const response = await this.fetch(path, method, body, { ...this.headers(), ...headers }, signal);
       if (response.ok || response.status === NOT_MODIFIED) return response;
       if (response.status !== 401) throw new Refusal(response.status, await problemOf(response));
+      if (this.isShared) throw new Refusal(401, {});
       if (before) this.hint = "The server does not take this token. One that was started again prints a new link.";
       if (heldToken() === before) await this.newToken();
     }
@@ -62,6 +64,12 @@ export class Api {
     } catch (problem) {
       this.hint = `${problem.message} ${problem.next}`;
     }
+  }
+
+  /** Takes the token of a read-only link, for this tab. */
+  take(token) {
+    sessionStorage.setItem(KEY, token);
+    this.isShared = true;
   }
 
   async newToken() {
@@ -124,6 +132,7 @@ export class Api {
       pin: (message, pinned) => this.post(`${at}/pins`, { messages: [message], pinned }),
       before: async (message) => (await this.get(`${at}/messages?limit=1&before=${encodeURIComponent(message)}`)).messages[0]?.id ?? "",
       rewind: (to) => this.post(`${at}/rewind`, { to }),
+      link: (hours) => this.post(`${at}/links`, { hours }),
       rename: (title) => this.post(`${at}/rename`, { title }),
       fork: () => this.post(`${at}/fork`),
       remove: () => this.call("DELETE", at),
@@ -132,6 +141,7 @@ export class Api {
 
   access = () => this.get("/access");
   sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+  needing = (limit = 100) => this.get(`/sessions?needs=person&limit=${limit}`);
   search = (words, before) => this.get(`/search?q=${encodeURIComponent(words)}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
   begin = (wanted) => this.post("/sessions", wanted);
 

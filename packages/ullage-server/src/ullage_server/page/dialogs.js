@@ -14,13 +14,16 @@ const KEYS = [
   ["s", "search the sessions"],
   ["w", "to the window: Tab and Enter open its rows"],
   ["c", "to the compaction"],
+  ["a", "review the calls that need approval"],
   ["t", "light, dark, as the system"],
   ["1  2  3", "sessions, conversation, window"],
   ["?", "this list"],
 ];
 
-function open(title, ...content) {
+/** Shows this in front of the page. */
+export function open(title, ...content) {
   const dialog = byId("dialog");
+  dialog.className = "";
   replace(dialog, h("h2", { id: "dialog-title" }, title), ...content);
   if (!dialog.open) dialog.showModal();
   return dialog;

@@ -33,6 +33,35 @@ export function replace(element, ...children) {
   element.replaceChildren(holder);
 }
 
+/** Gives a list these lines, known by their `data-key`. One that is there stays, with its focus, and becomes the new one. */
+export function keepLines(list, lines) {
+  const focused = document.activeElement;
+  const known = new Map([...list.children].map((line) => [line.dataset.key, line]));
+  let at = list.firstElementChild;
+  for (const line of lines) {
+    const kept = known.get(line.dataset.key);
+    known.delete(line.dataset.key);
+    if (kept) become(kept, line);
+    if (kept && kept === at) at = at.nextElementSibling;
+    else list.insertBefore(kept ?? line, at);
+  }
+  for (const gone of known.values()) gone.remove();
+  if (list.contains(focused)) focused.focus({ preventScroll: true }); // a line that moved has lost it
+}
+
+function become(old, fresh) {
+  if (old.nodeName !== fresh.nodeName) {
+    old.replaceWith(fresh);
+    return;
+  }
+  if (old.nodeType === Node.TEXT_NODE && old.data !== fresh.data) old.data = fresh.data;
+  for (const { name } of [...(old.attributes ?? [])]) if (name !== "tabindex" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes ?? []) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
+  after.forEach((node, place) => (before[place] ? become(before[place], node) : old.append(node)));
+  for (const extra of before.slice(after.length)) extra.remove();
+}
+
 /** The element of this id, which the page has. */
 export const byId = (id) => document.getElementById(id);
 

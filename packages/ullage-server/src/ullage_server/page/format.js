@@ -65,6 +65,13 @@ export function when(at, now = Date.now()) {
   return now - date.getTime() < 18 * 3_600_000 ? CLOCK.format(date) : DAY.format(date);
 }
 
+/** How long something lasts, roughly: 20 s, 4 min, 3 h, 2 days. */
+export function lasting(seconds) {
+  if (seconds < 59.5) return `${seconds < 1 ? 1 : Math.round(seconds)} s`;
+  if (seconds < 3_570) return `${Math.round(seconds / 60)} min`;
+  return seconds < 86_400 ? `${Math.round(seconds / 3_600)} h` : counted(Math.round(seconds / 86_400), "day");
+}
+
 export const fullTime = (at) => (at ? FULL.format(new Date(at * 1000)) : "");
 
 /** 1.2 MB; sizes of bytes. */

@@ -27,6 +27,7 @@ export class Ledger {
     this.asked = ""; // the message whose summary is asked for and not there yet
     this.cleared = new Map(); // tool result part -> prune
     this.rewoundFrom = [];
+    this.failing = ""; // the mark of the error that came last, while it goes on
     this.lines = new Map(); // event -> the sentence for it, which comes before it
     this.turn = "";
     this.paused = null;
@@ -82,7 +83,35 @@ export class Ledger {
     this.interrupt(false);
     HANDLERS[event.type]?.(this, event);
     const isBeginning = event.type === "settings_changed" && !this.items.size;
-    if (this.lines.has(event.seq) && !isBeginning) this.mark(event);
+    if (!this.lines.has(event.seq) || isBeginning) return;
+    if (errorOf(event)) this.fail(event);
+    else this.mark(event);
+  }
+
+  /** An attempt, a call or a turn failed. The same error again belongs to the mark that tells of it. */
+  fail(event) {
+    const error = errorOf(event);
+    const item = this.items.get(this.failing);
+    const isSame = item?.error === error;
+    const attempts = event.attempt ?? (isSame ? item.attempts + (event.type === "call_ended") : 1);
+    if (isSame) {
+      Object.assign(item, { event, attempts });
+      this.lines.delete(event.seq);
+      this.changed("item", this.failing);
+    } else {
+      this.failing = `e:${event.seq}`;
+      this.mark(event, { error, attempts });
+    }
+  }
+
+  /** The attempt after those that failed did not: what failed before is past. */
+  recover(event) {
+    const item = this.items.get(this.failing);
+    if (item?.event.type === "call_retried") {
+      item.event = event;
+      this.changed("item", this.failing);
+    }
+    this.failing = "";
   }
 
   /** The sentence for an event that comes next. */
@@ -259,6 +288,7 @@ const HANDLERS = {
     to.changed("ended");
   },
   call_started: (to, event) => {
+    to.failing = "";
     to.calls.set(event.call, event.purpose ?? "main");
     to.settle();
   },
@@ -266,6 +296,7 @@ const HANDLERS = {
     const purpose = event.purpose ?? "main";
     to.calls.delete(event.call);
     to.drop(`d:${event.call}`);
+    if (!errorOf(event)) to.recover(event);
     if (purpose === "main" && event.stop === "length" && !to.lines.has(event.seq)) to.mark(event);
     to.changed("called");
     to.settle();
@@ -316,7 +347,7 @@ const HANDLERS = {
   },
   approval_asked: (to, event) => to.tool(event.call_id, { state: "asked", asked: event.seq }),
   approval_given: (to, event) => {
-    to.tool(event.call_id, { state: event.approved ? "approved" : "denied" });
+    to.tool(event.call_id, { state: event.approved ? "approved" : "denied", by: event.who ?? "", isAllowed: event.approved });
   },
   grant_given: (to) => to.changed("grants"),
   grant_revoked: (to) => to.changed("grants"),
@@ -373,6 +404,13 @@ const HANDLERS = {
     to.changed("redraw");
   },
 };
+
+/** The error that an event tells of; empty for none. Attempt 0 only waits for its place within a rate limit. */
+function errorOf({ type, error, note, attempt, reason }) {
+  if (type === "call_ended") return error ?? "";
+  if (type === "call_retried") return attempt ? (error ?? "") : "";
+  return reason === "failed" && (type === "turn_paused" || type === "turn_ended") ? (note ?? "") : "";
+}
 
 function rewind(to, event) {
   const keys = [...to.items.keys()];

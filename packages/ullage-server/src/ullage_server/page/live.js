@@ -79,7 +79,7 @@ export class LiveList {
     return h(
       "button",
       { type: "button", class: kind, "data-live": one.id, "aria-current": isChosen ? "true" : null, title: `Last written ${fullTime(one.changed)}`, onclick: () => this.choose(one.id) },
-      h("span", { class: "dot", "data-state": one.is_busy ? "streaming" : "idle" }),
+      h("span", { class: "dot", "data-state": one.is_busy ? "works" : "at_rest" }),
       h("span", { class: "session-title" }, firstLine(one.title || one.project || one.program, 80)),
       h("span", { class: "session-about" }, h("span", {}, about), h("span", { class: "live-used", title: one.problem }, used)),
       bar(one),
@@ -94,7 +94,7 @@ function bar(one) {
   return h("span", { class: `live-bar${isNear ? " near" : ""}` }, place(h("span", {}), { width: `${share}%` }));
 }
 
-const addressOf = (id) => `#/live/${encodeURIComponent(id)}`;
+const addressOf = (id) => `#live=${encodeURIComponent(id)}`;
 
 /** The running sessions on the page: the list, and the one of them that is followed. */
 export class Lives {

@@ -13,12 +13,16 @@ import { takeFiles } from "./look.js";
 import { notice } from "./notices.js";
 import { compactForm, Panel } from "./panel.js";
 import { SessionList } from "./sessions.js";
+import { LABELS, NEEDS } from "./standing.js";
 import { setUpTheme } from "./theme.js";
 
 const CONNECTIONS = { none: "", connecting: "connecting …", live: "live", waiting: "connection lost, trying again", gone: "session is gone" };
 const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits", interrupted: "interrupted" };
 
+const WORKING = new Set(["streaming", "executing_tools", "compacting"]);
+
 const dialogs = () => import("./dialogs.js");
+const shared = () => import("./shared.js");
 
 /** Changes of a session after which the advice is another one. */
 const MOVING = new Set(["called", "compactions", "ended"]);
@@ -39,9 +43,11 @@ class Page {
       edit: (id, text, message) => this.act((to) => this.edit(to, id, text, message)),
       withdraw: (id) => this.act((to) => to.withdraw(id)),
     });
-    this.sessions = new SessionList(this.api, (id) => this.go(id));
+    this.sessions = new SessionList(this.api, { choose: (id, hit) => this.go(id, hit), review: (id) => this.review(id), counted: () => this.showActivity(this.ledger.activity) });
+    this.hit = null; // what a search found in the session that is being opened
     this.settings = null;
     this.grants = null;
+    this.tell = tell;
   }
 
   async showSettings() {
@@ -80,7 +86,7 @@ class Page {
     replace(byId("compact-form"), compactForm(this.acts));
     byId("new").onclick = () => this.begin();
     byId("cancel").onclick = () => this.cancel();
-    for (const name of ["rename", "fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
+    for (const name of ["rename", "link", "share", "fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
     byId("help").onclick = () => this.help();
     byId("brief").onclick = () => this.tab("window");
     byId("advice-fold").ontoggle = () => this.showAdvice().catch(tell);
@@ -92,7 +98,7 @@ class Page {
     this.tab("conversation");
     takeFiles((file) => this.look(file), (files) => this.composer.attach(files));
     listen(this.keys(), (event) => this.escape(event));
-    window.addEventListener("hashchange", () => (location.hash.startsWith("#link=") ? this.arrive() : this.route().catch(tell)));
+    window.addEventListener("hashchange", () => (/^#link=|&token=/.test(location.hash) ? this.arrive() : this.route().catch(tell)));
     window.addEventListener("storage", () => this.stopAsking()); // another tab opened a link
     this.arrive();
   }
@@ -101,18 +107,28 @@ class Page {
     await this.redeem();
     try {
       await this.access.load();
+      if (this.access.session) {
+        await (await shared()).readAlong(this);
+        return;
+      }
       if (this.access.live) (await this.lives()).list.follow();
       const sessions = await this.sessions.load();
+      this.sessions.follow();
       await this.route(sessions[0]?.id);
     } catch (problem) {
+      if (problem.status === 401) return this.gone();
       tell(problem);
       setTimeout(() => this.following ?? this.arrive(), 3_000);
     }
   }
 
-  /** Takes a one-time link out of the address, and its token. */
+  /** Takes a one-time link, or the token of a read-only one, out of the address. */
   async redeem() {
-    const word = /^#link=(.+)$/.exec(location.hash)?.[1];
+    const [, word, session, token] = /^#(?:link=(.+)|(session=.+)&token=(.+))$/.exec(location.hash) ?? [];
+    if (token) {
+      history.replaceState(null, "", `#${session}`);
+      this.api.take(token);
+    }
     if (!word) return;
     history.replaceState(null, "", location.pathname);
     await this.api.redeem(word);
@@ -135,6 +151,7 @@ class Page {
       s: () => this.focus("sessions", "search"),
       w: () => this.focus("window", "window"),
       c: () => this.focus("window", "compact-instructions"),
+      a: () => this.review(),
       t: () => this.theme(),
       1: () => this.focus("sessions", "search"),
       2: () => this.focus("conversation", "conversation"),
@@ -150,17 +167,28 @@ class Page {
 
   // -- which session --
 
-  go(id) {
+  go(id, hit) {
     this.tab("conversation");
-    const address = `#/s/${encodeURIComponent(id)}`;
+    this.hit = hit && { ...hit, id };
+    this.showHit().catch(tell);
+    const address = `#session=${encodeURIComponent(id)}`;
     if (location.hash === address) this.follow(id);
     else location.hash = address;
   }
 
+  /** Once the session is loaded. */
+  async showHit() {
+    const { hit, following } = this;
+    if (!hit || following?.id !== hit.id || !following.isCaughtUp) return;
+    this.hit = null;
+    const { showHit } = await import("./search.js");
+    await showHit(this.conversation, hit);
+  }
+
   /** Shows what the address names, or else `other`. */
   async route(other = "") {
-    const [, kind, name] = /^#\/(s|live)\/(.+)$/.exec(location.hash) ?? ["", "s", encodeURIComponent(other)];
-    const id = decodeURIComponent(name);
+    const [, kind, name] = /^#(session|live)=(.+)$/.exec(location.hash) ?? ["", "session", encodeURIComponent(other)];
+    const id = this.access.session || decodeURIComponent(name);
     if (kind === "live") await (await this.lives()).follow(id);
     else await this.follow(id);
   }
@@ -182,7 +210,7 @@ class Page {
       panel: this.panel,
       composer: this.composer,
       onState: (connection) => this.connection(connection),
-      onGone: () => notice("This session was deleted.", { isPlain: true }),
+      onGone: () => this.gone(),
       onReset: () => this.beginAgain(id),
     });
     this.following = following;
@@ -196,6 +224,12 @@ class Page {
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
     await this.openUntilItAnswers(following);
+  }
+
+  /** The stream has ended for good. */
+  async gone() {
+    if (this.api.isShared) (await shared()).endOfLink();
+    else notice("This session was deleted.", { isPlain: true });
   }
 
   /** The database lost events that the page shows: all is read again. */
@@ -230,6 +264,7 @@ class Page {
     this.conversation.redraw();
     this.composer.show(this.ledger.queue);
     for (const name of ["cancel", "brief"]) byId(name).hidden = true;
+    this.showActivity("idle");
   }
 
   async begin() {
@@ -275,26 +310,37 @@ class Page {
   changed(what, key) {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
+    if (what === "state") this.showHit().catch(tell);
     if (what === "reading") this.brief();
     if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
     if (MOVING.has(what)) this.showAdvice().catch(() => {}); // the stream shows the connection; the next event asks again
     if (what === "tools" || what === "ended") this.showTools().catch(tell);
     if (what === "grants") this.showGrants().catch(tell);
-    if (["ended", "title", "interrupted"].includes(what)) this.sessions.load().catch(() => {});
+    if (["ended", "title", "interrupted"].includes(what)) this.sessions.soon();
   }
 
   standing() {
     const { ledger, following } = this;
     if (!following) return;
-    const activity = byId("activity");
-    activity.textContent = ACTIVITIES[ledger.activity] ?? "";
-    activity.dataset.state = ledger.activity;
+    this.showActivity(ledger.activity);
     byId("cancel").hidden = !(ledger.turn || ledger.compacting) || !following.isCaughtUp;
     const title = ledger.title || this.firstSaid() || following.id;
     byId("title").textContent = title;
     byId("subtitle").textContent = [ledger.model, following.id].filter(Boolean).join(" · ");
-    document.title = ledger.activity === "idle" ? "Ullage" : `${ACTIVITIES[ledger.activity]} Ullage`;
-    this.sessions.state(following.id, ledger.activity, title);
+    this.sessions.titled(following.id, title);
+    const asked = [...ledger.tools.values()].filter((tool) => tool.state === "asked").length;
+    const stands = `${following.id} ${WORKING.has(ledger.activity) || ledger.activity} ${asked}`;
+    if (following.isCaughtUp && stands !== this.stood) this.sessions.soon(); // its line says so at once
+    this.stood = stands;
+  }
+
+  /** What the session does: while it works, the events tell it first; else the server's word for it, as in the list. */
+  showActivity(activity) {
+    const state = WORKING.has(activity) ? "" : (this.sessions.of(this.following?.id)?.standing.state ?? "");
+    const isTold = state === "waits" || NEEDS.includes(state);
+    byId("activity").textContent = isTold ? LABELS[state] : (ACTIVITIES[activity] ?? "");
+    byId("activity").dataset.state = isTold ? state : activity;
+    document.title = [this.sessions.count && `(${this.sessions.count})`, WORKING.has(activity) && ACTIVITIES[activity], "Ullage"].filter(Boolean).join(" ");
   }
 
   firstSaid() {
@@ -343,7 +389,8 @@ class Page {
       summarise: (message, side) => this.summarise(message, side),
       uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
       questions: () => this.act((to) => to.questions()),
-      approve: (call, answer) => this.act((to) => to.approve(call, answer)),
+      approve: (call, answer) => this.remote.approve(call, answer),
+      nameOf: (who) => (who && who !== this.access.name ? who : this.access.session ? "A person" : "You"),
       pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
       explain: (message) => this.act(async (to) => (await dialogs()).showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),
@@ -409,6 +456,13 @@ class Page {
     byId("menu").open = false;
     const { menu } = await import("./menu.js");
     await menu[name](this);
+  }
+
+  /** Shows the calls that need approval, those of a session first. */
+  async review(session = "") {
+    const { Review } = await import("./review.js");
+    this.reviewing ??= new Review({ sessions: this.sessions, api: this.api, show: (id) => this.go(id) });
+    await this.reviewing.begin(session);
   }
 
   async help() {
@@ -494,7 +548,7 @@ class Page {
 }
 
 function fromAddress() {
-  const found = /^#\/s\/(.+)$/.exec(location.hash);
+  const found = /^#session=(.+)$/.exec(location.hash);
   return found ? decodeURIComponent(found[1]) : "";
 }
 

@@ -1,7 +1,7 @@
 // What happened between the messages, as a line: the server's sentence for an event, and what can be done about it.
 
 import { button, h } from "./dom.js";
-import { brief } from "./format.js";
+import { brief, counted, lasting } from "./format.js";
 import { longText } from "./text.js";
 
 /** How a line of a style looks. */
@@ -19,8 +19,9 @@ export function drawMark(item, acts, ledger) {
   );
 }
 
-function describe({ event, line, message }, acts, ledger) {
+function describe({ event, line, message, error, attempts }, acts, ledger) {
   if (event.type === "queue_left") return returned(message, acts);
+  if (error) return { kind: "warn", text: `${failed(event, attempts)}: ${error}`, actions: actionOf(event, acts, ledger) };
   const { text, style } = line ?? { text: SAID_HERE[event.type](event), style: "warn" };
   const more = event.summary?.parts?.map((part) => part.text ?? "").join("\n");
   return { kind: KINDS[style] ?? "quiet", text: text.charAt(0).toUpperCase() + text.slice(1), actions: actionOf(event, acts, ledger), more };
@@ -37,6 +38,13 @@ function actionOf(event, acts, ledger) {
   if (ledger.compactions.some((one) => one.id === done)) return button("Undo", () => acts.uncompact(done), { kind: "small", "data-needs": "write", hint: "Bring back into view what left it" });
   if (["turn_paused", "interrupted"].includes(event.type)) return button("Resume", acts.resume, { kind: "small", "data-needs": "write", hint: "Continue from here" });
   return null;
+}
+
+/** What came of an error so far. */
+function failed({ type, wait_s: wait, outcome }, attempts) {
+  if (type === "call_retried") return `Attempt ${attempts} failed, again in ${lasting(wait)}`;
+  if (type === "call_ended" && outcome !== "failed" && outcome !== "dropped") return `${counted(attempts, "attempt")} failed, the next did not`;
+  return attempts > 1 ? `Failed after ${counted(attempts, "attempt")}` : "Failed";
 }
 
 function returned(message, acts) {

@@ -13,6 +13,16 @@ export const menu = {
     if (title?.trim() && title !== before && remote === page.remote) await page.act((to) => to.rename(title));
   },
 
+  async link(page) {
+    const { copyLink } = await import("./links.js");
+    await copyLink(page.following.id);
+  },
+
+  async share(page) {
+    const { shareReadOnly } = await import("./links.js");
+    await shareReadOnly(page.following.id, page.remote, page.tell);
+  },
+
   async fork(page) {
     const made = await page.act((to) => to.fork());
     if (!made) return;

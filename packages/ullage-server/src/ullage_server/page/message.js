@@ -6,7 +6,7 @@ import { bytes, counted, firstLine, fullTime, number, visible, when } from "./fo
 import { summaryChoices, summaryOutcome } from "./part.js";
 import { longText, Prose } from "./text.js";
 
-const WHO = { user: "You", assistant: "Answer", system: "System note", tool: "Tool result" };
+const WHO = { assistant: "Answer", system: "System note", tool: "Tool result" };
 const ORIGINS = { summary: "Summary", injected: "Reminder" };
 const AWAY = { summarised: "summarised", dropped: "left out", rewound: "rewound" };
 /** A tool call's state in words. */
@@ -22,6 +22,9 @@ export const TOOL_STATES = {
   cancelled: "cancelled",
   denied: "denied",
 };
+
+/** States of a call that say no more than who decided on it. */
+const DECIDED = new Set(["approved", "denied"]);
 
 /** Draws items; knows which folds a reader has opened, so that drawing again leaves them as they are. */
 export class Drawing {
@@ -40,7 +43,7 @@ export class Drawing {
       return h("div", { hidden: true, "data-key": item.key });
     }
     const away = this.ledger.away.get(message.id);
-    const who = ORIGINS[message.origin] ?? WHO[message.role] ?? message.role;
+    const who = ORIGINS[message.origin] ?? (message.role === "user" ? this.acts.nameOf(message.who) : WHO[message.role]) ?? message.role;
     const kind = message.origin && message.origin !== "said" ? message.origin : message.role;
     const choices = away ? null : summaryChoices(message.id, this.acts);
     return h(
@@ -73,6 +76,7 @@ export class Drawing {
         kindOf(message) === "said" && !away ? button("Rewind …", () => this.acts.rewind(message), { kind: "small bare", "data-needs": "write", hint: "Go back to before this message" }) : null,
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
+      button("⋯", toggleActs, { kind: "small bare acts-toggle", "aria-label": "What can be done with this message", "aria-expanded": "false" }),
       item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
     );
   }
@@ -129,7 +133,8 @@ export class Drawing {
       h("span", { class: "arguments" }, firstLine(visible(compact(part.arguments ?? "")), 160)),
       tokens === undefined ? null : h("span", { class: "tokens" }, `${number(tokens)} tokens`),
       isCleared ? h("span", { class: "tag" }, "pruned") : away ? h("span", { class: "tag" }, AWAY[away.how]) : null,
-      TOOL_STATES[state] ? h("span", { class: `tag state-${state}` }, TOOL_STATES[state]) : null,
+      known.by ? h("span", { class: "tag" }, `${known.isAllowed ? "allowed" : "denied"} by ${this.acts.nameOf(known.by).replace(/^You$/, "you")}`) : null,
+      TOOL_STATES[state] && !(known.by && DECIDED.has(state)) ? h("span", { class: `tag state-${state}` }, TOOL_STATES[state]) : null,
     );
     const fold = this.fold(part.id, label, () => this.callBody(part, result, known), { kind: `tool state-${state}`, message: result?.message });
     return state === "asked" ? h("div", {}, fold, this.approval(part, known.asked)) : fold;
@@ -148,10 +153,10 @@ export class Drawing {
 
   callBody(part, result, known) {
     return [
-      h("h4", {}, known.replaced ? "Arguments, replaced by a hook" : "Arguments"),
+      h("h3", {}, known.replaced ? "Arguments, replaced by a hook" : "Arguments"),
       longText(visible(pretty(known.replaced ?? part.arguments ?? "")), { first: 3_000 }),
       known.child ? h("p", { class: "media" }, `Runs an agent of its own: ${known.child}`) : null,
-      result ? [h("h4", {}, result.part.is_error ? "Result: an error" : "Result"), this.result(result.part, known)] : null,
+      result ? [h("h3", {}, result.part.is_error ? "Result: an error" : "Result"), this.result(result.part, known)] : null,
     ];
   }
 
@@ -165,7 +170,7 @@ export class Drawing {
 
   /** A fold whose body is made when it is first opened. */
   fold(id, label, body, { kind = "", message = "" } = {}) {
-    const holder = h("div", { class: "fold-body" });
+    const holder = h("div", { class: "fold-body", tabindex: "0" });
     const fold = h("details", { class: `fold ${kind}`, "data-part": id, "data-message": message || null }, h("summary", {}, label), holder);
     const open = () => {
       if (fold.open && !holder.firstChild) holder.append(...[body()].flat(Infinity).filter(Boolean));
@@ -202,11 +207,17 @@ export class DraftDrawing {
   }
 }
 
+/** Where nothing hovers: shows what can be done with a message, or hides it. */
+function toggleActs({ currentTarget }) {
+  const isShown = currentTarget.closest("article").classList.toggle("acting");
+  currentTarget.setAttribute("aria-expanded", String(isShown));
+}
+
 function newView(part) {
   if (part.kind === "reasoning") {
     const body = h("div", { class: "plain" });
     const size = h("small", {});
-    const node = h("details", { class: "fold reasoning" }, h("summary", {}, h("span", {}, "Reasoning ", size)), h("div", { class: "fold-body" }, body));
+    const node = h("details", { class: "fold reasoning" }, h("summary", {}, h("span", {}, "Reasoning ", size)), h("div", { class: "fold-body", tabindex: "0" }, body));
     const show = ({ text }) => {
       size.textContent = counted(text.length, "character");
       body.textContent = text.slice(-20_000);

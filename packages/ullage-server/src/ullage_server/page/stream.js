@@ -34,7 +34,7 @@ export class EventStream {
         await this.read();
       } catch (problem) {
         if (this.closed) return;
-        if (problem.status === 404 || problem.status === 400) {
+        if ([400, 401, 404].includes(problem.status)) {
           this.onState("gone");
           return;
         }

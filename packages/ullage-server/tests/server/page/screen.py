@@ -36,7 +36,7 @@ class Screen:
         screen = cls(page)
         page.on("console", screen._heard)
         page.on("pageerror", screen._failed)
-        page.goto(f"{url}/#/s/{session}" if session else url)
+        page.goto(f"{url}/#session={session}" if session else url)
         if session:
             screen.is_live()
         return screen

@@ -11,6 +11,7 @@ from playwright.sync_api import FilePayload, ViewportSize, expect
 
 from tests.server.page.screen import Open, Screen
 from tests.server.page.test_look import FIXTURES
+from tests.server.page.test_window import ANSWERS, SMALL, read_log
 from tests.server.running_logs import GrowingSession, live_in, metered
 from tests.server.served import Local, script, serving
 from tests.server.test_conversation import png
@@ -99,7 +100,7 @@ def test_no_view_has_a_violation(
             chosen.click()
         if tab == "sessions":
             screen.find("#search").fill("files")
-            expect(screen.find(".search-foot")).to_contain_text("searched")
+            expect(screen.find(".search-foot")).to_contain_text("found")
         else:
             screen.find("#advice-fold summary").click()
             expect(screen.find("#advice :is(.hint, .suggestion)").first).to_be_visible()
@@ -155,6 +156,16 @@ def test_no_view_of_a_beginner_has_a_violation(
     screen.say("Note the wine.")
     expect(screen.page.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
     found["approval"] = violations(screen)
+    screen.press("a")
+    expect(screen.find("#dialog .call-whole")).to_be_visible()
+    found["review"] = violations(screen)
+    screen.page.keyboard.press("Escape")
+    if screen.find("#tabs").is_visible():
+        screen.find("#tabs [data-tab=sessions]").click()
+    expect(screen.find("#session-list .group").first).to_be_visible()
+    found["inbox"] = violations(screen)
+    if screen.find("#tabs").is_visible():
+        screen.find("#tabs [data-tab=conversation]").click()
     screen.page.get_by_role("button", name="Allow", exact=True).click()
     expect(screen.answers().last).to_contain_text("Done.")
     screen.is_at_rest()
@@ -163,6 +174,46 @@ def test_no_view_of_a_beginner_has_a_violation(
     expect(screen.find("#compact-outcome.failed")).to_be_visible()
     found["failed compaction"] = violations(screen)
     asking.api.delete(f"/v1/sessions/{name}")
+    assert not any(found.values()), found
+
+
+@pytest.fixture(scope="module")
+def compacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """A server whose small window was compacted several times in a session."""
+    with (
+        running(script(*ANSWERS, models=[SMALL])) as at,
+        serving(
+            at.url("anthropic"),
+            tmp_path_factory.mktemp("compacted") / "s.db",
+            model="anthropic:small",
+            window=16_000,
+            tools=[read_log],
+        ) as server,
+    ):
+        server.api.session("long")
+        for turn in range(12):
+            server.api.say("long", f"Turn {turn}: look at the logs.")
+            server.api.until("long")
+        server.api.post("/v1/sessions/long/compact", json={})
+        server.api.until_event("long", "compaction_committed")
+        server.api.until("long")
+        yield server
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_what_a_compaction_removed_can_be_read(
+    compacted: Local, open_page: Open, size: ViewportSize, scheme: str
+) -> None:
+    look: dict[str, Any] = {"viewport": size, "color_scheme": scheme}
+    screen = open_page(compacted.url, "long", **look)
+    away = screen.find("article.away")
+    expect(away.first).to_be_attached()
+    away.locator(".fold summary").first.evaluate("(summary) => summary.click()")
+    found: dict[str, list[str]] = {}
+    for place in (0, away.count() // 2, away.count() - 1):
+        away.nth(place).evaluate("(message) => message.scrollIntoView()")
+        found[f"removed {place}"] = violations(screen)
     assert not any(found.values()), found
 
 

@@ -76,7 +76,7 @@ def test_its_window_is_shown_and_grows(machine: Machine, open_page: Open) -> Non
 
 def test_its_address_shows_it_after_reload(machine: Machine, open_page: Open) -> None:
     screen, session = followed(machine, open_page)
-    assert "/#/live/" in screen.page.url
+    assert "/#live=" in screen.page.url
     screen.page.reload()
     expect(screen.find(".used-number")).to_have_text(used_in(session.path))
     expect(screen.find("#live-list .session")).to_have_attribute("aria-current", "true")
@@ -113,7 +113,7 @@ def test_names_that_are_markup_stay_text(machine: Machine, open_page: Open) -> N
 
 
 def test_a_session_that_is_gone_says_so(machine: Machine, open_page: Open) -> None:
-    screen = open_page(f"{machine.local.url}/#/live/none")
+    screen = open_page(f"{machine.local.url}/#live=none")
     expect(screen.find(".notice")).to_contain_text("No session with this id runs")
     expect(screen.find("#connection")).to_have_text("session is gone")
 

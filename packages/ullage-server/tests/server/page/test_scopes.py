@@ -56,7 +56,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
 
 def entered(open_page: Open, named: Named, scope: str) -> Screen:
     """The page after the token of this scope was entered."""
-    screen = open_page(f"{named.server.url}/#/s/there")
+    screen = open_page(f"{named.server.url}/#session=there")
     screen.find("dialog input").fill(named.tokens[scope])
     screen.find("dialog input").press("Enter")
     screen.is_live()
@@ -106,7 +106,7 @@ def test_a_token_that_approves_can_answer_alone(named: Named, open_page: Open) -
 
 def test_another_token_gives_the_controls_back(named: Named, open_page: Open) -> None:
     short = named.store.add("short", ("read",), expires=None, now=0)
-    screen = open_page(f"{named.server.url}/#/s/there")
+    screen = open_page(f"{named.server.url}/#session=there")
     screen.find("dialog input").fill(short)
     screen.find("dialog input").press("Enter")
     screen.is_live()

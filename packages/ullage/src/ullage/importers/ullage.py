@@ -44,8 +44,7 @@ from ullage.importers.database import (
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.reader import TOO_LONG, ImportedSession, Reader
 from ullage.messages import TextPart
-from ullage.store.rows import standing_of
-from ullage.turns.standing import standing_now
+from ullage.turns.standing import standing_now, standing_of
 from ullage_programs.settings import PROXY_FILE
 
 FORMAT = "ullage-session"

@@ -37,9 +37,11 @@ from ullage.store.policy import (
     LISTED_S,
     LOOK_S,
     OWN_KEPT,
+    PLACES_AT_ONCE,
     POLL_S,
     REFUSED_S,
     RETRY_S,
+    SCANNED_EVENTS,
 )
 from ullage.store.protocol import ABOUT, Store
 from ullage.store.refusals import (
@@ -56,6 +58,7 @@ from ullage.store.store import (
     ASKED_S,
     AT_ONCE,
     DEFAULT_TENANT,
+    MOST_LISTED,
     SPENT_BY,
     Checkpoint,
     Lease,
@@ -68,10 +71,12 @@ from ullage.store.store import (
     SessionStore,
     SharedKey,
     StoreObserver,
+    TextPlace,
     Unattended,
     handle_of,
 )
 from ullage.store.waiting import Queueing, check_message, not_waiting, queued_before
+from ullage.store.words import has_terms, searched_text
 from ullage.tasks import start, to_completion
 from ullage.turns.standing import AT_REST, Standing, StandingState, counted, stood
 
@@ -267,6 +272,28 @@ class StoreAdapter:
             and (not states or row.standing.state in states)
         )
         return sorted(wanted, key=lambda row: row.cursor, reverse=True)[:limit]
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = DEFAULT_TENANT,
+    ) -> list[TextPlace]:
+        """Without an index: the last such event of each of the ``AT_ONCE`` sessions that changed last.
+
+        Of a session, the last ``SCANNED_EVENTS`` are read.
+        """
+        found: list[TextPlace] = []
+        for row in await self.sessions(limit=AT_ONCE, tenant=tenant):
+            after = max(row.seq - SCANNED_EVENTS, 0)
+            events = await self.read(row.id, after=after) if row.key < before else []
+            for event in reversed(events):
+                if has_terms(searched_text(event), terms):
+                    found.append(TextPlace(row.key, row.id, event.seq))
+                    break
+        return sorted(found, reverse=True)[:limit]
 
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         rows = [about for _, about in await self._all() if tenant in ("", about.tenant)]

@@ -1,4 +1,7 @@
-"""The policy of stores that a caller wrote, as numbers. Judged by tests/testing/test_stores.py of ullage-agent."""
+"""The policy of stores that a caller wrote, and of the search, as numbers.
+
+Judged by tests/testing/test_stores.py of ullage-agent, and by bench/search.py.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,38 @@ REFUSED_S = 60.0
 
 OWN_KEPT = 1_000
 """Own writes that are known as such to those who watch."""
+
+SEARCHED_CHARACTERS = 65_536
+"""Of a message, from its beginning: what is behind them is not searched. A file that a tool reads has fewer, mostly."""
+
+SEARCHED_ARGUMENTS = 1_000
+"""Characters of a tool call's arguments that are searched: a path or a command, not the file that is written."""
+
+LONGEST_WORD = 40
+"""Characters of a word that are looked up. A longer one is an encoding."""
+
+MOST_TERMS = 32
+"""Words of a search that count. Each one more is another list of the index to go through."""
+
+INDEXED_EVENTS = 128
+"""Of a turn under way, after so many events their words go into the index. Each time costs a few kilobytes of writes,
+however few words there are: with 8 events, a step of 600 characters would write twice as much (bench.written)."""
+
+VOLUME_BITS = 14
+"""A volume of the index has 2^14 texts, so that no lookup goes through more at once. In 10^7 texts a word that is
+nowhere takes 610 lookups. PostgreSQL's ``add_texts`` and ``find_texts`` have the same number."""
+
+PLACES_AT_ONCE = 100
+"""Places that a search takes out of the index at a time."""
+
+MOST_LOOKED_AT = 200
+"""Messages that one search reads to find the words as they were typed: each takes some 0.2 ms."""
+
+AROUND = 60
+"""Characters of an excerpt on each side of the first word found."""
+
+SCANNED_EVENTS = 1_000
+"""Of a session in a store without an index, so many of its last events are searched."""
 
 LISTED_S = 60.0
 """Seconds after which a session that is driven moves to the front of lists again. PostgreSQL's ``append_events`` has

@@ -15,7 +15,7 @@ from ullage.event_words import EVENT_WORDS
 from ullage.events import Event, RowDamaged, UnknownEvent
 from ullage.messages import Message, clean_text
 from ullage.store.store import Checkpoint, SessionRow
-from ullage.turns.standing import AT_REST, Standing
+from ullage.turns.standing import standing_of
 
 SMALLEST_PACKED = 1024
 """Bytes from which compressing without words is tried: a shorter row hardly repeats itself."""
@@ -217,22 +217,6 @@ def to_checkpoint(
         return Checkpoint(seq, made_by, zlib.decompress(data) if is_packed else data)
     except (zlib.error, TypeError):
         return None
-
-
-_decode_standing: Final = msgspec.json.Decoder(Standing).decode
-
-
-def text_of_standing(standing: Standing) -> str:
-    """A standing as it is stored."""
-    return msgspec.json.encode(standing).decode()
-
-
-def standing_of(text: str) -> Standing:
-    """The standing of a stored text; at rest where it is damaged: its next turn stores another one."""
-    try:
-        return _decode_standing(text)
-    except (msgspec.MsgspecError, TypeError, ValueError):
-        return AT_REST
 
 
 def session_row(columns: Sequence[Any]) -> SessionRow:

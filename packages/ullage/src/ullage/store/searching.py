@@ -1,51 +1,40 @@
-"""Searches all sessions of a store by title and by what was said, a bounded piece at a time."""
+"""Searches titles, what people and models said, and what tools were given and returned, in all sessions of a tenant."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from contextlib import suppress
+from typing import NamedTuple
 
-from ullage.events import Event, MessageAdded, MessageReplaced
-from ullage.messages import Message
-from ullage.store.store import AT_ONCE, SessionCursor, SessionRow, SessionStore
-
-AROUND: Final = 60
-"""Characters of an excerpt on each side of the first word found."""
-
-
-class SearchPlace(NamedTuple):
-    """Where a search continues: the sessions behind ``before``, and in ``session`` the events behind ``seq``."""
-
-    before: SessionCursor | None = None
-    session: str = ""
-    seq: int = 0
-
-
-class FoundMessage(NamedTuple):
-    """A message in which all words are: its id, and the text around the first of them."""
-
-    message: str
-    excerpt: str
+from ullage.errors import SessionNotFound
+from ullage.events import MessageAdded, MessageReplaced
+from ullage.store.policy import AROUND, MOST_LOOKED_AT, PLACES_AT_ONCE
+from ullage.store.store import (
+    DEFAULT_TENANT,
+    MOST_LISTED,
+    SessionRow,
+    SessionStore,
+    TextPlace,
+)
+from ullage.store.words import Mark, Wanted, searched_text
 
 
 class FoundText(NamedTuple):
-    """A session that was found; ``hit`` is ``None`` where its title, id or model has all words."""
+    """A session with all words in one message, ``message``, or in its title or id: then ``message`` is empty.
+
+    ``excerpt`` is the text around the first of them, as one line; ``marks`` are where the words are in it.
+    """
 
     row: SessionRow
-    hit: FoundMessage | None
+    message: str
+    excerpt: str
+    marks: tuple[Mark, ...]
 
 
 class SearchPage(NamedTuple):
-    """What was found, the session changed last first; ``searched`` sessions were looked through to their end.
-
-    ``next`` is where the search continues; ``None`` after the last session.
-    """
+    """What was found, what was indexed last first. The search continues before ``next``; ``None``: that is all."""
 
     found: tuple[FoundText, ...]
-    searched: int
-    next: SearchPlace | None
+    next: int | None
 
 
 async def search(
@@ -53,88 +42,71 @@ async def search(
     text: str,
     *,
     limit: int = 20,
-    place: SearchPlace | None = None,
-    seconds: float = 1.0,
+    before: int | None = None,
+    tenant: str = DEFAULT_TENANT,
 ) -> SearchPage:
-    """The sessions whose title, id or model holds all words of ``text``, or else one of whose messages does.
+    """The sessions with all words of ``text`` in one message or in the title, each once in a page; or with this id.
 
-    Ends after ``limit`` sessions, or at the first piece of ``AT_ONCE`` events behind ``seconds``: each call gets
-    further. What people and models said is searched, not tool results or reasoning; upper and lower case are the same.
-    Raises ``StoreUnavailable``.
+    Words are whole ones, but the last may go on; upper and lower case are the same. Reads at most ``MOST_LOOKED_AT``
+    messages: a page may have less than ``limit`` and a ``next``. A later page may have a session of an earlier one
+    again, for an older message. Raises ``StoreUnavailable``.
+
+    Args:
+        store: Where the sessions are.
+        text: Words, separated by white space.
+        limit: The most sessions.
+        before: ``next`` of the page before.
+        tenant: Whose sessions.
     """
-    words = text.casefold().split()
-    end = time.monotonic() + seconds
-    begin = place or SearchPlace()
-    cursor = begin.before
-    found: list[FoundText] = []
-    searched = 0
-    while rows := await store.sessions(limit=AT_ONCE, before=cursor):
-        for row in rows:
-            seq = begin.seq if row.id == begin.session else 0
-            if holds(f"{row.title} {row.id} {row.model}", words):
-                found.append(FoundText(row, None))
-            else:
-                looked = await _look(store, row, words, seq, end)
-                if looked.hit is not None:
-                    found.append(FoundText(row, looked.hit))
-                elif looked.seq < row.seq:
-                    rest = SearchPlace(cursor, row.id, looked.seq)
-                    return SearchPage(tuple(found), searched, rest)
-            searched += 1
-            cursor = row.cursor
-            if len(found) >= limit or time.monotonic() >= end:
-                return SearchPage(tuple(found), searched, SearchPlace(cursor))
-    return SearchPage(tuple(found), searched, None)
-
-
-def holds(text: str, words: Sequence[str]) -> bool:
-    """Whether a text holds each of these case-folded words."""
-    folded = text.casefold()
-    return all(word in folded for word in words)
-
-
-class _Looked(NamedTuple):
-    """The first message found, and the event up to which the session was looked through."""
-
-    hit: FoundMessage | None
-    seq: int
+    wanted = Wanted(text)
+    found: dict[str, FoundText] = {}
+    if before is None and text.isprintable():
+        with suppress(SessionNotFound):
+            row = await store.about(text.strip())
+            if row.tenant == tenant:
+                found[row.id] = FoundText(row, "", "", ())
+    looked_at, number = 0, MOST_LISTED if before is None else before
+    is_all = not wanted.terms
+    while not is_all:
+        places = await store.find(wanted.terms, before=number, tenant=tenant)
+        for place in places:
+            if len(found) >= limit or looked_at >= MOST_LOOKED_AT:
+                return SearchPage(tuple(found.values()), number)
+            number = place.number
+            if place.session not in found:
+                looked_at += 1
+                with suppress(SessionNotFound):
+                    hit = await _look(store, place, wanted)
+                    if hit is not None:
+                        found[place.session] = hit
+        is_all = len(places) < PLACES_AT_ONCE
+    return SearchPage(tuple(found.values()), None)
 
 
 async def _look(
-    store: SessionStore, row: SessionRow, words: Sequence[str], after: int, end: float
-) -> _Looked:
-    seq = after
-    while events := await store.read(row.id, after=seq, limit=AT_ONCE):
-        hit = await asyncio.to_thread(first_hit, events, words)
-        seq = events[-1].seq
-        if hit is not None or time.monotonic() >= end or len(events) < AT_ONCE:
-            return _Looked(hit, seq)
-    return _Looked(None, max(seq, row.seq))
-
-
-def first_hit(events: Sequence[Event], words: Sequence[str]) -> FoundMessage | None:
-    """The first message of these events that holds all words."""
-    for event in events:
+    store: SessionStore, place: TextPlace, wanted: Wanted
+) -> FoundText | None:
+    """What an event has of the words as they were typed. Of titles only the one that the session has now counts."""
+    for event in await store.read_these(place.session, [place.seq]):
         if isinstance(event, MessageAdded | MessageReplaced):
-            text = _said(event.message)
-            if holds(text, words):
-                return FoundMessage(event.message.id, excerpt_of(text, words[0]))
+            message, text = event.message.id, searched_text(event)
+        else:
+            message, text = "", (await store.about(place.session)).title
+        if wanted.are_in(text):
+            excerpt = excerpt_of(text, wanted)
+            marks = tuple(wanted.marks(excerpt))
+            return FoundText(await store.about(place.session), message, excerpt, marks)
     return None
 
 
-def _said(message: Message) -> str:
-    if message.role not in ("user", "assistant"):
-        return ""
-    return message.text
-
-
-def excerpt_of(text: str, word: str) -> str:
-    """The text around a case-folded word, as one line."""
-    at = max(text.lower().find(word), 0)
-    start = max(at - AROUND, 0)
+def excerpt_of(text: str, wanted: Wanted) -> str:
+    """The text around the first word that is wanted, as one line."""
+    marks = wanted.marks(text)
+    first = marks[0] if marks else Mark(0, 0)
+    start = max(first.start - AROUND, 0)
     if start:
-        start = text.find(" ", start, at) + 1 or start
-    stop = at + len(word) + AROUND
+        start = text.find(" ", start, first.start) + 1 or start
+    stop = first.end + AROUND
     line = " ".join(text[start:stop].split())
     before = "…" if start else ""
     after = "…" if stop < len(text) else ""

@@ -28,6 +28,7 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
+from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.records import Records
 from ullage.turns.standing import (
     AT_REST,
@@ -148,6 +149,14 @@ class Unattended(NamedTuple):
     seq: int
     waits_s: float = 0.0
     place: str = ""
+
+
+class TextPlace(NamedTuple):
+    """An event in which words are. ``number`` grows in the order in which events went into the index."""
+
+    number: int
+    session: str
+    seq: int
 
 
 class WaitingPlace(NamedTuple):
@@ -300,6 +309,27 @@ class SessionStore(Protocol):
         Those of ``tenant``; of all tenants without one. With ``states``, of ``COUNTED``, only those in one of them.
 
         Pages hold each session once; a session that changes meanwhile moves to the front.
+        """
+        ...
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = DEFAULT_TENANT,
+    ) -> list[TextPlace]:
+        """The events of a tenant's sessions that have all of these words, what was indexed last first.
+
+        An event is in the index from the creation of its session on, or from the next release, or from the event on
+        whose number is the next multiple of ``INDEXED_EVENTS``. ``ullage.store.searching`` reads what was found.
+
+        Args:
+            terms: Words and beginnings of words, as ``Wanted.terms`` has them.
+            before: The ``number`` of the last place of an earlier answer.
+            limit: The most places.
+            tenant: Whose sessions.
         """
         ...
 

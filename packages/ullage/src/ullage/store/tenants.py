@@ -17,12 +17,15 @@ from typing import Any, Final
 
 from ullage.errors import CommandRefused
 from ullage.events import DraftPiece, Event
+from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.refusals import no_session
 from ullage.store.store import (
     DEFAULT_TENANT,
+    MOST_LISTED,
     SessionCursor,
     SessionRow,
     SessionStore,
+    TextPlace,
     Unattended,
     Watch,
 )
@@ -155,6 +158,19 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
     async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
         """See ``SessionStore.standing_counts``. Always those of this tenant."""
         return await self._store.standing_counts(self.tenant)
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = "",
+    ) -> list[TextPlace]:
+        """See ``SessionStore.find``. Always in this tenant's sessions."""
+        return await self._store.find(
+            terms, before=before, limit=limit, tenant=self.tenant
+        )
 
     async def unattended(
         self, limit: int, places: Sequence[str] | None = None

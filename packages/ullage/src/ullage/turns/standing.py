@@ -96,6 +96,22 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 AT_REST: Final = Standing()
 
 
+_decode_standing: Final = msgspec.json.Decoder(Standing).decode
+
+
+def text_of_standing(standing: Standing) -> str:
+    """A standing as it is stored."""
+    return msgspec.json.encode(standing).decode()
+
+
+def standing_of(text: str) -> Standing:
+    """The standing of a stored text; at rest where it is damaged: its next turn stores another one."""
+    try:
+        return _decode_standing(text)
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return AT_REST
+
+
 def counted(standing: Standing) -> StandingState | None:
     """The state, where it is one that is counted."""
     return standing.state if standing.state in COUNTED else None

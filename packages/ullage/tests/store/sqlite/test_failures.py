@@ -248,3 +248,9 @@ async def test_an_altered_row_is_damaged_and_the_rest_is_read(tmp_path: Path) ->
         )
         await store.release(lease)
         await store.close()
+
+
+def test_an_sqlite_without_fts5_is_named() -> None:
+    found = failure(sqlite3.OperationalError("no such module: fts5"), Path("s.db"))
+    assert "has no FTS5" in str(found)
+    assert "Use another Python" in str(found)

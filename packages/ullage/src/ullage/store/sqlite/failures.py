@@ -53,6 +53,11 @@ def failure(
         room = free(path)
         if room is not None and room < LEAST_FREE_BYTES:
             return disk_full(path)
+    if "no such module" in str(problem):
+        return StoreUnavailable(
+            f"The SQLite of this Python has no FTS5, which the search in {path} needs. Nothing was written. Use "
+            "another Python: those of python.org, of uv and of Linux distributions have it."
+        )
     match code:
         case sqlite3.SQLITE_FULL:
             return disk_full(path)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ullage.store.changes import Change
 from ullage.store.leases import busy, is_dead, lost
+from ullage.store.sqlite import words
 from ullage.store.sqlite.transaction import (
     SessionHead,
     Transaction,
@@ -50,6 +51,7 @@ def release(
     elif rests_at is not None:
         work.run("end_due", *lease, rests_at)
     if work.run("release_lease", *lease).rowcount:
+        words.index(work, session_head(work.database, lease.session))
         work.changes.append(Change(lease.session))
 
 

@@ -15,16 +15,15 @@ from ullage.events import (
 from ullage.store.changes import Change
 from ullage.store.leases import busy
 from ullage.store.naming import naming
-from ullage.store.policy import LISTED_S
+from ullage.store.policy import INDEXED_EVENTS, LISTED_S
 from ullage.store.refusals import history_lost, id_taken, no_id
 from ullage.store.rows import (
     EventRow,
     number,
     sized_event,
-    standing_of,
-    text_of_standing,
     to_row,
 )
+from ullage.store.sqlite import words
 from ullage.store.sqlite.drafts import end_draft
 from ullage.store.sqlite.leases import holder
 from ullage.store.sqlite.queue import follow_queue
@@ -35,7 +34,7 @@ from ullage.store.sqlite.transaction import (
     statements,
 )
 from ullage.store.store import DEFAULT_TENANT, SPENT_BY
-from ullage.turns.standing import counted, stood
+from ullage.turns.standing import counted, standing_of, stood, text_of_standing
 
 CHANGED_S = 1.0
 """Seconds by which the time of a driver's event may differ from that of its append, to stand for when its session last
@@ -113,6 +112,8 @@ def write(
     for event in numbered:
         if isinstance(event, Forked):
             work.run("set_origin", event.origin, where.key)
+    if where.seq == 0 or where.seq // INDEXED_EVENTS < last.seq // INDEXED_EVENTS:
+        words.index(work, where)
     work.changes.append(Change(where.session, last.seq, numbered))
     return numbered
 
@@ -204,6 +205,7 @@ def delete(work: Transaction, where: SessionHead) -> None:
     if holder(where):
         raise busy(where.session, where.owner, where.expires)
     orphans = work.run("orphans_of", where.key).fetchall()
+    words.forget(work, where)
     for name in _OF_A_SESSION:
         work.run(name, where.key)
     work.database.executemany(statements()["delete_blob"], orphans)

@@ -104,6 +104,23 @@ CREATE TABLE records (
     PRIMARY KEY (kind, key)
 ) WITHOUT ROWID;
 
+-- Where words are, without the texts. Row `first + seq - after` of `words` is the event `seq` of the session, so that the
+-- row with the highest number was indexed last; `texts` has a row for each time that a session's events were. A word
+-- stands behind the name of its tenant and the number of its volume (VOLUME_BITS of store/policy.py): looking up a word
+-- of many rows, or a beginning of many words, costs no more than a volume has.
+CREATE VIRTUAL TABLE words USING fts5 (
+    word, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars ':-_'"
+);
+
+CREATE TABLE texts (
+    first INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (key),
+    after INTEGER NOT NULL,
+    upto INTEGER NOT NULL
+);
+
+CREATE INDEX texts_by_session ON texts (session, upto);
+
 -- The rows of sessions with what their last events tell. `changed` is older in `sessions` while a driver appends.
 CREATE VIEW current_sessions AS
 SELECT key, id, title, model, created, listed, origin, owner, generation, expires, tenant, place, standing, state,

@@ -184,6 +184,36 @@ SELECT blobs.handle, blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHE
 -- name: copy_kept
 INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
 
+-- name: tenant
+SELECT tenant FROM sessions WHERE key = ?;
+
+-- name: indexed_up_to
+SELECT coalesce(max(upto), 0) FROM texts WHERE session = ?;
+
+-- name: newest_text
+SELECT coalesce((SELECT first + upto - after FROM texts ORDER BY first DESC LIMIT 1), 0);
+
+-- name: add_texts
+INSERT INTO texts (first, session, after, upto) VALUES (?, ?, ?, ?);
+
+-- name: add_words
+INSERT INTO words (rowid, word) VALUES (?, ?);
+
+-- name: find_texts
+SELECT found.rowid, sessions.id, found.rowid - first + after
+FROM (SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3) AS found
+JOIN texts ON first = (SELECT max(first) FROM texts WHERE first < found.rowid)
+JOIN sessions ON key = session ORDER BY found.rowid DESC;
+
+-- name: texts_of
+SELECT first, after, upto FROM texts WHERE session = ?;
+
+-- name: delete_words
+INSERT INTO words (words, rowid, word) VALUES ('delete', ?, ?);
+
+-- name: delete_texts
+DELETE FROM texts WHERE session = ?;
+
 -- name: delete_queue
 DELETE FROM queue WHERE session = ?;
 

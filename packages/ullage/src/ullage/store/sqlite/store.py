@@ -19,6 +19,7 @@ from ullage.messages import Message
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.failures import UNREADABLE
 from ullage.store.following import Follower, FoundEvents, is_same_event
+from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.refusals import (
     changed_since,
     history_lost,
@@ -31,7 +32,7 @@ from ullage.store.rows import (
     session_row,
     to_checkpoint,
 )
-from ullage.store.sqlite import drafts, leases, ledger, queue, shared
+from ullage.store.sqlite import drafts, leases, ledger, queue, shared, words
 from ullage.store.sqlite.failures import damaged
 from ullage.store.sqlite.looking import look
 from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
@@ -44,6 +45,7 @@ from ullage.store.sqlite.transaction import (
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
     DEFAULT_TENANT,
+    MOST_LISTED,
     Checkpoint,
     Lease,
     QueueKind,
@@ -54,6 +56,7 @@ from ullage.store.store import (
     SessionStore,
     SharedKey,
     StoreObserver,
+    TextPlace,
     Unattended,
     handle_of,
 )
@@ -186,6 +189,18 @@ class SqliteStore:
             lambda database: ledger.read_these(
                 database, session_head(database, session), seqs
             )
+        )
+
+    async def find(
+        self,
+        terms: Sequence[str],
+        *,
+        before: int = MOST_LISTED,
+        limit: int = PLACES_AT_ONCE,
+        tenant: str = DEFAULT_TENANT,
+    ) -> list[TextPlace]:
+        return await self._read(
+            lambda database: words.find(database, terms, tenant, before, limit)
         )
 
     # -- the driver --
