@@ -45,7 +45,7 @@ SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what a key begins with
 SHORTEST_KEY: Final = 24
 """Bytes of a key (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)."""
 
-Send = Callable[["Notice"], Awaitable[str]]
+NoticeSender = Callable[["StandingNotice"], Awaitable[str]]
 """Sends a notice. An empty text is success, else it says what happened."""
 
 
@@ -59,7 +59,7 @@ class Attempts(NamedTuple):
 _attempts: Final = msgspec.json.Decoder(dict[str, Attempts])
 
 
-class Notice(msgspec.Struct, frozen=True):
+class StandingNotice(msgspec.Struct, frozen=True):
     """That a session needs a person. ``id`` is the same at each attempt, and another one for the next state."""
 
     id: str
@@ -78,12 +78,12 @@ class Notice(msgspec.Struct, frozen=True):
         return ": ".join(part for part in (state, tools, self.standing.reason) if part)
 
 
-def notice_of(row: SessionRow, page: str) -> Notice:
+def notice_of(row: SessionRow, page: str) -> StandingNotice:
     """The notice of a session's state. ``page`` is the address of the server's page."""
     standing = row.standing
     name = f"{row.id} {standing.seq} {standing.since}"
     root = row.id.partition("/")[0]
-    return Notice(
+    return StandingNotice(
         id=sha256(name.encode()).hexdigest()[:32],
         session=row.id,
         title=row.title,
@@ -97,7 +97,7 @@ def notice_of(row: SessionRow, page: str) -> Notice:
 class Notifier:
     """Sends the notices of a store's sessions to one receiver, whose ``name`` is the same at all servers."""
 
-    def __init__(self, name: str, send: Send, page: str) -> None:
+    def __init__(self, name: str, send: NoticeSender, page: str) -> None:
         self._key = SharedKey("notices", sha256(name.encode()).hexdigest()[:32])
         self._send = send
         self._page = page
@@ -145,7 +145,7 @@ class Notifier:
 
 
 def claim(
-    old: tuple[str, ...], notices: Mapping[str, Notice], now: float
+    old: tuple[str, ...], notices: Mapping[str, StandingNotice], now: float
 ) -> Revision[list[str]]:
     """Take the notices that are due, for ``NOTICE_CLAIM_S``. Those of states that are over are forgotten."""
     known = _read(old)
@@ -196,8 +196,8 @@ class Webhook:
         self._url = url
         self._key = key
 
-    async def send(self, notice: Notice) -> str:
-        """See ``Send``. 410 is the end of a notice: the receiver wants no more of it."""
+    async def send(self, notice: StandingNotice) -> str:
+        """See ``NoticeSender``. 410 is the end of a notice: the receiver wants no more of it."""
         at = datetime.now(UTC)
         body = body_of(notice, at)
         headers = {"content-type": "application/json"} | signed(
@@ -215,7 +215,7 @@ class Webhook:
         return "" if status < 300 or status == 410 else f"the receiver answered {status}"
 
 
-def body_of(notice: Notice, at: datetime) -> bytes:
+def body_of(notice: StandingNotice, at: datetime) -> bytes:
     """The JSON of a notice. Of what was said it has the title, and of calls the tool and the reason."""
     data: dict[str, Any] = msgspec.to_builtins(notice)
     del data["id"]
@@ -262,10 +262,10 @@ def webhook_of(url: str, key: bytes) -> Webhook:
     return Webhook(url, key)
 
 
-def command_sender(words: Sequence[str]) -> Send:
+def command_sender(words: Sequence[str]) -> NoticeSender:
     """Runs a program with the title and the text of a notice behind its own arguments, without a shell."""
 
-    async def send(notice: Notice) -> str:
+    async def send(notice: StandingNotice) -> str:
         title = f"Ullage: {notice.title or notice.session}"
         environment = {**os.environ}
         environment.pop(SECRET, None)

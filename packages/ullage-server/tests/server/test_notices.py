@@ -21,8 +21,8 @@ from ullage.store.store import SessionRow, SessionStore
 from ullage.turns.standing import AskedApproval, Standing
 from ullage_server import notices
 from ullage_server.notices import (
-    Notice,
     Notifier,
+    StandingNotice,
     Webhook,
     body_of,
     claim,
@@ -44,7 +44,7 @@ KEY = b"k" * 32
 PAGE = "https://ullage.example.com"
 
 
-def noticed(name: str = "s", *, since: float = 100.0) -> Notice:
+def noticed(name: str = "s", *, since: float = 100.0) -> StandingNotice:
     asked = AskedApproval(call_id="c1", tool="shell", digest="d", reason="It writes.")
     standing = Standing(
         state="needs_approval", since=since, seq=7, reason="asked", approvals=(asked,)
@@ -117,7 +117,7 @@ async def test_two_servers_tell_of_each_state_once() -> None:
     store: SessionStore = store_at(MemoryStore())
     sent: list[str] = []
 
-    async def send(notice: Notice) -> str:
+    async def send(notice: StandingNotice) -> str:
         sent.append(notice.standing.state)
         await asyncio.sleep(0)
         return ""
