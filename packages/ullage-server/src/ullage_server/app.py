@@ -38,6 +38,7 @@ from ullage_server import (
 from ullage_server.connections import ConnectionLimits, StreamSlots, process_limits
 from ullage_server.guard import Guard
 from ullage_server.metrics import Metrics
+from ullage_server.notices import Notifier
 from ullage_server.observed import Observed, note_route
 from ullage_server.openapi import SchemaPlugin, described
 from ullage_server.policy import LARGEST_BODY, LOGS_AT_ONCE
@@ -132,6 +133,7 @@ def application(
     dispatch: Dispatch | None = None,
     drives: int = ANY_NUMBER,
     traces: RequestTraces | None = None,
+    notifiers: Sequence[Notifier] = (),
 ) -> Application:
     """The application for an agent's sessions. Its lifespan is the host's.
 
@@ -139,7 +141,8 @@ def application(
     further addresses of its page, ``proxies`` the addresses and networks of those that name their client in
     ``X-Forwarded-For`` and ``X-Forwarded-Proto`` (nobody else is believed), ``hidden`` values that no error may show,
     ``shows`` what runs on this machine; by default nothing of it is shown. ``dispatch`` says where sessions are driven,
-    ``drives`` how many of them here, ``traces`` where spans of requests go. As long as it runs, it takes over the
+    ``drives`` how many of them here, ``traces`` where spans of requests go, ``notifiers`` who is told of sessions that
+    need a person. As long as it runs, it takes over the
     sessions of its store whose driver ended; at its end the current steps of sessions get ``drain_s`` seconds.
     Raises ``SettingError`` for tokens that can't be read, and for a ``token`` that can be guessed.
     """
@@ -159,10 +162,12 @@ def application(
             draining = start(
                 _drain(host, closing, hurry, drain_s), name="host: lets steps end"
             )
+            telling = [start(each.run(host.store)) for each in notifiers]
             try:
                 yield
             finally:
                 closing.set()
+                await stop(*telling)
                 readers.shutdown(wait=False, cancel_futures=True)
                 await draining
 

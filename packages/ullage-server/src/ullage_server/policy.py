@@ -42,3 +42,26 @@ LONGEST_LINK_H = 24 * 90
 
 SHOWN_ARGUMENTS = 20_000
 """Characters of a call's arguments in a list: a person reads them. The session's own list has every one of them."""
+
+# --- Notices of sessions that need a person. Judged by tests/server/test_notices.py.
+
+NOTICE_LOOK_S = 2.0
+"""Seconds between two looks for such sessions."""
+
+MOST_NOTICED = 1_000
+"""Sessions that are looked at: the newest. One record holds what became of their notices, some 60 bytes each."""
+
+NOTICES_AT_ONCE = 8
+"""Notices that one server sends at the same time."""
+
+NOTICE_S = 10.0
+"""Seconds that a receiver, or a command, has."""
+
+NOTICE_CLAIM_S = 60.0
+"""Seconds after which another server sends what one has begun to send and not reported on."""
+
+NOTICE_PAUSES_S = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0)
+"""Before the next attempts (standard-webhooks.md, "Deliverability and reliability")."""
+
+NOTICE_LASTS_S = 90_000.0
+"""Seconds after which a state is no news: no notice of it is begun or repeated."""

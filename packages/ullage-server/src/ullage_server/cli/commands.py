@@ -56,6 +56,16 @@ COMMANDS: Final = (
                 help="show the running sessions of all programs of this machine, to tokens with the scope admin "
                 "(default: on loopback without `ullage admin token`)",
             ),
+            text(
+                "--webhook URL",
+                "where a signed message is posted when a session comes to need a person; its key is in the variable "
+                "ULLAGE_WEBHOOK_SECRET",
+            ),
+            text("--webhook-secret FILE", "a file with that key"),
+            text(
+                "--notify-command COMMAND",
+                "a program that is run then, with a title and a text behind its arguments: notify-send",
+            ),
             DRAIN,
             Option(
                 "--drive",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ullage.cli.stores import place_of
 from ullage.directories import data_directory
@@ -45,6 +47,9 @@ from ullage_server.cli.dispatching import check_dispatch, dispatch_of, drives_he
 from ullage_server.own_token import FILE as OWN_TOKEN
 from ullage_server.own_token import own_token
 from ullage_server.tokens import NamedTokens
+
+if TYPE_CHECKING:
+    from ullage_server.notices import Notifier
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
@@ -157,6 +162,7 @@ async def _serve(
             dispatch=dispatch,
             drives=ANY_NUMBER if drives_here(args) else 0,
             traces=RequestTraces(exported.spans),
+            notifiers=notifiers_of(args, environment, args.public_url or url),
         )
         if launch.file is not None:
             page = args.public_url.rstrip("/") if args.public_url else url
@@ -238,6 +244,32 @@ def proxies_of(text: str) -> list[str]:
                 f"--trusted-proxies: {problem}. Give addresses or networks, as 10.0.0.5 or 10.0.0.0/8, with commas."
             ) from problem
     return proxies
+
+
+def notifiers_of(
+    args: argparse.Namespace, environment: Mapping[str, str], page: str
+) -> list[Notifier]:
+    """Who is told of sessions that need a person. Raises ``SettingError``."""
+    from ullage_server.notices import Notifier, command_sender, webhook_key, webhook_of
+
+    found: list[Notifier] = []
+    page = page.rstrip("/")
+    if args.webhook:
+        key = webhook_key(environment, args.webhook_secret)
+        found.append(Notifier(args.webhook, webhook_of(args.webhook, key).send, page))
+    if args.notify_command:
+        words = words_of(args.notify_command)
+        name = f"{platform.node()} {args.notify_command}"
+        found.append(Notifier(name, command_sender(words), page))
+    return found
+
+
+def words_of(command: str) -> list[str]:
+    """The program of ``--notify-command`` and its arguments. Raises ``SettingError``."""
+    try:
+        return shlex.split(command)
+    except ValueError as problem:
+        raise SettingError(f"--notify-command: {problem}. Correct it.") from problem
 
 
 def opens_once(link: str, file: Path) -> str:
