@@ -53,7 +53,7 @@ PAUSE_S = 600.0
 LOST_WAKE_S = 0.3
 """Seconds between two sweeps at most, which find a session whose driver died or whose wake was lost."""
 
-RESTATE_SWEEP_S = 5.0
+RESTATE_SWEEP_S = 2.0
 """The same where Restate keeps the wakes, so that few are lost: many workers search, and each asks the database."""
 
 LISTEN_AGAIN_S = 1.0
