@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from ullage.errors import SessionNotFound
 from ullage.events import MessageAdded, MessageReplaced
-from ullage.store.policy import AROUND, MOST_LOOKED_AT, PLACES_AT_ONCE
+from ullage.store.policy import (
+    AROUND,
+    MOST_LOOKED_AT,
+    PLACES_AT_ONCE,
+    SEARCHED_CHARACTERS,
+)
 from ullage.store.store import (
     DEFAULT_TENANT,
     MOST_LISTED,
@@ -92,7 +97,8 @@ async def _look(
         if isinstance(event, MessageAdded | MessageReplaced):
             message, text = event.message.id, searched_text(event)
         else:
-            message, text = "", (await store.about(place.session)).title
+            title = (await store.about(place.session)).title
+            message, text = "", title[:SEARCHED_CHARACTERS]
         excerpt = await asyncio.to_thread(_excerpt, text, wanted)
         if excerpt is not None:
             marks = tuple(wanted.marks(excerpt))

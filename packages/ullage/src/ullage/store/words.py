@@ -88,19 +88,17 @@ def searched_text(event: Event) -> str:
         case MessageAdded(message=message) | MessageReplaced(message=message):
             return "\n".join(_texts(message))[:SEARCHED_CHARACTERS]
         case SessionStarted(title=title) | Renamed(title=title):
-            return title
+            return title[:SEARCHED_CHARACTERS]
         case _:
             return ""
 
 
-def words_of(text: str) -> set[str]:
-    """The words under which a text is found."""
-    words: set[str] = set()
+def words_of(text: str) -> dict[str, None]:
+    """The words under which a text is found, as they come there."""
+    words: dict[str, None] = {}
     for unspaced, word in _RUN.findall(text):
-        if word:
-            words.add(word.casefold()[:LONGEST_WORD])
-        else:
-            words.update(_pairs(unspaced))
+        found = [word.casefold()[:LONGEST_WORD]] if word else _pairs(unspaced)
+        words.update(dict.fromkeys(found))
     return words
 
 
