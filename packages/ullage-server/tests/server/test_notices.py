@@ -63,7 +63,8 @@ def test_a_notice_is_claimed_once_and_again_when_its_sender_died() -> None:
 
 
 def test_a_failure_is_repeated_with_growing_pauses_and_then_given_up() -> None:
-    one, values, now = noticed(), ("",), 100.0
+    one, now = noticed(), 100.0
+    values: tuple[str, ...] = ("",)
     for pause in (*NOTICE_PAUSES_S, 0.0):
         claimed = claim(values, {one.id: one}, now)
         assert claimed.result == [one.id]

@@ -116,6 +116,7 @@ class SessionRow(NamedTuple):
             held_by=self.held_by,
             due_at=self.due_at,
             place=self.place,
+            changed=self.changed,
         )
 
     @property

@@ -180,7 +180,13 @@ def _stand(standing: Standing, event: Event) -> Standing:
 
 
 def standing_now(
-    standing: Standing, *, now: float, held_by: str, due_at: float | None, place: str
+    standing: Standing,
+    *,
+    now: float,
+    held_by: str,
+    due_at: float | None,
+    place: str,
+    changed: float,
 ) -> Standing:
     """The same, with what no event tells: whether anybody drives the session, and waits that are over.
 
@@ -190,6 +196,7 @@ def standing_now(
         held_by: The session's living driver, empty without one.
         due_at: From when on it has to be driven; ``None`` where it need not be.
         place: The place whose workers alone drive it, empty for none.
+        changed: When it last changed, in seconds since 1970: a driver that died a moment ago worked until then.
     """
     if standing.state == "works" and not held_by and due_at is None:
         return replace(
@@ -198,10 +205,11 @@ def standing_now(
             kind="interrupted",
             reason="The process that worked on it has ended. Resume it to continue.",
         )
-    if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
+    untaken_since = max(due_at or now, changed)
+    if not held_by and due_at is not None and now - untaken_since > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
         return replace(
-            _bare(standing, due_at, standing.seq),
+            _bare(standing, untaken_since, standing.seq),
             state="waits",
             kind="worker",
             reason=f"No worker{of_place} has taken it.",
