@@ -1,4 +1,4 @@
-"""``ullage approve``: what needs a person in a store, and answers to its calls, beside the servers that drive it."""
+"""``ullage admin approve``: what needs a person in a store, and answers to its calls, beside the servers that drive it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _list(rows: list[SessionRow], where: str) -> None:
         print(f"{printable(row.id)}  {since}  {printable(row.title)}")
         print(f"    {printable(described(row.standing))}")
     if any(row.standing.approvals for row in rows):
-        print(f"`ullage approve SESSION{where}` shows a call and asks.")
+        print(f"`ullage admin approve SESSION{where}` shows a call and asks.")
 
 
 async def _answer(

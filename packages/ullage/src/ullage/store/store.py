@@ -109,7 +109,11 @@ class SessionRow(NamedTuple):
     listed: float = 0.0
 
     def standing_now(self, now: float) -> Standing:
-        """How it stands at a time in seconds since 1970, with what only the lease and the clock tell."""
+        """How it stands, with what only the lease and the clock tell.
+
+        Args:
+            now: Seconds since 1970.
+        """
         return standing_now(
             self.standing,
             now=now,
