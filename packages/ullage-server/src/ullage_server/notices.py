@@ -23,6 +23,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
 from ullage.turns.standing import NEEDS_A_PERSON, Standing
@@ -109,6 +110,8 @@ class Notifier:
                 await self.look(store)
             except UllageError as problem:
                 log.warning("Notices wait for the store: %s", problem)
+            except Exception:  # one notice that can't be made must not end all others
+                log.exception("Notices could not be sent. They are tried again.")
             await asyncio.sleep(NOTICE_LOOK_S)
 
     async def look(self, store: SessionStore) -> None:
@@ -266,14 +269,14 @@ def command_sender(words: Sequence[str]) -> NoticeSender:
     """Runs a program with the title and the text of a notice behind its own arguments, without a shell."""
 
     async def send(notice: StandingNotice) -> str:
-        title = f"Ullage: {notice.title or notice.session}"
+        title = printable(f"Ullage: {notice.title or notice.session}")
         environment = {**os.environ}
         environment.pop(SECRET, None)
         try:
             program = await asyncio.create_subprocess_exec(
                 *words,
                 title,
-                notice.line,
+                printable(notice.line),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
