@@ -74,6 +74,7 @@ def test_what_needs_a_person_is_listed_with_its_reason(
     assert main(["admin", "approve", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["sessions"]
     states = {each["id"]: each["standing"]["state"] for each in listed}
+    assert not [each for each in listed if "turn" in each["standing"]]  # for the fold
     assert states == {
         "vat": "needs_approval",
         "lees": "failed",
@@ -109,6 +110,7 @@ def test_the_list_of_sessions_shows_the_state_and_only_those_that_need_a_person(
     assert "rests" in told and "needs approval: press" in told
     assert main(["sessions", "--needs", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["sessions"]
+    assert not [each for each in listed if "turn" in each["standing"]]
     assert {each["id"]: each["standing"]["state"] for each in listed} == {
         "vat": "needs_approval",
         "lees": "failed",

@@ -26,7 +26,7 @@ import msgspec
 from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
-from ullage.turns.standing import NEEDS_A_PERSON, Standing
+from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_standing
 from ullage_server.policy import (
     MOST_NOTICED,
     NOTICE_CLAIM_S,
@@ -68,7 +68,7 @@ class StandingNotice(msgspec.Struct, frozen=True):
     title: str
     model: str
     tenant: str
-    standing: Standing
+    standing: ShownStanding
     url: str
 
     @property
@@ -90,7 +90,7 @@ def notice_of(row: SessionRow, page: str) -> StandingNotice:
         title=row.title,
         model=row.model,
         tenant=row.tenant,
-        standing=standing,
+        standing=shown_standing(standing),
         url=f"{page}/#/s/{quote(root, safe='')}",
     )
 

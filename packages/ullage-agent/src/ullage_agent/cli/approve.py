@@ -18,7 +18,7 @@ from ullage.store.approvals import arguments_of
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
-from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval
+from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval, shown_standing
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -41,7 +41,7 @@ async def _run(store: SessionStore, args: argparse.Namespace) -> int:
             ]
             await _answer(store, meant, args)
         elif args.json:
-            listed = [{"id": row.id, "standing": row.standing} for row in rows]
+            listed = [{"id": row.id, "standing": shown_standing(row.standing)} for row in rows]
             Screen().show_json(msgspec.json.encode({"sessions": listed}))
         else:
             _list(rows, place_option("--store", args.store))

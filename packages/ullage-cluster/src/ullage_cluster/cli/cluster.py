@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -144,7 +143,7 @@ class Keeper:
         self._tell(f"{process} 0")
 
     def release(self) -> None:
-        """All programs have ended."""
+        """All programs have ended: it deletes the folder, also when a second Ctrl-C comes meanwhile."""
         self._tell(DONE_KEEPING)
         self._process.communicate()
 
@@ -166,7 +165,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(prefix="ullage-cluster-"))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
             keeper = Keeper(folder)
             stack.callback(keeper.release)
             asyncio.run(_tell(_started(args, folder, stack, keeper), keeper))

@@ -40,7 +40,7 @@ from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.turns.standing import AT_REST, Standing
+from ullage.turns.standing import AT_REST, ShownStanding, shown_standing
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
@@ -248,7 +248,7 @@ def _needs_person(place: FoundSession) -> bool:
     return place.standing is not None and place.standing.needs_person
 
 
-def described(standing: Standing) -> str:
+def described(standing: ShownStanding) -> str:
     """A state with its reason, as one line; empty at rest."""
     if standing.state == "at_rest":
         return ""
@@ -338,5 +338,5 @@ def _as_dict(place: FoundSession, line: RunningSession) -> dict[str, object]:
         "window": reading and reading.window,
         "compaction_point": reading and reading.threshold,
         "problem": line.problem,
-        "standing": place.standing,
+        "standing": place.standing and shown_standing(place.standing),
     }

@@ -64,14 +64,13 @@ class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     at: float = 0.0
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a session stands: its state, since when, and why.
+class ShownStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a standing tells people: its state, since when, and why.
 
     ``since`` and ``until`` are seconds since 1970. ``seq`` is the event that began the state. ``kind`` is the class of
     the error for ``failed`` and ``waits`` ("RateLimited"), or what stopped the turn ("budget", "quota", "max_steps").
     ``attempts`` counts the attempts at the last model call that failed. ``until`` is when a wait ends by itself, 0
-    where it does not. ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed.
-    ``used`` and ``window`` are tokens by the last reading, within ``FULLNESS_STEP``.
+    where it does not.
     """
 
     state: StandingState = "at_rest"
@@ -82,6 +81,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: int = 0
     until: float = 0.0
     approvals: tuple[AskedApproval, ...] = ()
+
+
+class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
+    """How a session stands, with what its next event and its line in a list need.
+
+    ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed. ``used`` and ``window`` are
+    tokens by the last reading, within ``FULLNESS_STEP``.
+    """
+
     turn: str = ""
     paused: str = ""
     used: int | None = None
@@ -110,6 +118,11 @@ def standing_of(text: str) -> Standing:
         return _decode_standing(text)
     except (msgspec.MsgspecError, TypeError, ValueError):
         return AT_REST
+
+
+def shown_standing(standing: Standing) -> ShownStanding:
+    """What of it people and programs outside are told."""
+    return msgspec.convert(standing, ShownStanding, from_attributes=True)
 
 
 def counted(standing: Standing) -> StandingState | None:
