@@ -59,7 +59,6 @@ class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     call_id: str
     tool: str = ""
     digest: str = ""
-    reason: str = ""
     asked: int = 0
     at: float = 0.0
 
@@ -91,6 +90,20 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def needs_person(self) -> bool:
         """Whether nothing goes on until a person acts."""
         return self.state in NEEDS_A_PERSON
+
+    @property
+    def words(self) -> str:
+        """The state for a person; empty at rest."""
+        return "" if self.state == "at_rest" else self.state.replace("_", " ")
+
+    @property
+    def line(self) -> str:
+        """The state and why, for a person; empty at rest."""
+        tools = ", ".join(each.tool for each in self.approvals)
+        attempts = f"after {self.attempts} attempts" if self.attempts > 1 else ""
+        about = " ".join(filter(None, (self.kind, attempts)))
+        why = (tools,) if tools else (about, self.reason)
+        return ": ".join(filter(None, (self.words, *why)))
 
 
 AT_REST: Final = Standing()
@@ -271,7 +284,6 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
         call_id=event.call_id,
         tool=event.tool,
         digest=event.digest,
-        reason=_line(event.reason),
         asked=event.seq,
         at=event.at,
     )
