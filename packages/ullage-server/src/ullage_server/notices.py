@@ -71,13 +71,6 @@ class StandingNotice(msgspec.Struct, frozen=True):
     standing: ShownStanding
     url: str
 
-    @property
-    def line(self) -> str:
-        """What is needed, for a person."""
-        tools = ", ".join(each.tool for each in self.standing.approvals)
-        state = self.standing.state.replace("_", " ")
-        return ": ".join(part for part in (state, tools, self.standing.reason) if part)
-
 
 def notice_of(row: SessionRow, page: str) -> StandingNotice:
     """The notice of a session's state. ``page`` is the address of the server's page."""
@@ -219,7 +212,7 @@ class Webhook:
 
 
 def body_of(notice: StandingNotice, at: datetime) -> bytes:
-    """The JSON of a notice. Of what was said it has the title, and of calls the tool and the reason."""
+    """The JSON of a notice. Of what was said it has the title, and of calls the tool."""
     data: dict[str, Any] = msgspec.to_builtins(notice)
     del data["id"]
     kind = f"session.{notice.standing.state}"
@@ -276,7 +269,7 @@ def command_sender(words: Sequence[str]) -> NoticeSender:
             program = await asyncio.create_subprocess_exec(
                 *words,
                 title,
-                printable(notice.line),
+                printable(notice.standing.line),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

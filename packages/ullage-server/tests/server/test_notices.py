@@ -47,7 +47,7 @@ PAGE = "https://ullage.example.com"
 
 
 def noticed(name: str = "s", *, since: float = 100.0) -> StandingNotice:
-    asked = AskedApproval(call_id="c1", tool="shell", digest="d", reason="It writes.")
+    asked = AskedApproval(call_id="c1", tool="shell", digest="d")
     standing = Standing(
         state="needs_approval", since=since, seq=7, reason="asked", approvals=(asked,)
     )
@@ -113,7 +113,7 @@ def test_a_body_has_what_is_needed_and_nothing_that_was_said() -> None:
     assert said["data"]["url"] == f"{PAGE}/#/s/a"
     assert said["data"]["standing"]["approvals"][0]["tool"] == "shell"
     assert set(said["data"]) == {"session", "title", "model", "tenant", "standing", "url"}
-    assert noticed().line == "needs approval: shell: asked"
+    assert noticed().standing.line == "needs approval: shell"
 
 
 async def test_two_servers_tell_of_each_state_once() -> None:
@@ -230,9 +230,7 @@ async def test_a_command_gets_title_and_text_as_they_are(tmp_path: Path) -> None
     send = command_sender([sys.executable, "-c", program, "-i"])
     hostile = structs.replace(noticed(), title="Tidy\0\ud800\n up")
     assert await send(hostile) == ""
-    assert (
-        shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell: asked']"
-    )
+    assert shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell']"
     assert (
         await command_sender(["/no/such"])(noticed())
         == "/no/such: No such file or directory"

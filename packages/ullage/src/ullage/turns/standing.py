@@ -59,7 +59,6 @@ class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     call_id: str
     tool: str = ""
     digest: str = ""
-    reason: str = ""
     asked: int = 0
     at: float = 0.0
 
@@ -82,6 +81,25 @@ class ShownStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     until: float = 0.0
     approvals: tuple[AskedApproval, ...] = ()
 
+    @property
+    def needs_person(self) -> bool:
+        """Whether nothing goes on until a person acts."""
+        return self.state in NEEDS_A_PERSON
+
+    @property
+    def words(self) -> str:
+        """The state for a person; empty at rest."""
+        return "" if self.state == "at_rest" else self.state.replace("_", " ")
+
+    @property
+    def line(self) -> str:
+        """The state and why, for a person; empty at rest."""
+        tools = ", ".join(each.tool for each in self.approvals)
+        attempts = f"after {self.attempts} attempts" if self.attempts > 1 else ""
+        about = " ".join(filter(None, (self.kind, attempts)))
+        why = (tools,) if tools else (about, self.reason)
+        return ": ".join(filter(None, (self.words, *why)))
+
 
 class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
     """How a session stands, with what its next event and its line in a list need.
@@ -94,11 +112,6 @@ class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
     paused: str = ""
     used: int | None = None
     window: int | None = None
-
-    @property
-    def needs_person(self) -> bool:
-        """Whether nothing goes on until a person acts."""
-        return self.state in NEEDS_A_PERSON
 
 
 AT_REST: Final = Standing()
@@ -292,7 +305,6 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
         call_id=event.call_id,
         tool=event.tool,
         digest=event.digest,
-        reason=_line(event.reason),
         asked=event.seq,
         at=event.at,
     )
