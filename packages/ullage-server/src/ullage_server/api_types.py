@@ -12,7 +12,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.turns.loop import CallState
-from ullage.turns.standing import Standing
+from ullage.turns.standing import ShownStanding
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
 from ullage_server.live_types import AdviceView, LiveLine
@@ -51,11 +51,11 @@ a message continues it.
 """
 
 
-class StandingView(Standing, frozen=True, kw_only=True, omit_defaults=False):
+class StandingView(ShownStanding, frozen=True, kw_only=True, omit_defaults=False):
     """What a session does now, since when, and why. ``waits`` is for a worker, a rate limit, a quota, or the next
     attempt, until ``until``; ``needs_approval``, ``failed`` and ``paused`` end by what a person does. ``since`` and
     ``until`` are seconds since 1970, ``seq`` is the event that began it. ``kind`` is the error's class, or what stopped
-    or delays the turn; ``attempts`` are those of the last model call. ``turn`` is open, and ``paused`` says why.
+    or delays the turn; ``attempts`` are those of the last model call.
     """
 
 
@@ -357,7 +357,6 @@ class WaitingApproval(Struct, frozen=True, kw_only=True):
     arguments: str | None
     size: int | None
     digest: str
-    reason: str
     at: float
 
 

@@ -26,7 +26,7 @@ import msgspec
 from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
-from ullage.turns.standing import NEEDS_A_PERSON, Standing
+from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_standing
 from ullage_server.policy import (
     MOST_NOTICED,
     NOTICE_CLAIM_S,
@@ -68,15 +68,8 @@ class StandingNotice(msgspec.Struct, frozen=True):
     title: str
     model: str
     tenant: str
-    standing: Standing
+    standing: ShownStanding
     url: str
-
-    @property
-    def line(self) -> str:
-        """What is needed, for a person."""
-        tools = ", ".join(each.tool for each in self.standing.approvals)
-        state = self.standing.state.replace("_", " ")
-        return ": ".join(part for part in (state, tools, self.standing.reason) if part)
 
 
 def notice_of(row: SessionRow, page: str) -> StandingNotice:
@@ -90,7 +83,7 @@ def notice_of(row: SessionRow, page: str) -> StandingNotice:
         title=row.title,
         model=row.model,
         tenant=row.tenant,
-        standing=standing,
+        standing=shown_standing(standing),
         url=f"{page}/#/s/{quote(root, safe='')}",
     )
 
@@ -219,7 +212,7 @@ class Webhook:
 
 
 def body_of(notice: StandingNotice, at: datetime) -> bytes:
-    """The JSON of a notice. Of what was said it has the title, and of calls the tool and the reason."""
+    """The JSON of a notice. Of what was said it has the title, and of calls the tool."""
     data: dict[str, Any] = msgspec.to_builtins(notice)
     del data["id"]
     kind = f"session.{notice.standing.state}"
@@ -276,7 +269,7 @@ def command_sender(words: Sequence[str]) -> NoticeSender:
             program = await asyncio.create_subprocess_exec(
                 *words,
                 title,
-                printable(notice.line),
+                printable(notice.standing.line),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

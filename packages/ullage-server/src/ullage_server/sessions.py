@@ -15,7 +15,7 @@ from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -315,7 +315,8 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
     standing = row.standing_now(time.time())
-    return {**shown, "standing": StandingView(**asdict(standing))}
+    view = msgspec.convert(standing, StandingView, from_attributes=True)
+    return {**shown, "standing": view}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:

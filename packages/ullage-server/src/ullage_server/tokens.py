@@ -46,7 +46,7 @@ PREFIX: Final = "ullage_"
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A stored token. Times are seconds since 1970; without ``expires`` it does not expire.
 
-    One with a ``session`` reads that session alone, with those of its tool calls: the one that was ``created`` then, and
+    One with a ``session`` reads that session alone, with those of its tool calls: the one that was ``created`` then and
     none that has its id later. ``by`` is the digest of the token that made it, which is revoked with it.
     """
 
@@ -248,7 +248,12 @@ class Tokens:
         return token
 
     def add_link(
-        self, session: str, bearer: Bearer, lasts_s: float, *, session_created: float = 0.0
+        self,
+        session: str,
+        bearer: Bearer,
+        lasts_s: float,
+        *,
+        session_created: float = 0.0,
     ) -> Link:
         """A token that reads this session alone, at most as long as the token of who makes it lasts. Blocks.
 

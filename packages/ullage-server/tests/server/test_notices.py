@@ -47,7 +47,7 @@ PAGE = "https://ullage.example.com"
 
 
 def noticed(name: str = "s", *, since: float = 100.0) -> StandingNotice:
-    asked = AskedApproval(call_id="c1", tool="shell", digest="d", reason="It writes.")
+    asked = AskedApproval(call_id="c1", tool="shell", digest="d")
     standing = Standing(
         state="needs_approval", since=since, seq=7, reason="asked", approvals=(asked,)
     )
@@ -65,7 +65,8 @@ def test_a_notice_is_claimed_once_and_again_when_its_sender_died() -> None:
 
 
 def test_a_failure_is_repeated_with_growing_pauses_and_then_given_up() -> None:
-    one, values, now = noticed(), ("",), 100.0
+    one, now = noticed(), 100.0
+    values: tuple[str, ...] = ("",)
     for pause in (*NOTICE_PAUSES_S, 0.0):
         claimed = claim(values, {one.id: one}, now)
         assert claimed.result == [one.id]
@@ -112,7 +113,7 @@ def test_a_body_has_what_is_needed_and_nothing_that_was_said() -> None:
     assert said["data"]["url"] == f"{PAGE}/#/s/a"
     assert said["data"]["standing"]["approvals"][0]["tool"] == "shell"
     assert set(said["data"]) == {"session", "title", "model", "tenant", "standing", "url"}
-    assert noticed().line == "needs approval: shell: asked"
+    assert noticed().standing.line == "needs approval: shell"
 
 
 async def test_two_servers_tell_of_each_state_once() -> None:
@@ -229,9 +230,7 @@ async def test_a_command_gets_title_and_text_as_they_are(tmp_path: Path) -> None
     send = command_sender([sys.executable, "-c", program, "-i"])
     hostile = structs.replace(noticed(), title="Tidy\0\ud800\n up")
     assert await send(hostile) == ""
-    assert (
-        shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell: asked']"
-    )
+    assert shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell']"
     assert (
         await command_sender(["/no/such"])(noticed())
         == "/no/such: No such file or directory"

@@ -1,4 +1,4 @@
-"""``ullage approve``: what needs a person in a store, and answers to its calls, beside the servers that drive it."""
+"""``ullage admin approve``: what needs a person in a store, and answers to its calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import asyncio
 import msgspec
 
 from ullage.cli.screen import Screen
-from ullage.cli.sessions import described, when
+from ullage.cli.sessions import when
 from ullage.cli.stores import place_of, place_option
 from ullage.directories import data_directory
 from ullage.display.text import printable
@@ -18,7 +18,7 @@ from ullage.store.approvals import arguments_of
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
-from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval
+from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval, shown_standing
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(store: SessionStore, args: argparse.Namespace) -> int:
     try:
-        rows = await _needing(store)
+        rows = await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
         if args.session:
             await store.about(args.session)
             below = f"{args.session}/"
@@ -41,7 +41,9 @@ async def _run(store: SessionStore, args: argparse.Namespace) -> int:
             ]
             await _answer(store, meant, args)
         elif args.json:
-            listed = [{"id": row.id, "standing": row.standing} for row in rows]
+            listed = [
+                {"id": row.id, "standing": shown_standing(row.standing)} for row in rows
+            ]
             Screen().show_json(msgspec.json.encode({"sessions": listed}))
         else:
             _list(rows, place_option("--store", args.store))
@@ -50,19 +52,15 @@ async def _run(store: SessionStore, args: argparse.Namespace) -> int:
     return 0
 
 
-async def _needing(store: SessionStore) -> list[SessionRow]:
-    return await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
-
-
 def _list(rows: list[SessionRow], where: str) -> None:
     if not rows:
         print("No session needs a person.")
     for row in rows:
         since = f"{when(row.standing.since):%Y-%m-%d %H:%M}"
         print(f"{printable(row.id)}  {since}  {printable(row.title)}")
-        print(f"    {printable(described(row.standing))}")
+        print(f"    {printable(row.standing.line)}")
     if any(row.standing.approvals for row in rows):
-        print(f"`ullage approve SESSION{where}` shows a call and asks.")
+        print(f"`ullage admin approve SESSION{where}` shows a call and asks.")
 
 
 async def _answer(

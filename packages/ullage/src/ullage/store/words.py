@@ -151,7 +151,7 @@ def _terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def _pattern(typed: str, goes_on: bool) -> str:  # noqa: FBT001 - for `map`
+def _pattern(typed: str, goes_on: bool) -> str:
     """A word as it was typed, as a regular expression: not within another one."""
     begins, ends = (
         bool((found := _RUN.match(edge)) and found[2]) for edge in (typed[0], typed[-1])
