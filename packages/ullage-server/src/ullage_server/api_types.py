@@ -357,7 +357,6 @@ class WaitingApproval(Struct, frozen=True, kw_only=True):
     arguments: str | None
     size: int | None
     digest: str
-    reason: str
     at: float
 
 

@@ -54,6 +54,5 @@ async def _shown(
         arguments=None if arguments is None else arguments[:SHOWN_ARGUMENTS],
         size=None if arguments is None else len(arguments),
         digest=asked.digest,
-        reason=asked.reason,
         at=asked.at,
     )

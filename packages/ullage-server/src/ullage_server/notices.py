@@ -23,6 +23,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
 from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_standing
@@ -70,13 +71,6 @@ class StandingNotice(msgspec.Struct, frozen=True):
     standing: ShownStanding
     url: str
 
-    @property
-    def line(self) -> str:
-        """What is needed, for a person."""
-        tools = ", ".join(each.tool for each in self.standing.approvals)
-        state = self.standing.state.replace("_", " ")
-        return ": ".join(part for part in (state, tools, self.standing.reason) if part)
-
 
 def notice_of(row: SessionRow, page: str) -> StandingNotice:
     """The notice of a session's state. ``page`` is the address of the server's page."""
@@ -109,6 +103,8 @@ class Notifier:
                 await self.look(store)
             except UllageError as problem:
                 log.warning("Notices wait for the store: %s", problem)
+            except Exception:  # one notice that can't be made must not end all others
+                log.exception("Notices could not be sent. They are tried again.")
             await asyncio.sleep(NOTICE_LOOK_S)
 
     async def look(self, store: SessionStore) -> None:
@@ -216,7 +212,7 @@ class Webhook:
 
 
 def body_of(notice: StandingNotice, at: datetime) -> bytes:
-    """The JSON of a notice. Of what was said it has the title, and of calls the tool and the reason."""
+    """The JSON of a notice. Of what was said it has the title, and of calls the tool."""
     data: dict[str, Any] = msgspec.to_builtins(notice)
     del data["id"]
     kind = f"session.{notice.standing.state}"
@@ -266,14 +262,14 @@ def command_sender(words: Sequence[str]) -> NoticeSender:
     """Runs a program with the title and the text of a notice behind its own arguments, without a shell."""
 
     async def send(notice: StandingNotice) -> str:
-        title = f"Ullage: {notice.title or notice.session}"
+        title = printable(f"Ullage: {notice.title or notice.session}")
         environment = {**os.environ}
         environment.pop(SECRET, None)
         try:
             program = await asyncio.create_subprocess_exec(
                 *words,
                 title,
-                notice.line,
+                printable(notice.standing.line),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

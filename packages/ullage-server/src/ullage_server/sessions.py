@@ -204,12 +204,15 @@ async def add_link(
     session: FromPath[str],
     data: JSONBody[NewLink],
 ) -> Link:
-    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it."""
-    name = unescaped(session)
-    await host.store.about(name)
-    lasts_s = data.hours * 3_600
+    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it, and the links
+    that a token made are revoked with that token."""
+    row = await host.store.about(unescaped(session))
     return await asyncio.to_thread(
-        state.tokens.add_link, name, bearer_of(request), lasts_s
+        state.tokens.add_link,
+        row.id,
+        bearer_of(request),
+        data.hours * 3_600,
+        session_created=row.created,
     )
 
 

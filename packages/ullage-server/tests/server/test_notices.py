@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from ullage.errors import SettingError
 from ullage.events import ApprovalAsked, ApprovalGiven, TurnEnded, TurnStarted
 from ullage.store.memory import MemoryStore
 from ullage.store.places import store_at
 from ullage.store.store import SessionRow, SessionStore
+from ullage.tasks import stop
 from ullage.turns.standing import AskedApproval, Standing
 from ullage_server import notices
 from ullage_server.notices import (
@@ -45,7 +47,7 @@ PAGE = "https://ullage.example.com"
 
 
 def noticed(name: str = "s", *, since: float = 100.0) -> StandingNotice:
-    asked = AskedApproval(call_id="c1", tool="shell", digest="d", reason="It writes.")
+    asked = AskedApproval(call_id="c1", tool="shell", digest="d")
     standing = Standing(
         state="needs_approval", since=since, seq=7, reason="asked", approvals=(asked,)
     )
@@ -63,7 +65,8 @@ def test_a_notice_is_claimed_once_and_again_when_its_sender_died() -> None:
 
 
 def test_a_failure_is_repeated_with_growing_pauses_and_then_given_up() -> None:
-    one, values, now = noticed(), ("",), 100.0
+    one, now = noticed(), 100.0
+    values: tuple[str, ...] = ("",)
     for pause in (*NOTICE_PAUSES_S, 0.0):
         claimed = claim(values, {one.id: one}, now)
         assert claimed.result == [one.id]
@@ -110,7 +113,7 @@ def test_a_body_has_what_is_needed_and_nothing_that_was_said() -> None:
     assert said["data"]["url"] == f"{PAGE}/#session=a"
     assert said["data"]["standing"]["approvals"][0]["tool"] == "shell"
     assert set(said["data"]) == {"session", "title", "model", "tenant", "standing", "url"}
-    assert noticed().line == "needs approval: shell: asked"
+    assert noticed().standing.line == "needs approval: shell"
 
 
 async def test_two_servers_tell_of_each_state_once() -> None:
@@ -142,6 +145,29 @@ async def test_two_servers_tell_of_each_state_once() -> None:
     other = Notifier("another", send, PAGE)
     await other.look(store)
     assert len(sent) == 3, "each receiver is told"
+
+
+async def test_a_notice_that_can_not_be_made_ends_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store: SessionStore = store_at(MemoryStore())
+    monkeypatch.setattr(notices, "NOTICE_LOOK_S", 0.0)
+    sent = asyncio.Event()
+    problems = iter([ValueError("embedded null byte")])
+
+    async def send(_: StandingNotice) -> str:
+        for problem in problems:
+            raise problem
+        sent.set()
+        return ""
+
+    telling = asyncio.create_task(Notifier("r", send, PAGE).run(store))
+    for name in ("s", "t"):
+        await store.create(name, [TurnEnded(turn="t", reason="failed")])
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        await sent.wait()
+    await stop(telling)
 
 
 @asynccontextmanager
@@ -202,10 +228,9 @@ async def test_a_command_gets_title_and_text_as_they_are(tmp_path: Path) -> None
     shown = tmp_path / "shown"
     program = f"import sys, pathlib; pathlib.Path({str(shown)!r}).write_text(repr(sys.argv[1:]))"
     send = command_sender([sys.executable, "-c", program, "-i"])
-    assert await send(noticed()) == ""
-    assert (
-        shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell: asked']"
-    )
+    hostile = structs.replace(noticed(), title="Tidy\0\ud800\n up")
+    assert await send(hostile) == ""
+    assert shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell']"
     assert (
         await command_sender(["/no/such"])(noticed())
         == "/no/such: No such file or directory"

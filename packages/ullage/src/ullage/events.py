@@ -537,7 +537,6 @@ class ApprovalAsked(
 
     call_id: str
     tool: str = ""
-    reason: str = ""
     digest: str = ""
 
 

@@ -28,12 +28,10 @@ async def session_choices(store: SessionStore) -> list[Choice]:
     now = time.time()
     choices: list[Choice] = []
     for row in await store.sessions(limit=SESSIONS):
-        state = row.standing_now(now).state
-        shown = "" if state == "at_rest" else state.replace("_", " ")
         line: Line = (
             Span(padded(printable(row.id), 20)),
             Span(padded(ago(now - row.changed), 10), "dim"),
-            Span(padded(shown, 15), "row2"),
+            Span(padded(row.standing_now(now).words, 15), "row2"),
             Span(shortened(printable(row.title) or "(nothing said yet)", 60)),
             Span(f"  {printable(row.model)}", "dim"),
             Span(f"  at {printable(row.place)}" if row.place else "", "dim"),

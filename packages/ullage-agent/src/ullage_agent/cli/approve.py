@@ -1,4 +1,4 @@
-"""``ullage approve``: what needs a person in a store, and answers to its calls, beside the servers that drive it."""
+"""``ullage admin approve``: what needs a person in a store, and answers to its calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ullage.cli.screen import Screen
-from ullage.cli.sessions import described, when
+from ullage.cli.sessions import when
 from ullage.cli.stores import place_of, place_option
 from ullage.directories import data_directory
 from ullage.display.text import printable
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(place: Path | str, args: argparse.Namespace) -> int:
     store = store_at(place)
     try:
-        rows = await _needing(store)
+        rows = await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
         if args.session:
             await store.about(args.session)
             below = f"{args.session}/"
@@ -44,7 +44,9 @@ async def _run(place: Path | str, args: argparse.Namespace) -> int:
             ]
             await _answer(store, meant, args)
         elif args.json:
-            listed = [{"id": row.id, "standing": shown_standing(row.standing)} for row in rows]
+            listed = [
+                {"id": row.id, "standing": shown_standing(row.standing)} for row in rows
+            ]
             Screen().show_json(msgspec.json.encode({"sessions": listed}))
         else:
             _list(rows, place, place_option("--store", args.store))
@@ -53,19 +55,15 @@ async def _run(place: Path | str, args: argparse.Namespace) -> int:
     return 0
 
 
-async def _needing(store: SessionStore) -> list[SessionRow]:
-    return await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
-
-
 def _list(rows: list[SessionRow], place: Path | str, where: str) -> None:
     if not rows:
         print(f"No session in {printable(shown_place(place))} needs a person.")
     for row in rows:
         since = f"{when(row.standing.since):%Y-%m-%d %H:%M}"
         print(f"{printable(row.id)}  {since}  {printable(row.title)}")
-        print(f"    {printable(described(row.standing))}")
+        print(f"    {printable(row.standing.line)}")
     if any(row.standing.approvals for row in rows):
-        print(f"`ullage approve SESSION{where}` shows a call and asks.")
+        print(f"`ullage admin approve SESSION{where}` shows a call and asks.")
 
 
 async def _answer(

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 OF_TRACES: Final = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 OF_METRICS: Final = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
-NO_METRICS: Final = ("OTEL_METRICS_EXPORTER", "none")
-"""The variable and the value that keep metrics from being sent."""
-
 OFF: Final = "OTEL_SDK_DISABLED"
 
 
@@ -55,8 +52,7 @@ def exporting(service: str, environment: Mapping[str, str]) -> Iterator[Exported
     """Where spans and metrics of this process go. Raises ``MissingExtra``."""
     has_spans = is_exporting(environment, ENDPOINT, OF_TRACES)
     has_metrics = is_exporting(environment, ENDPOINT, OF_METRICS)
-    variable, none = NO_METRICS
-    has_metrics = has_metrics and environment.get(variable) != none
+    has_metrics &= environment.get("OTEL_METRICS_EXPORTER") != "none"
     if not (has_spans or has_metrics):
         yield Exported()
         return

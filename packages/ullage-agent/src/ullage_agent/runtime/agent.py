@@ -192,8 +192,8 @@ class Agent(Generic[OutputT, DepsT]):
     """Whether it was made of another agent: overrides count for the agents of the program."""
 
     _place = ""
-    _is_hosted = False
     """The place whose sessions it drives, where a host or a parent has one."""
+    _is_hosted = False
 
     _shared: AgentRuntime | None
     _resources: AsyncExitStack | None

@@ -11,10 +11,9 @@ OTHER: Final = "(other)"
 
 
 class LabelValues:
-    """The values that each label has had, up to ``most``; all further ones are ``OTHER``."""
+    """The values that each label has had, up to ``MOST_LABEL_VALUES``; all further ones are ``OTHER``."""
 
-    def __init__(self, most: int = MOST_LABEL_VALUES) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._known: defaultdict[str, set[str]] = defaultdict(set)
 
     def bounded(self, label: str, value: str, *, is_admitted: bool = True) -> str:
@@ -28,7 +27,7 @@ class LabelValues:
         """
         known = self._known[label]
         if value not in known:
-            if not is_admitted or len(known) >= self._most:
+            if not is_admitted or len(known) >= MOST_LABEL_VALUES:
                 return OTHER
             known.add(value)
         return value

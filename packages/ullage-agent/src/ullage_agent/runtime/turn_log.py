@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from ullage.events import Event
-from ullage.turns.standing import AT_REST, Standing, stand
+from ullage.turns.standing import AT_REST, stand
 from ullage_agent.runtime.session_runtime import SessionRuntime
 
 log = logging.getLogger("ullage.agent")
@@ -36,18 +36,6 @@ class TurnLog:
         }
         level = logging.WARNING if standing.state == "failed" else logging.INFO
         text = (
-            "The session %(session)s of the tenant %(tenant)s, with %(model)s, %(what)s"
+            "The session %(session)s of the tenant %(tenant)s, with %(model)s: %(line)s"
         )
-        log.log(level, text, {**fields, "what": _described(standing)}, extra=fields)
-
-
-def _described(standing: Standing) -> str:
-    match standing.state:
-        case "needs_approval":
-            return f"needs approval of {standing.approvals[0].tool}"
-        case "failed":
-            times = standing.attempts
-            attempts = f" after {times} attempts" if times > 1 else ""
-            return f"failed ({standing.kind}{attempts}): {standing.reason}"
-        case _:
-            return f"is paused ({standing.kind}): {standing.reason}"
+        log.log(level, text, {**fields, "line": standing.line}, extra=fields)

@@ -58,7 +58,7 @@ A tour in three minutes:
   1. Open both links, in two windows. In the first send `What can you do?`. Below is said which worker answers.
   2. End that worker in the middle of the answer, by the command said there: the other one continues.
   3. Send `Write a note.` The call needs your approval, which both windows list: give it in the second,
-     or in another terminal: ullage approve --store '{store}'
+     or in another terminal: ullage admin approve --store '{store}'
   4. Send `Tell me.`, and `kill -9 {restate}` meanwhile: the answer does not depend on Restate.
 What you end is started again.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""

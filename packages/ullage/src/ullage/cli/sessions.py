@@ -40,7 +40,7 @@ from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.turns.standing import AT_REST, ShownStanding, shown_standing
+from ullage.turns.standing import AT_REST, shown_standing
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
@@ -216,9 +216,9 @@ def session_lines(
     head, *rows = columns(table, cells, width)
     lines = [head]
     for row, each, place in zip(rows, listed, found.places, strict=False):
-        state = described(place.standing or AT_REST)
+        standing = place.standing or AT_REST
         title = each.title or each.project
-        facts = (state, each.model, _interval(each.reading), title)
+        facts = (standing.line, each.model, _interval(each.reading), title)
         about = " · ".join(filter(None, facts))
         said = f"not readable: {each.problem}" if each.problem else about
         text = "    " + shortened(printable(said), width - 4)
@@ -246,18 +246,6 @@ def session_lines(
 
 def _needs_person(place: FoundSession) -> bool:
     return place.standing is not None and place.standing.needs_person
-
-
-def described(standing: ShownStanding) -> str:
-    """A state with its reason, as one line; empty at rest."""
-    if standing.state == "at_rest":
-        return ""
-    state = standing.state.replace("_", " ")
-    tools = ", ".join(each.tool for each in standing.approvals)
-    attempts = f"after {standing.attempts} attempts" if standing.attempts > 1 else ""
-    about = " ".join(filter(None, (standing.kind, attempts)))
-    why = tools or ": ".join(filter(None, (about, standing.reason)))
-    return f"{state}: {why}" if why else state
 
 
 def _interval(reading: Reading | None) -> str:

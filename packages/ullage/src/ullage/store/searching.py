@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -92,17 +93,20 @@ async def _look(
             message, text = event.message.id, searched_text(event)
         else:
             message, text = "", (await store.about(place.session)).title
-        if wanted.are_in(text):
-            excerpt = excerpt_of(text, wanted)
+        excerpt = await asyncio.to_thread(_excerpt, text, wanted)
+        if excerpt is not None:
             marks = tuple(wanted.marks(excerpt))
             return FoundText(await store.about(place.session), message, excerpt, marks)
     return None
 
 
+def _excerpt(text: str, wanted: Wanted) -> str | None:
+    return excerpt_of(text, wanted) if wanted.are_in(text) else None
+
+
 def excerpt_of(text: str, wanted: Wanted) -> str:
     """The text around the first word that is wanted, as one line."""
-    marks = wanted.marks(text)
-    first = marks[0] if marks else Mark(0, 0)
+    first = wanted.first(text)
     start = max(first.start - AROUND, 0)
     if start:
         start = text.find(" ", start, first.start) + 1 or start

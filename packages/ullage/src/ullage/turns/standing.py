@@ -59,7 +59,6 @@ class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     call_id: str
     tool: str = ""
     digest: str = ""
-    reason: str = ""
     asked: int = 0
     at: float = 0.0
 
@@ -82,6 +81,25 @@ class ShownStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     until: float = 0.0
     approvals: tuple[AskedApproval, ...] = ()
 
+    @property
+    def needs_person(self) -> bool:
+        """Whether nothing goes on until a person acts."""
+        return self.state in NEEDS_A_PERSON
+
+    @property
+    def words(self) -> str:
+        """The state for a person; empty at rest."""
+        return "" if self.state == "at_rest" else self.state.replace("_", " ")
+
+    @property
+    def line(self) -> str:
+        """The state and why, for a person; empty at rest."""
+        tools = ", ".join(each.tool for each in self.approvals)
+        attempts = f"after {self.attempts} attempts" if self.attempts > 1 else ""
+        about = " ".join(filter(None, (self.kind, attempts)))
+        why = (tools,) if tools else (about, self.reason)
+        return ": ".join(filter(None, (self.words, *why)))
+
 
 class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
     """How a session stands, with what its next event and its line in a list need.
@@ -94,11 +112,6 @@ class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
     paused: str = ""
     used: int | None = None
     window: int | None = None
-
-    @property
-    def needs_person(self) -> bool:
-        """Whether nothing goes on until a person acts."""
-        return self.state in NEEDS_A_PERSON
 
 
 AT_REST: Final = Standing()
@@ -193,7 +206,13 @@ def _stand(standing: Standing, event: Event) -> Standing:
 
 
 def standing_now(
-    standing: Standing, *, now: float, held_by: str, due_at: float | None, place: str
+    standing: Standing,
+    *,
+    now: float,
+    held_by: str,
+    due_at: float | None,
+    place: str,
+    changed: float,
 ) -> Standing:
     """The same, with what no event tells: whether anybody drives the session, and waits that are over.
 
@@ -203,6 +222,7 @@ def standing_now(
         held_by: The session's living driver, empty without one.
         due_at: From when on it has to be driven; ``None`` where it need not be.
         place: The place whose workers alone drive it, empty for none.
+        changed: When it last changed, in seconds since 1970: a driver that died a moment ago worked until then.
     """
     if standing.state == "works" and not held_by and due_at is None:
         return replace(
@@ -211,10 +231,11 @@ def standing_now(
             kind="interrupted",
             reason="The process that worked on it has ended. Resume it to continue.",
         )
-    if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
+    untaken_since = max(due_at or now, changed)
+    if not held_by and due_at is not None and now - untaken_since > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
         return replace(
-            _bare(standing, due_at, standing.seq),
+            _bare(standing, untaken_since, standing.seq),
             state="waits",
             kind="worker",
             reason=f"No worker{of_place} has taken it.",
@@ -284,7 +305,6 @@ def _asked(standing: Standing, event: ApprovalAsked) -> Standing:
         call_id=event.call_id,
         tool=event.tool,
         digest=event.digest,
-        reason=_line(event.reason),
         asked=event.seq,
         at=event.at,
     )
