@@ -84,7 +84,7 @@ def notice_of(row: SessionRow, page: str) -> StandingNotice:
         model=row.model,
         tenant=row.tenant,
         standing=shown_standing(standing),
-        url=f"{page}/#/s/{quote(root, safe='')}",
+        url=f"{page}/#session={quote(root, safe='')}",
     )
 
 

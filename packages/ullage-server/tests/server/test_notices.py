@@ -110,7 +110,7 @@ def test_a_body_has_what_is_needed_and_nothing_that_was_said() -> None:
     said = json.loads(body_of(noticed("a/tool 1"), at))
     assert said["type"] == "session.needs_approval"
     assert said["timestamp"] == "2026-01-02T00:00:00+00:00"
-    assert said["data"]["url"] == f"{PAGE}/#/s/a"
+    assert said["data"]["url"] == f"{PAGE}/#session=a"
     assert said["data"]["standing"]["approvals"][0]["tool"] == "shell"
     assert set(said["data"]) == {"session", "title", "model", "tenant", "standing", "url"}
     assert noticed().standing.line == "needs approval: shell"

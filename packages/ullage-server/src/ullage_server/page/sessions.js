@@ -42,13 +42,18 @@ export class SessionList {
 
   /** Loads the list in a moment; several wishes become one. */
   soon() {
-    if (!this.isOn) return; // a read-only link shows no list
+    if (!this.isOn && !this.only) return;
     clearTimeout(this.wish);
     this.wish = setTimeout(() => this.load().catch(() => {}), 100);
   }
 
   /** The newest sessions and those that need a person again; those that were fetched behind them stay. */
   async load() {
+    if (this.only) {
+      this.sessions = [await this.api.of(this.only).state()]; // a read-only link shows no list
+      this.counted(0);
+      return;
+    }
     const { sessions, before, needs } = await this.api.sessions();
     const newest = new Set(sessions.map((one) => one.id));
     const oldest = sessions.at(-1)?.changed ?? 0;
