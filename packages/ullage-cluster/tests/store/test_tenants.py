@@ -74,7 +74,6 @@ OTHERS = {
     "create",
     "draft",
     "limited_to",
-    "oldest_standings",
     "release",
     "renew",
     "revise",
