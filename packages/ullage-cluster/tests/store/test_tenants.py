@@ -75,7 +75,6 @@ OTHERS = {
     "draft",
     "find",  # see test_searching.py
     "limited_to",
-    "oldest_standings",
     "release",
     "renew",
     "revise",

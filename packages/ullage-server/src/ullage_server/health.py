@@ -14,7 +14,7 @@ from litestar.datastructures import State as AppState
 from prometheus_client import generate_latest
 
 from ullage.errors import StoreUnavailable
-from ullage.store.store import SessionStore, waiting_places
+from ullage.store.store import SessionStore, StandingCount, waiting_places
 from ullage.turns.standing import COUNTED
 from ullage_agent.runtime.agent import program_name
 from ullage_agent.runtime.hosting import Host
@@ -88,15 +88,14 @@ async def _look(metrics: Metrics, host: Host) -> None:
         async with asyncio.timeout(ANSWERS_IN_S):  # Prometheus gives a scrape 10 s
             await _look_into(host.store, metrics)
     except (StoreUnavailable, TimeoutError):
-        unknown = dict.fromkeys(COUNTED, math.nan)
-        metrics.note_standings(unknown, unknown)
+        unknown = StandingCount(math.nan, math.nan)
+        metrics.note_standings(dict.fromkeys(COUNTED, unknown))
         metrics.note_waiting([])
         metrics.waiting.labels("").set(math.nan)
         metrics.waiting_sessions.labels("").set(math.nan)
 
 
 async def _look_into(store: SessionStore, metrics: Metrics) -> None:
-    counts = await store.standing_counts()
-    metrics.note_standings(counts, await store.oldest_standings())
+    metrics.note_standings(await store.standing_counts())
     metrics.note_waiting(await waiting_places(store))
     metrics.note_quotas(await all_quotas(store))

@@ -39,6 +39,7 @@ from ullage.store.store import (
     Lease,
     Receipt,
     SessionStore,
+    StandingCount,
     StoreObserver,
     WaitingPlace,
 )
@@ -267,14 +268,13 @@ class Metrics(StoreObserver, Hook):
         if standing is not before:
             _remember(self._standings, event.session, standing)
 
-    def note_standings(
-        self, counts: Mapping[StandingState, float], since: Mapping[StandingState, float]
-    ) -> None:
+    def note_standings(self, counts: Mapping[StandingState, StandingCount]) -> None:
         """Show how many sessions of the store are in each state that is counted, and since when the oldest is."""
         now = time.time()
         for state in COUNTED:
-            self.standing.labels(state).set(counts.get(state, 0))
-            self.oldest.labels(state).set(max(0.0, now - since.get(state, now)))
+            sessions, since = counts.get(state, (0, now))
+            self.standing.labels(state).set(sessions)
+            self.oldest.labels(state).set(max(now - since, 0.0))  # NaN stays NaN
 
     def note_waiting(self, places: Iterable[WaitingPlace]) -> None:
         """Show how many sessions of each place wait for a driver, and for how long; the longest for ``MOST_PLACES``."""

@@ -113,8 +113,10 @@ async def list_sessions(
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
     counts = await host.store.standing_counts()
-    needed = {state: counts.get(state, 0) for state in NEEDS_A_PERSON}
-    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needed))
+    needs = {
+        state: int(counts[state].sessions) for state in NEEDS_A_PERSON if state in counts
+    }
+    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needs))
 
 
 @get(

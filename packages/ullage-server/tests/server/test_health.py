@@ -113,6 +113,9 @@ def test_an_unreadable_store_is_not_ready(provider: str, tmp_path: Path) -> None
         answer = server.api.get("/readyz")
         assert (answer.status_code, answer.json()["lacks"]) == (503, ["store"])
         assert server.api.get("/healthz").status_code == 200
+        shown = server.api.get("/metrics").text
+        assert 'ullage_sessions{state="failed"} NaN' in shown
+        assert 'ullage_sessions_oldest_seconds{state="failed"} NaN' in shown
 
 
 async def test_an_unwritable_store_is_not_ready_until_it_is(tmp_path: Path) -> None:

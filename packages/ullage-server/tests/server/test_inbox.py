@@ -109,7 +109,6 @@ def test_a_call_that_needs_approval_is_listed_with_its_arguments(cellar: Local) 
         "arguments": '{"what": "grapes"}',
         "size": 18,
         "digest": asked["digest"],
-        "reason": "",
         "at": asked["at"],
     }
     path = f"/v1/sessions/{session}/approvals/{found['call_id']}"

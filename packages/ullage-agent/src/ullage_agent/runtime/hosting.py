@@ -67,7 +67,6 @@ class HostedSession(Session[Any]):
         )
         self._dispatch = host.dispatch
         self._drives_here = host.drives > 0
-        self._is_attended = host.attends
         self._awaits_other = not host.attends
 
     @property
@@ -116,12 +115,6 @@ class HostedSession(Session[Any]):
     def retire(self) -> None:
         """Drive the session no further than to the end of the current step. What is left is due for another driver."""
         self._driving.retire()
-
-    async def _is_interrupted(self) -> bool:
-        """Not while the session is due: the next search for lost work takes it up."""
-        if not await self._lacks_driver():
-            return False
-        return not self._is_attended or not (await self._open.store.about(self.id)).is_due
 
     def _beside_cancel(self) -> AbstractAsyncContextManager[Any]:
         """Where other processes drive the session and none of them has it, this one carries the cancel out."""

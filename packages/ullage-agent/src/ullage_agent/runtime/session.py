@@ -829,7 +829,7 @@ class Session(Generic[OutputT]):
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
-        elif await self._lacks_driver():
+        elif await self._is_interrupted():
             self._check_deps(self._open)
             await self._command()  # due, also if this driver dies
         else:
@@ -1161,10 +1161,6 @@ class Session(Generic[OutputT]):
         return runtime
 
     async def _is_interrupted(self) -> bool:
-        """Whether work is left in the session, and nothing continues it by itself."""
-        return await self._lacks_driver()
-
-    async def _lacks_driver(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
         if not self._idle.is_set() or is_at_rest(
             (await self._driving.look()).ledger.loop

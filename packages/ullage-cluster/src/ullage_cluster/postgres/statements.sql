@@ -4,13 +4,10 @@
 SELECT * FROM list_sessions($1, $2, $3, $4, $5);
 
 -- name: standing_counts
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
-
--- name: oldest_standings
-SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+SELECT state, count(*), min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
 -- name: standing_counts_of
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = $1 GROUP BY state;
+SELECT state, count(*), min(listed) FROM sessions WHERE state IS NOT NULL AND tenant = $1 GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions. A join may read all sessions instead:
 -- OFFSET 0 keeps the planner from making one.

@@ -57,6 +57,7 @@ from ullage.store.store import (
     SessionCursor,
     SessionRow,
     SharedKey,
+    StandingCount,
     StoreObserver,
     TextPlace,
     Unattended,
@@ -205,8 +206,11 @@ class PostgresStore:
         rows = await self._rows("list_sessions", *after, limit, tenant, list(states))
         return [session_row(row) for row in rows]
 
-    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
-        return dict(await self._rows(*counting(tenant)))
+    async def standing_counts(
+        self, tenant: str = ""
+    ) -> Mapping[StandingState, StandingCount]:
+        rows = await self._rows(*counting(tenant))
+        return {state: StandingCount(*count) for state, *count in rows}
 
     async def find(
         self,
@@ -232,9 +236,6 @@ class PostgresStore:
                 )
             is_all = len(rows) < AT_ONCE
             after = 0 if is_all else rows[-1]["seq"]
-
-    async def oldest_standings(self) -> Mapping[StandingState, float]:
-        return dict(await self._rows("oldest_standings"))
 
     async def about(self, session: str) -> SessionRow:
         rows = await self._rows("about_session", session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -96,7 +97,7 @@ async def resume_ai_sdk(
     """204 if the session rests, waits for a person, or has not begun."""
     name = unescaped(session)
     with suppress(SessionNotFound):
-        if await _is_running(await host.look(host.id_of(name))):
+        if await _is_running(host.store, await host.look(host.id_of(name))):
             turn = PageTurn(name)
             return await _answered(request, host, state, turn, UiStream, UI_HEADERS)
     return Response(None, status_code=204)
@@ -226,7 +227,7 @@ async def _taken(
         receipt = await opened.send(*turn.pieces, id=message)
         if not receipt.is_new:
             seq, message = await _said(store, opened.id, seq, message)
-    elif not turn.answers and await _is_running(opened):
+    elif not turn.answers and await _is_running(store, opened):
         seq, message = await _said(store, opened.id, seq)
     return seq, message
 
@@ -249,9 +250,14 @@ def _reading(runtime: SessionRuntime, writer: PageWriter) -> list[Any]:
     return [] if taken is None else [*writer.step(taken)]
 
 
-async def _is_running(opened: Session) -> bool:
+async def _is_running(store: SessionStore, opened: Session) -> bool:
     loop = (await opened._look()).ledger.loop
-    return not is_at_rest(loop) and not await opened._is_interrupted()
+    return not is_at_rest(loop) and not await _is_interrupted(store, opened)
+
+
+async def _is_interrupted(store: SessionStore, opened: Session) -> bool:
+    row = await store.about(opened.id)
+    return row.standing_now(time.time()).kind == "interrupted"
 
 
 async def _recent(
@@ -284,7 +290,7 @@ async def _history(
 ) -> list[Message]:
     """The newest messages, without an answer that streams now."""
     messages = transcript(await _recent(store, opened.id, limit))[-limit:]
-    while messages and not is_said(messages[-1]) and await _is_running(opened):
+    while messages and not is_said(messages[-1]) and await _is_running(store, opened):
         messages.pop()
     return messages
 
@@ -311,7 +317,7 @@ async def _write(
 
     try:
         await read_into(held, follow, position, put)
-        rested = steps.rested or await _rested(opened)
+        rested = steps.rested or await _rested(host.store, opened)
         waiting = await opened.questions() if rested.reason == "approval" else []
         wants = waiting and writer.wants_messages
         messages = await _history(host.store, opened) if wants else []
@@ -321,9 +327,9 @@ async def _write(
     held.put(_frames(last) + writer.done)
 
 
-async def _rested(opened: Session) -> Rested:
+async def _rested(store: SessionStore, opened: Session) -> Rested:
     """How a session rests of which no event told it."""
-    if await opened._is_interrupted():
+    if await _is_interrupted(store, opened):
         return Rested("interrupted", INTERRUPTED_NOTE)
     loop = (await opened._look()).ledger.loop
     return Rested(loop.paused or loop.ended or "finished", loop.note)

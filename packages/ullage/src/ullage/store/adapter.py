@@ -13,7 +13,7 @@ import logging
 import math
 import random
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -70,6 +70,7 @@ from ullage.store.store import (
     SessionRow,
     SessionStore,
     SharedKey,
+    StandingCount,
     StoreObserver,
     TextPlace,
     Unattended,
@@ -295,17 +296,16 @@ class StoreAdapter:
                     break
         return sorted(found, reverse=True)[:limit]
 
-    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
-        rows = [about for _, about in await self._all() if tenant in ("", about.tenant)]
-        states = Counter(counted(about.standing) for about in rows)
-        return {state: count for state, count in states.items() if state}
-
-    async def oldest_standings(self) -> Mapping[StandingState, float]:
-        oldest: dict[StandingState, float] = {}
+    async def standing_counts(
+        self, tenant: str = ""
+    ) -> Mapping[StandingState, StandingCount]:
+        counts: dict[StandingState, StandingCount] = {}
         for _, about in await self._all():
-            if state := counted(about.standing):
-                oldest[state] = min(about.listed, oldest.get(state, about.listed))
-        return oldest
+            state = counted(about.standing)
+            if state and tenant in ("", about.tenant):
+                count, since = counts.get(state, (0, math.inf))
+                counts[state] = StandingCount(count + 1, min(since, about.listed))
+        return counts
 
     async def about(self, session: str) -> SessionRow:
         return (await self._about(session)).row(session)

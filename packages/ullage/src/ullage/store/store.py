@@ -146,6 +146,16 @@ class Unattended(NamedTuple):
     place: str = ""
 
 
+class StandingCount(NamedTuple):
+    """How many sessions are in a state, and since when, in seconds since 1970, one has been left in it the longest.
+
+    A message or a command to a session begins that again.
+    """
+
+    sessions: float
+    since: float
+
+
 class TextPlace(NamedTuple):
     """An event in which words are. ``number`` grows in the order in which events went into the index."""
 
@@ -328,13 +338,10 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
-        """How many sessions of ``tenant``, or of all without one, are in each state of ``COUNTED`` that some are in."""
-        ...
-
-    async def oldest_standings(self) -> Mapping[StandingState, float]:
-        """Since when, in seconds since 1970, a session has been left in each state of ``COUNTED``, the longest of all
-        tenants. A message or a command to the session begins it again."""
+    async def standing_counts(
+        self, tenant: str = ""
+    ) -> Mapping[StandingState, StandingCount]:
+        """The sessions of ``tenant``, or of all without one, in each state of ``COUNTED`` that some are in."""
         ...
 
     async def about(self, session: str) -> SessionRow:

@@ -25,6 +25,7 @@ from ullage.store.store import (
     SessionCursor,
     SessionRow,
     SessionStore,
+    StandingCount,
     TextPlace,
     Unattended,
     Watch,
@@ -155,7 +156,9 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
             limit=limit, before=before, tenant=self.tenant, states=states
         )
 
-    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
+    async def standing_counts(
+        self, tenant: str = ""
+    ) -> Mapping[StandingState, StandingCount]:
         """See ``SessionStore.standing_counts``. Always those of this tenant."""
         return await self._store.standing_counts(self.tenant)
 

@@ -23,7 +23,7 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_listed ON sessions (listed);
 CREATE INDEX sessions_of_tenant ON sessions (tenant, listed);
 CREATE INDEX sessions_counted ON sessions (listed, key, tenant, state) WHERE state IS NOT NULL;
-CREATE INDEX sessions_by_state ON sessions (tenant, state) WHERE state IS NOT NULL;
+CREATE INDEX sessions_by_state ON sessions (tenant, state, listed) WHERE state IS NOT NULL;
 
 -- `id` is session * 2^32 + seq. `name` is the event's id where that is not e<seq>. `body` is the event's JSON without
 -- its envelope, or that compressed by zlib (its first byte is then not a brace), with the words of event_words.py.

@@ -35,13 +35,10 @@ SELECT * FROM session_rows WHERE (listed, key) < (?1, ?2) AND state IS NOT NULL
     AND state IN (SELECT value FROM json_each(?4)) AND +tenant = ?5 ORDER BY listed DESC, key DESC LIMIT ?3;
 
 -- name: standing_counts
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL GROUP BY state;
-
--- name: oldest_standings
-SELECT state, min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
+SELECT state, count(*), min(listed) FROM sessions WHERE state IS NOT NULL GROUP BY state;
 
 -- name: standing_counts_of
-SELECT state, count(*) FROM sessions WHERE state IS NOT NULL AND tenant = ? GROUP BY state;
+SELECT state, count(*), min(listed) FROM sessions WHERE state IS NOT NULL AND tenant = ? GROUP BY state;
 
 -- In the two statements below, the few rows of `due` lead to their sessions: SQLite reorders no CROSS JOIN.
 

@@ -55,6 +55,7 @@ from ullage.store.store import (
     SessionRow,
     SessionStore,
     SharedKey,
+    StandingCount,
     StoreObserver,
     TextPlace,
     Unattended,
@@ -153,11 +154,11 @@ class SqliteStore:
             name, values = f"{name}_of", (*values, tenant)
         return [session_row(row) for row in await self._rows(name, *values)]
 
-    async def standing_counts(self, tenant: str = "") -> Mapping[StandingState, int]:
-        return dict(await self._rows(*counting(tenant)))
-
-    async def oldest_standings(self) -> Mapping[StandingState, float]:
-        return dict(await self._rows("oldest_standings"))
+    async def standing_counts(
+        self, tenant: str = ""
+    ) -> Mapping[StandingState, StandingCount]:
+        rows = await self._rows(*counting(tenant))
+        return {state: StandingCount(*count) for state, *count in rows}
 
     async def _rows(self, name: str, *values: object) -> list[Any]:
         return await self._read(
