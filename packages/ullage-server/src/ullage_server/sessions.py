@@ -113,10 +113,10 @@ async def list_sessions(
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
     counts = await host.store.standing_counts()
-    needs = {
+    needing = {
         state: int(counts[state].sessions) for state in NEEDS_A_PERSON if state in counts
     }
-    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needs))
+    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needing))
 
 
 @get(

@@ -1,6 +1,5 @@
 """What goes into PostgreSQL's index of words."""
 
-import msgspec
 import pytest
 
 from ullage.encoding import encode
