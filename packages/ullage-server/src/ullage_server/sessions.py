@@ -34,7 +34,6 @@ from ullage_server.api_types import (
     CreatedFork,
     Import,
     Link,
-    ListedSession,
     MatchingSession,
     NeedsPerson,
     NewFork,
@@ -109,7 +108,7 @@ async def list_sessions(
     cursor = place_of(before, CURSOR)
     states = () if needs is None else NEEDS_A_PERSON
     rows = await host.store.sessions(limit=limit, before=cursor, states=states)
-    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
+    sessions = tuple(line_of(row) for row in rows)
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
     counts = await host.store.standing_counts()
@@ -139,7 +138,7 @@ async def search_sessions(
     for each in page.found:
         found.append(
             MatchingSession(
-                **_listed(each.row),
+                **_shown(each.row),
                 message=each.message,
                 excerpt=each.excerpt,
                 marks=tuple(in_code_units(each.excerpt, each.marks)),
@@ -299,12 +298,8 @@ async def import_session(
 
 
 def line_of(row: SessionRow) -> SessionLine:
-    """A session's row, without its fullness."""
+    """A session in a list."""
     return SessionLine(**_shown(row))
-
-
-def _listed(row: SessionRow) -> dict[str, Any]:
-    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from ullage_server import notices
 from ullage_server.notices import (
     Notifier,
     StandingNotice,
-    Webhook,
     body_of,
     claim,
     command_sender,
@@ -31,7 +30,7 @@ from ullage_server.notices import (
     report,
     signed,
     webhook_key,
-    webhook_of,
+    webhook_sender,
 )
 from ullage_server.policy import (
     NOTICE_CLAIM_S,
@@ -63,7 +62,8 @@ def test_a_notice_is_claimed_once_and_again_when_its_sender_died() -> None:
 
 
 def test_a_failure_is_repeated_with_growing_pauses_and_then_given_up() -> None:
-    one, values, now = noticed(), ("",), 100.0
+    one, now = noticed(), 100.0
+    values: tuple[str, ...] = ("",)
     for pause in (*NOTICE_PAUSES_S, 0.0):
         claimed = claim(values, {one.id: one}, now)
         assert claimed.result == [one.id]
@@ -185,7 +185,7 @@ async def test_whatever_a_receiver_answers_is_success_or_a_reason(
     monkeypatch.setattr(notices, "NOTICE_S", 30.0 if answer else 0.3)
     had: list[bytes] = []
     async with receiver(answer, had) as url:
-        told = await Webhook(url, KEY).send(noticed())
+        told = await webhook_sender(url, KEY)(noticed())
     assert told.startswith(failure) and bool(told) == bool(failure)
     if not answer:
         return
@@ -229,4 +229,4 @@ def test_a_key_or_an_address_that_can_not_be_used_is_refused(tmp_path: Path) -> 
             webhook_key(environment, place)
     for url in ("ftp://example.com", "example.com", "http://", "http://a:port/"):
         with pytest.raises(SettingError, match="--webhook"):
-            webhook_of(url, KEY)
+            webhook_sender(url, KEY)

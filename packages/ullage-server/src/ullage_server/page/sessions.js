@@ -117,8 +117,8 @@ export class SessionList {
   /** The session that is shown has a newer reading. */
   full(id, { used, window }) {
     const one = this.of(id);
-    if (!one || one.used === used.tokens) return;
-    Object.assign(one, { used: used.tokens, window });
+    if (!one || one.standing.used === used.tokens) return;
+    Object.assign(one.standing, { used: used.tokens, window });
     this.draw();
   }
 
@@ -189,7 +189,7 @@ export class SessionList {
       { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id, one.message && { message: one.message, words: this.found.words }) },
       h("span", { class: "dot", "data-state": state, role: "img", title: label, "aria-label": label }),
       h("span", { class: "session-title" }, this.found?.words ? this.found.title(one.title || one.id) : one.title || one.id),
-      fullness(one),
+      fullness(one.standing),
       one.message ? h("span", { class: "session-excerpt" }, this.found.excerpt(one)) : null,
       h("span", { class: "session-about" }, h("span", { class: `stands ${state}` }, about), h("time", { title: fullTime(at) }, time || when(at))),
       reason && needsPerson(one) ? h("span", { class: "session-reason" }, reason) : null,
