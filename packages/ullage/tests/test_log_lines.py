@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pytest import CaptureFixture
 
@@ -66,6 +66,7 @@ def test_a_traceback_belongs_to_its_line() -> None:
 
 
 @given(st.text(), st.text())
+@example("", "s\nERROR ullage.server: forged")  # `GET /v1/sessions/s%0AERROR…` by anybody
 def test_no_message_begins_a_line_of_its_own(message: str, session: str) -> None:
     made = record(f"a{message}", session=session)
     for line in TEXT.format(made).split("\n")[1:]:

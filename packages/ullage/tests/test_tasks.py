@@ -101,6 +101,10 @@ async def test_a_cancelled_caller_is_cancelled_although_its_work_failed() -> Non
     assert isinstance(raised.value.__cause__, Broken)
 
 
+async def test_no_task_is_stopped_at_once() -> None:
+    await stop()
+
+
 async def test_a_stopped_task_has_ended_and_its_error_is_dropped() -> None:
     ended: list[str] = []
 

@@ -67,13 +67,14 @@ def given(path: Path, session: str) -> list[ApprovalGiven]:
 def test_what_needs_a_person_is_listed_with_its_reason(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["approve"]) == 0
+    assert main(["admin", "approve"]) == 0
     told = capsys.readouterr().out
     assert "needs approval: press" in told and "rests" not in told
     assert "failed: The provider is down." in told
-    assert main(["approve", "--json"]) == 0
+    assert main(["admin", "approve", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["sessions"]
     states = {each["id"]: each["standing"]["state"] for each in listed}
+    assert not [each for each in listed if "turn" in each["standing"]]  # for the fold
     assert states == {
         "vat": "needs_approval",
         "lees": "failed",
@@ -84,19 +85,19 @@ def test_what_needs_a_person_is_listed_with_its_reason(
 def test_the_calls_of_a_session_and_of_its_subagents_are_answered(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["approve", "lees", "--yes"]) == 0
+    assert main(["admin", "approve", "lees", "--yes"]) == 0
     (answer,) = given(store, "lees/call")
     assert (answer.approved, answer.digest) == (True, digest_of("press", ARGUMENTS))
     assert given(store, "vat") == []
     assert "Approved: press of lees/call" in capsys.readouterr().out
-    assert main(["approve", "lees"]) == 0
+    assert main(["admin", "approve", "lees"]) == 0
     assert "Nothing of this session needs approval." in capsys.readouterr().out
 
 
 def test_nothing_is_answered_without_a_terminal(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["approve", "vat"]) == 2
+    assert main(["admin", "approve", "vat"]) == 2
     assert given(store, "vat") == []
     assert "run it in a terminal" in capsys.readouterr().err
 
@@ -109,6 +110,7 @@ def test_the_list_of_sessions_shows_the_state_and_only_those_that_need_a_person(
     assert "rests" in told and "needs approval: press" in told
     assert main(["sessions", "--needs", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["sessions"]
+    assert not [each for each in listed if "turn" in each["standing"]]
     assert {each["id"]: each["standing"]["state"] for each in listed} == {
         "vat": "needs_approval",
         "lees": "failed",

@@ -10,7 +10,7 @@ from ullage_cluster.cli.cluster_keeper import DONE
 
 
 @pytest.mark.parametrize("last", ["", f"{DONE}\n"])
-def test_programs_end_with_the_process_that_began_them_unless_it_has_ended_them(
+def test_programs_and_folder_go_with_the_process_that_began_them(
     last: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "trial"
@@ -25,7 +25,7 @@ def test_programs_end_with_the_process_that_began_them_unless_it_has_ended_them(
     if not last:
         assert program.wait() == -signal.SIGQUIT
     assert keeper.wait() == 0
-    assert folder.exists() == bool(last)
+    assert not folder.exists()
     assert ended.poll() is None
     for each in (ended, program):
         each.kill()

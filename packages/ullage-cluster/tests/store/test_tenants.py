@@ -73,6 +73,7 @@ OTHERS = {
     "close",
     "create",
     "draft",
+    "find",  # see test_searching.py
     "limited_to",
     "release",
     "renew",

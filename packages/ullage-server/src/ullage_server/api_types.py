@@ -12,7 +12,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
 from ullage.turns.loop import CallState
-from ullage.turns.standing import Standing
+from ullage.turns.standing import ShownStanding
 from ullage.watching.status import Status
 from ullage_agent.tools.call_text import PieceKind
 from ullage_server.live_types import AdviceView, LiveLine
@@ -51,12 +51,11 @@ a message continues it.
 """
 
 
-class StandingView(Standing, frozen=True, kw_only=True, omit_defaults=False):
+class StandingView(ShownStanding, frozen=True, kw_only=True, omit_defaults=False):
     """What a session does now, since when, and why. ``waits`` is for a worker, a rate limit, a quota, or the next
     attempt, until ``until``; ``needs_approval``, ``failed`` and ``paused`` end by what a person does. ``since`` and
     ``until`` are seconds since 1970, ``seq`` is the event that began it. ``kind`` is the error's class, or what stopped
-    or delays the turn; ``attempts`` are those of the last model call. ``turn`` is open, and ``paused`` says why.
-    ``used`` tokens of the ``window``, within 1 % of it, are by its last reading; ``null``: unknown.
+    or delays the turn; ``attempts`` are those of the last model call.
     """
 
 
@@ -77,6 +76,13 @@ class SessionLine(Struct, frozen=True, kw_only=True):
     standing: StandingView
 
 
+class ListedSession(SessionLine, frozen=True, kw_only=True):
+    """``used`` tokens of the ``window``, within 1 % of it, by the session's last reading; ``null``: unknown."""
+
+    used: int | None
+    window: int | None
+
+
 class NeedsPerson(Struct, frozen=True, kw_only=True):
     """How many sessions stand in each state in which nothing goes on until a person acts."""
 
@@ -88,12 +94,12 @@ class NeedsPerson(Struct, frozen=True, kw_only=True):
 class SessionList(Struct, frozen=True, kw_only=True):
     """``before`` requests the next list; ``null`` if this is the last. ``needs`` counts those of all lists."""
 
-    sessions: tuple[SessionLine, ...]
+    sessions: tuple[ListedSession, ...]
     before: str | None
     needs: NeedsPerson
 
 
-class MatchingSession(SessionLine, frozen=True, kw_only=True):
+class MatchingSession(ListedSession, frozen=True, kw_only=True):
     """A session that was found. ``message`` has the words, and ``excerpt`` is the text around the first one.
 
     ``message`` is empty where the title has them, and both where ``q`` is the id. ``marks`` are the beginnings and ends

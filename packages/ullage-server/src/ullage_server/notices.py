@@ -23,9 +23,10 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
-from ullage.turns.standing import NEEDS_A_PERSON, Standing
+from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_standing
 from ullage_server.policy import (
     MOST_NOTICED,
     NOTICE_CLAIM_S,
@@ -67,7 +68,7 @@ class StandingNotice(msgspec.Struct, frozen=True):
     title: str
     model: str
     tenant: str
-    standing: Standing
+    standing: ShownStanding
     url: str
 
 
@@ -82,8 +83,8 @@ def notice_of(row: SessionRow, page: str) -> StandingNotice:
         title=row.title,
         model=row.model,
         tenant=row.tenant,
-        standing=standing,
-        url=f"{page}/#/s/{quote(root, safe='')}",
+        standing=shown_standing(standing),
+        url=f"{page}/#session={quote(root, safe='')}",
     )
 
 
@@ -102,6 +103,8 @@ class Notifier:
                 await self.look(store)
             except UllageError as problem:
                 log.warning("Notices wait for the store: %s", problem)
+            except Exception:  # one notice that can't be made must not end all others
+                log.exception("Notices could not be sent. They are tried again.")
             await asyncio.sleep(NOTICE_LOOK_S)
 
     async def look(self, store: SessionStore) -> None:
@@ -249,14 +252,14 @@ def command_sender(words: Sequence[str]) -> NoticeSender:
     """Runs a program with the title and the text of a notice behind its own arguments, without a shell."""
 
     async def send(notice: StandingNotice) -> str:
-        title = f"Ullage: {notice.title or notice.session}"
+        title = printable(f"Ullage: {notice.title or notice.session}")
         environment = {**os.environ}
         environment.pop(SECRET, None)
         try:
             program = await asyncio.create_subprocess_exec(
                 *words,
                 title,
-                notice.standing.line,
+                printable(notice.standing.line),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

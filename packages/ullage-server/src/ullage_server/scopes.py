@@ -109,7 +109,7 @@ def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
     return found
 
 
-def require_scope(
+async def require_scope(
     connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
 ) -> None:
     """Guards every route. Raises ``ScopeMissing``, ``OperatorOnly``, ``SessionNotFound``."""
@@ -117,6 +117,9 @@ def require_scope(
     check_bearer(bearer, needed_by(handler), is_operators=name in OF_THE_OPERATOR)
     if bearer.session and name not in OF_ANY_LINK:
         _check_link(bearer, unescaped(connection.path_params.get("session", "")))
+        row = await connection.app.state.host.store.about(bearer.session)
+        if row.created != bearer.session_created:
+            raise no_session(bearer.session)
 
 
 def _check_link(bearer: Bearer, session: str) -> None:

@@ -15,7 +15,7 @@ from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
@@ -34,6 +34,7 @@ from ullage_server.api_types import (
     CreatedFork,
     Import,
     Link,
+    ListedSession,
     MatchingSession,
     NeedsPerson,
     NewFork,
@@ -108,14 +109,14 @@ async def list_sessions(
     cursor = place_of(before, CURSOR)
     states = () if needs is None else NEEDS_A_PERSON
     rows = await host.store.sessions(limit=limit, before=cursor, states=states)
-    sessions = tuple(line_of(row) for row in rows)
+    sessions = tuple(ListedSession(**_listed(row)) for row in rows)
     has_more = len(rows) == limit
     following = text_of(rows[-1].cursor) if has_more else None
     counts = await host.store.standing_counts()
-    needs = {
+    needing = {
         state: int(counts[state].sessions) for state in NEEDS_A_PERSON if state in counts
     }
-    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needs))
+    return SessionList(sessions=sessions, before=following, needs=NeedsPerson(**needing))
 
 
 @get(
@@ -138,7 +139,7 @@ async def search_sessions(
     for each in page.found:
         found.append(
             MatchingSession(
-                **_shown(each.row),
+                **_listed(each.row),
                 message=each.message,
                 excerpt=each.excerpt,
                 marks=tuple(in_code_units(each.excerpt, each.marks)),
@@ -205,12 +206,15 @@ async def add_link(
     session: FromPath[str],
     data: JSONBody[NewLink],
 ) -> Link:
-    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it."""
-    name = unescaped(session)
-    await host.store.about(name)
-    lasts_s = data.hours * 3_600
+    """The page opens it as ``/#session=ID&token=TOKEN``. ``ullage admin token revoke NAME`` revokes it, and the links
+    that a token made are revoked with that token."""
+    row = await host.store.about(unescaped(session))
     return await asyncio.to_thread(
-        state.tokens.add_link, name, bearer_of(request), lasts_s
+        state.tokens.add_link,
+        row.id,
+        bearer_of(request),
+        data.hours * 3_600,
+        session_created=row.created,
     )
 
 
@@ -298,8 +302,12 @@ async def import_session(
 
 
 def line_of(row: SessionRow) -> SessionLine:
-    """A session in a list."""
+    """A session's row, without its fullness."""
     return SessionLine(**_shown(row))
+
+
+def _listed(row: SessionRow) -> dict[str, Any]:
+    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
 
 
 def _shown(row: SessionRow) -> dict[str, Any]:
@@ -309,7 +317,8 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
     standing = row.standing_now(time.time())
-    return {**shown, "standing": StandingView(**asdict(standing))}
+    view = msgspec.convert(standing, StandingView, from_attributes=True)
+    return {**shown, "standing": view}
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:

@@ -104,6 +104,7 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
         ):
             await opened.grant(question.name, question.offer, scope=data.always)
             await opened.approve(call_id, digest=question.digest)
+            await _check_counts(opened, call_id, approved=True, after=seq)
             return
     raise CommandRefused(
         "`always` can't be used here: it needs `approved`, the digest of the call, and a call that offers it. Decide "

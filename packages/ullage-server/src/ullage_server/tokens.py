@@ -46,7 +46,8 @@ PREFIX: Final = "ullage_"
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A stored token. Times are seconds since 1970; without ``expires`` it does not expire.
 
-    One with a ``session`` reads that session alone, with those of its tool calls.
+    One with a ``session`` reads that session alone, with those of its tool calls: the one that was ``created`` then and
+    none that has its id later. ``by`` is the digest of the token that made it, which is revoked with it.
     """
 
     name: str
@@ -56,6 +57,8 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     expires: float | None = None
     tenant: str = DEFAULT_TENANT
     session: str = ""
+    session_created: float = 0.0
+    by: str = ""
 
     def is_expired(self, now: float) -> bool:
         """Whether it has expired."""
@@ -87,6 +90,7 @@ class Bearer(NamedTuple):
     tenant: str = DEFAULT_TENANT
     session: str = ""
     """The one session that it reads; empty: all of its tenant."""
+    session_created: float = 0.0
 
 
 ANYONE: Final = Bearer("", frozenset(SCOPES))
@@ -125,6 +129,8 @@ class NamedTokens:
         now: float,
         tenant: str = DEFAULT_TENANT,
         session: str = "",
+        session_created: float = 0.0,
+        by: str = "",
     ) -> str:
         """Store a new token; returns its text, which can't be retrieved again.
 
@@ -140,6 +146,8 @@ class NamedTokens:
                 expires=expires,
                 tenant=tenant,
                 session=session,
+                session_created=session_created,
+                by=by,
             )
         )
 
@@ -239,7 +247,14 @@ class Tokens:
         self._launched.append(digest_of(token))
         return token
 
-    def add_link(self, session: str, bearer: Bearer, lasts_s: float) -> Link:
+    def add_link(
+        self,
+        session: str,
+        bearer: Bearer,
+        lasts_s: float,
+        *,
+        session_created: float = 0.0,
+    ) -> Link:
         """A token that reads this session alone, at most as long as the token of who makes it lasts. Blocks.
 
         Raises ``CommandRefused`` where no token is required, or where the tenant has many links.
@@ -264,6 +279,8 @@ class Tokens:
             now=now,
             tenant=bearer.tenant,
             session=session,
+            session_created=session_created,
+            by=bearer.digest if bearer.name else "",
         )
         return Link(name=name, token=token, expires=expires)
 
@@ -295,8 +312,11 @@ class Tokens:
             each.refresh()
 
     def _records(self) -> Iterator[TokenRecord]:
-        for each in (*self._read, *self._read_links):
-            yield from each.records
+        tokens = [record for each in self._read for record in each.records]
+        yield from tokens
+        makers = {"", *(record.sha256 for record in tokens)}
+        for each in self._read_links:
+            yield from (record for record in each.records if record.by in makers)
 
 
 class _ReadTokens:
@@ -334,4 +354,5 @@ def _bearer_of(record: TokenRecord) -> Bearer:
         record.sha256,
         record.tenant,
         record.session,
+        record.session_created,
     )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.server.served import process
 from ullage.cli import main
+from ullage.cli.stores import place_option
 from ullage.errors import SettingError
 from ullage.store.records import FileRecords
 from ullage.store.urls import shown_place
@@ -58,13 +59,13 @@ def test_a_message_s_command_acts_on_the_same_database(
 ) -> None:
     assert main(["admin", "token", "list", "--store", database_url]) == 0
     listed = capsys.readouterr().out
-    assert f"--scope read --store {shown_place(database_url)}` makes" in listed
+    assert f"--scope read{place_option('--store', database_url)}` makes" in listed
     assert main(["admin", "token", "revoke", "nope", "--store", database_url]) == 2
     refused = capsys.readouterr().err
     assert f"no token 'nope' in {shown_place(database_url)}." in refused
     assert main(["permissions", "--revoke", "nope", "--store", database_url]) == 2
     refused = capsys.readouterr().err
-    assert f"`ullage permissions --store {shown_place(database_url)}`" in refused
+    assert f"`ullage permissions{place_option('--store', database_url)}`" in refused
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,8 @@ def test_a_call_that_needs_approval_is_listed_with_its_arguments(cellar: Local) 
     standing = stands(api, session, "needs_approval")
     (asked,) = standing["approvals"]
     assert (asked["tool"], asked["at"]) == ("press", standing["since"])
+    inner = {"turn", "paused", "used", "window"}  # of the fold; the session has its own
+    assert not inner & set(standing)
     assert session in needed(api)
     assert api.get("/v1/sessions").json()["needs"]["needs_approval"] == before + 1
     (found,) = (each for each in approvals(api) if each["session"] == session)

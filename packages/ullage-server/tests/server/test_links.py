@@ -133,6 +133,34 @@ def test_a_link_does_not_outlive_the_token_that_made_it(tmp_path: Path) -> None:
     ] == ["link"]
 
 
+def test_a_link_is_revoked_with_the_token_that_made_it(tmp_path: Path) -> None:
+    source = NamedTokens(FileRecords(tmp_path))
+    given = source.add("anna", ("write",), expires=None, now=0)
+    source.add("bert", ("write",), expires=None, now=0)
+    tokens = Tokens("", source)
+    maker = tokens.bearer(given)
+    assert isinstance(maker, Bearer)
+    link = tokens.add_link("s", maker, 3_600)
+    reader = tokens.bearer(link.token)
+    assert isinstance(reader, Bearer) and tokens.is_valid(reader)
+    source.revoke("anna")
+    source.add("anna", ("write",), expires=None, now=0)  # another person of the name
+    assert tokens.bearer(link.token) is None
+    assert not tokens.is_valid(reader)
+
+
+def test_a_link_reads_no_later_session_of_the_same_id(linked: Linked) -> None:
+    linked.owner.session("again")
+    made = linked.owner.post("/v1/sessions/again/links", json={}).json()
+    with client(linked.server, made["token"]) as api:
+        assert api.get("/v1/sessions/again").status_code == 200
+        assert linked.owner.delete("/v1/sessions/again").status_code == 204
+        assert api.get("/v1/sessions/again").status_code == 404
+        linked.owner.session("again")
+        for path in ("", "/messages", "/export", "/events"):
+            assert api.get(f"/v1/sessions/again{path}").status_code == 404
+
+
 def test_links_make_no_server_require_tokens_and_are_few(tmp_path: Path) -> None:
     source = NamedTokens(FileRecords(tmp_path))
     links = NamedTokens(source.records, LINKS)

@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from ullage.errors import SettingError
 from ullage.events import ApprovalAsked, ApprovalGiven, TurnEnded, TurnStarted
 from ullage.store.memory import MemoryStore
 from ullage.store.places import store_at
 from ullage.store.store import SessionRow, SessionStore
+from ullage.tasks import stop
 from ullage.turns.standing import AskedApproval, Standing
 from ullage_server import notices
 from ullage_server.notices import (
@@ -107,7 +109,7 @@ def test_a_body_has_what_is_needed_and_nothing_that_was_said() -> None:
     said = json.loads(body_of(noticed("a/tool 1"), at))
     assert said["type"] == "session.needs_approval"
     assert said["timestamp"] == "2026-01-02T00:00:00+00:00"
-    assert said["data"]["url"] == f"{PAGE}/#/s/a"
+    assert said["data"]["url"] == f"{PAGE}/#session=a"
     assert said["data"]["standing"]["approvals"][0]["tool"] == "shell"
     assert set(said["data"]) == {"session", "title", "model", "tenant", "standing", "url"}
     assert noticed().standing.line == "needs approval: shell"
@@ -142,6 +144,29 @@ async def test_two_servers_tell_of_each_state_once() -> None:
     other = Notifier("another", send, PAGE)
     await other.look(store)
     assert len(sent) == 3, "each receiver is told"
+
+
+async def test_a_notice_that_can_not_be_made_ends_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store: SessionStore = store_at(MemoryStore())
+    monkeypatch.setattr(notices, "NOTICE_LOOK_S", 0.0)
+    sent = asyncio.Event()
+    problems = iter([ValueError("embedded null byte")])
+
+    async def send(_: StandingNotice) -> str:
+        for problem in problems:
+            raise problem
+        sent.set()
+        return ""
+
+    telling = asyncio.create_task(Notifier("r", send, PAGE).run(store))
+    for name in ("s", "t"):
+        await store.create(name, [TurnEnded(turn="t", reason="failed")])
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        await sent.wait()
+    await stop(telling)
 
 
 @asynccontextmanager
@@ -202,7 +227,8 @@ async def test_a_command_gets_title_and_text_as_they_are(tmp_path: Path) -> None
     shown = tmp_path / "shown"
     program = f"import sys, pathlib; pathlib.Path({str(shown)!r}).write_text(repr(sys.argv[1:]))"
     send = command_sender([sys.executable, "-c", program, "-i"])
-    assert await send(noticed()) == ""
+    hostile = structs.replace(noticed(), title="Tidy\0\ud800\n up")
+    assert await send(hostile) == ""
     assert shown.read_text() == "['-i', 'Ullage: Tidy up', 'needs approval: shell']"
     assert (
         await command_sender(["/no/such"])(noticed())

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
 
-from ullage.display.text import json_text, safe
+from ullage.display.text import json_text, printable, safe
 from ullage.masking import Secrets, secrets_in
 
 LogFields = Mapping[str, object]
@@ -106,7 +106,11 @@ class TextLines(logging.Formatter):
         """See ``logging.Formatter``."""
         text = super().format(record)
         fields = fields_of(record)
-        about = [f"{name}={fields[name]}" for name in _IN_TEXT if fields.get(name)]
+        about = [
+            f"{name}={printable(str(fields[name]))}"
+            for name in _IN_TEXT
+            if fields.get(name)
+        ]
         first, *others = text.splitlines() or [""]
         lines = [" ".join([first, *(about and [f"[{' '.join(about)}]"])]), *others]
         return self._secrets.masked("\n    ".join(safe(line) for line in lines))

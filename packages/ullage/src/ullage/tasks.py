@@ -77,7 +77,8 @@ async def stop(*tasks: asyncio.Task[Any]) -> None:
     """Cancel these tasks and return after they have ended. An error of theirs is dropped; see ``Task.exception``."""
     for task in tasks:
         task.cancel()
-    await asyncio.wait(tasks)
+    if tasks:
+        await asyncio.wait(tasks)
     for task in tasks:
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not report it as lost

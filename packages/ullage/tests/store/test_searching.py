@@ -214,6 +214,15 @@ async def test_one_search_reads_so_many_messages(store: SessionStore) -> None:
         assert hits(page) == [("s", "m")]
 
 
+def test_an_excerpt_does_not_mark_the_whole_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = Wanted("a . . . . . . .")
+    assert len(wanted._patterns) == 2, "a word that is typed again is no other one"
+    monkeypatch.setattr(Wanted, "marks", lambda _, text: pytest.fail(text))
+    assert excerpt_of("." * 65_000 + " a", wanted).startswith("....")
+
+
 def test_an_excerpt_is_one_line_around_the_word() -> None:
     text = "a " * 100 + "the\nCask\tleaks" + " b" * 100
     excerpt = excerpt_of(text, Wanted("cask"))

@@ -68,7 +68,9 @@ def test_approvals_wait_until_the_last_is_given() -> None:
 
 def test_waits_say_what_they_wait_for_and_end_by_the_clock() -> None:
     def now(standing: Standing, at: float) -> str:
-        return standing_now(standing, now=at, held_by="w", due_at=None, place="").state
+        return standing_now(
+            standing, now=at, held_by="w", due_at=None, place="", changed=0
+        ).state
 
     limited = stands(
         BEGUN, said.CallRetried(call="c", attempt=0, wait_s=30, error="Limit", at=11)
@@ -84,13 +86,24 @@ def test_waits_say_what_they_wait_for_and_end_by_the_clock() -> None:
 
 def test_a_session_that_nobody_drives_waits_for_a_worker() -> None:
     untaken = standing_now(
-        AT_REST, now=100 + UNTAKEN_S + 1, held_by="", due_at=100, place="cellar"
+        AT_REST,
+        now=100 + UNTAKEN_S + 1,
+        held_by="",
+        due_at=100,
+        place="cellar",
+        changed=90,
     )
     assert (untaken.state, untaken.kind, untaken.since) == ("waits", "worker", 100)
     assert "of the place cellar" in untaken.reason
-    just_sent = standing_now(AT_REST, now=101, held_by="", due_at=100, place="")
+    died_just_now = standing_now(
+        stands(BEGUN), now=400, held_by="", due_at=100, place="", changed=399
+    )
+    assert died_just_now.state == "works", "another driver may still take it"
+    just_sent = standing_now(
+        AT_REST, now=101, held_by="", due_at=100, place="", changed=0
+    )
     assert just_sent.state == "works"
-    later = standing_now(AT_REST, now=101, held_by="", due_at=500, place="")
+    later = standing_now(AT_REST, now=101, held_by="", due_at=500, place="", changed=0)
     assert later.state == "at_rest"
 
 
@@ -157,7 +170,9 @@ def test_a_subagent_s_failure_is_its_parent_s_and_its_approval_a_person_s() -> N
 def test_an_open_turn_that_nobody_will_drive_is_paused_and_no_state_begins_later() -> (
     None
 ):
-    left = standing_now(stands(BEGUN), now=20, held_by="", due_at=None, place="")
+    left = standing_now(
+        stands(BEGUN), now=20, held_by="", due_at=None, place="", changed=0
+    )
     assert (left.state, left.kind, left.since) == ("paused", "interrupted", 10)
-    begun = standing_now(AT_REST, now=20, held_by="here", due_at=21, place="")
+    begun = standing_now(AT_REST, now=20, held_by="here", due_at=21, place="", changed=0)
     assert (begun.state, begun.since) == ("works", 20)

@@ -1,9 +1,10 @@
-"""``ullage approve``: what needs a person in a store, and answers to its calls, beside the servers that drive it."""
+"""``ullage admin approve``: what needs a person in a store, and answers to its calls."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
 
 import msgspec
 
@@ -18,7 +19,8 @@ from ullage.store.approvals import arguments_of
 from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
-from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval
+from ullage.store.urls import shown_place
+from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval, shown_standing
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -27,10 +29,11 @@ from ullage_agent.tools.call_text import call_lines
 def run(args: argparse.Namespace) -> int:
     """List what needs a person, or answer the calls of one session. Raises ``UllageError``."""
     place = place_of(args.store) if args.store else data_directory() / FILE
-    return asyncio.run(_run(store_at(place), args))
+    return asyncio.run(_run(place, args))
 
 
-async def _run(store: SessionStore, args: argparse.Namespace) -> int:
+async def _run(place: Path | str, args: argparse.Namespace) -> int:
+    store = store_at(place)
     try:
         rows = await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
         if args.session:
@@ -41,24 +44,26 @@ async def _run(store: SessionStore, args: argparse.Namespace) -> int:
             ]
             await _answer(store, meant, args)
         elif args.json:
-            listed = [{"id": row.id, "standing": row.standing} for row in rows]
+            listed = [
+                {"id": row.id, "standing": shown_standing(row.standing)} for row in rows
+            ]
             Screen().show_json(msgspec.json.encode({"sessions": listed}))
         else:
-            _list(rows, place_option("--store", args.store))
+            _list(rows, place, place_option("--store", args.store))
     finally:
         await store.close()
     return 0
 
 
-def _list(rows: list[SessionRow], where: str) -> None:
+def _list(rows: list[SessionRow], place: Path | str, where: str) -> None:
     if not rows:
-        print("No session needs a person.")
+        print(f"No session in {printable(shown_place(place))} needs a person.")
     for row in rows:
         since = f"{when(row.standing.since):%Y-%m-%d %H:%M}"
         print(f"{printable(row.id)}  {since}  {printable(row.title)}")
         print(f"    {printable(row.standing.line)}")
     if any(row.standing.approvals for row in rows):
-        print(f"`ullage approve SESSION{where}` shows a call and asks.")
+        print(f"`ullage admin approve SESSION{where}` shows a call and asks.")
 
 
 async def _answer(

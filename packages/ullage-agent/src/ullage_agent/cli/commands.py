@@ -83,7 +83,7 @@ COMMANDS: Final = (
         "approve",
         "list the sessions that need a person, or answer the tool calls of one that need approval",
         "ullage_agent.cli.approve:run",
-        "agent",
+        "admin",
         operand("session SESSION", "whose calls are shown and asked about", nargs="?"),
         text(
             "--store PLACE",

@@ -19,6 +19,7 @@ from ullage.directories import data_directory
 from ullage.display.text import counted
 from ullage.errors import SettingError
 from ullage.models.providers import canonical, known_providers
+from ullage.turns.closing import CUT_BY_CRASH
 from ullage_agent.cli.demo_script import log_of
 
 if TYPE_CHECKING:
@@ -205,6 +206,8 @@ def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]
         ]:
             return _using(ask, named, files)
         said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"
+        if CUT_BY_CRASH in ask.text:
+            said = "My answer was broken off, so I begin it again."
         hint = APPROVAL_HINT if "write" in names else ""
         opening = f"{WELCOME}{hint}\n\n{said}" if ask.step == 1 else said
         if "read" not in names or not files:

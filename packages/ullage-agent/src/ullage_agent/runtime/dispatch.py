@@ -136,8 +136,7 @@ class Embedded:
             await self._hear()
         finally:
             self._drive = None
-            if self._running:
-                await stop(*self._running.values())
+            await stop(*self._running.values())
 
     async def _hear(self) -> None:
         while self._calls is not None:

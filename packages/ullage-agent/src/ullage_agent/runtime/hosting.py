@@ -322,13 +322,17 @@ class Host:
         return self._locks.setdefault(name, asyncio.Lock())
 
     async def _take_over(self) -> None:
-        """Sweep until cancelled. A store that fails is asked again."""
+        """Sweep until cancelled. A store that fails is asked again, and the log says each problem once."""
+        told = ""
         while True:
             try:
                 woken = await self.sweep()
             except UllageError as problem:
-                log.warning("Unfinished sessions can't be found: %s", problem)
+                if told != str(problem):
+                    told = str(problem)
+                    log.warning("Unfinished sessions can't be found: %s", told)
             else:
+                told = ""
                 if woken:
                     log.info("Resuming %d sessions: %s", len(woken), ", ".join(woken))
             share = random.uniform(SHORTEST_SWEEP, 1.0)  # noqa: S311

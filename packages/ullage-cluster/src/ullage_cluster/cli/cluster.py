@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -59,7 +58,7 @@ A tour in three minutes:
   1. Open both links, in two windows. In the first send `What can you do?`. Below is said which worker answers.
   2. End that worker in the middle of the answer, by the command said there: the other one continues.
   3. Send `Write a note.` The call needs your approval, which both windows list: give it in the second,
-     or in another terminal: ullage approve --store '{store}'
+     or in another terminal: ullage admin approve --store '{store}'
   4. Send `Tell me.`, and `kill -9 {restate}` meanwhile: the answer does not depend on Restate.
 What you end is started again.
 The logs are in {folder}. Ctrl-C ends everything and removes it."""
@@ -144,7 +143,7 @@ class Keeper:
         self._tell(f"{process} 0")
 
     def release(self) -> None:
-        """All programs have ended."""
+        """All programs have ended: it deletes the folder, also when a second Ctrl-C comes meanwhile."""
         self._tell(DONE_KEEPING)
         self._process.communicate()
 
@@ -166,7 +165,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(prefix="ullage-cluster-"))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
             keeper = Keeper(folder)
             stack.callback(keeper.release)
             asyncio.run(_tell(_started(args, folder, stack, keeper), keeper))

@@ -3,7 +3,7 @@
     python -I -S cluster_keeper.py FOLDER
 
 Standard input ends with that process. Each line of it is a program's process and the signal that ends it at once, 0 for
-one that has ended; the line ``DONE`` says that nothing is left to do.
+one that has ended; the line ``DONE`` says that all have.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def keep(folder: str, lines: Iterable[str]) -> None:
     started: dict[int, int] = {}
     for line in lines:
         if line.strip() == DONE:
-            return
+            started.clear()
+            break
         process, signal = map(int, line.split())
         started[process] = signal
     running = [process for process, signal in started.items() if signal]

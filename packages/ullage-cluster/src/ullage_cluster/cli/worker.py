@@ -109,6 +109,7 @@ async def _work(
             Host(agent, attends=True, dispatch=dispatch, drives=drives) as host,
             AsyncExitStack() as stack,
         ):
+            await store.unattended(1)  # a role that may not read ends here
             if looked_at is not None:
                 await stack.enter_async_context(background(looked_at.serve(host)))
             of = f"the place {args.place} in {shown}" if args.place else shown

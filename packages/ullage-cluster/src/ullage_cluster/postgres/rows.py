@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ullage.events import Event, Forked, Queued, QueueEdited, QueueLeft
@@ -15,6 +15,13 @@ from ullage.store.tenants import prefix_of
 from ullage.store.words import searched_text, words_of
 from ullage.turns.standing import counted, standing_of, stood, text_of_standing
 from ullage_cluster.postgres.connecting import Record
+
+_TSVECTOR_BYTES: Final = 2**20 - 1
+"""Of all words. ``array_to_tsvector`` does not check it: what is behind is found under other words
+(https://www.postgresql.org/docs/current/textsearch-limitations.html)."""
+
+_VOLUME_BYTES: Final = 16
+"""At most, of a volume's number with the colon behind it."""
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
@@ -130,15 +137,25 @@ def _queue_values(events: Sequence[Event]) -> tuple[Any, Any, Any]:
 def text_values(session: str, rows: Sequence[Record]) -> tuple[Any, ...] | None:
     """What ``add_texts`` is called with for rows of ``read_unindexed``; ``None`` where no event has words."""
     found: dict[int, str] = {}
+    prefix = prefix_of(rows[0]["tenant"]) if rows else ""
     for row in rows:
         stored = EventRow(row["seq"], row["name"], row["at"], row["body"])
         words = words_of(searched_text(to_event(session, stored)))
         if words:
-            found[row["seq"]] = " ".join(words)
+            found[row["seq"]] = " ".join(_indexable(words, len(prefix)))
     if not found:
         return None
-    upto, tenant = rows[0]["upto"], rows[0]["tenant"]
-    return session, upto, prefix_of(tenant), list(found), list(found.values())
+    return session, rows[0]["upto"], prefix, list(found), list(found.values())
+
+
+def _indexable(words: Iterable[str], before: int) -> Iterator[str]:
+    """The first of these words, as many as a ``tsvector`` has room for, with ``before`` characters before each."""
+    left = _TSVECTOR_BYTES
+    for word in words:
+        left -= before + _VOLUME_BYTES + len(word.encode())
+        if left < 0:
+            return
+        yield word
 
 
 def query_of(terms: Sequence[str], tenant: str) -> str:

@@ -27,7 +27,7 @@ def dispatching(default: str) -> tuple[Option, ...]:
         choice(
             "--dispatch",
             ("embedded", "lease", "restate"),
-            "who says where a session is driven: this process (embedded), leases of the store (lease: two or three "
+            "who says where a session is driven: this process (embedded), leases of the store (lease: a handful of "
             f"servers), a Restate server (restate: workers alone drive). Default {default}",
             default,
         ),

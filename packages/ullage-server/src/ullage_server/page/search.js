@@ -119,6 +119,6 @@ function rangesIn(node, words) {
 
 /** Any of these words where a word begins; scripts without capitals may put no space between words. */
 function patternOf(words) {
-  const each = words.split(/\s+/).map((word) => (/^[\p{Lu}\p{Ll}\p{N}]/u.test(word) ? "(?<![\\p{L}\\p{N}])" : "") + word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const each = words.match(/\S+/g).map((word) => (/^[\p{Lu}\p{Ll}\p{N}]/u.test(word) ? "(?<![\\p{L}\\p{N}])" : "") + word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   return new RegExp(each.join("|"), "giu");
 }

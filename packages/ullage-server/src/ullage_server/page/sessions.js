@@ -42,13 +42,18 @@ export class SessionList {
 
   /** Loads the list in a moment; several wishes become one. */
   soon() {
-    if (!this.isOn) return; // a read-only link shows no list
+    if (!this.isOn && !this.only) return;
     clearTimeout(this.wish);
     this.wish = setTimeout(() => this.load().catch(() => {}), 100);
   }
 
   /** The newest sessions and those that need a person again; those that were fetched behind them stay. */
   async load() {
+    if (this.only) {
+      this.sessions = [await this.api.of(this.only).state()]; // a read-only link shows no list
+      this.counted(0);
+      return;
+    }
     const { sessions, before, needs } = await this.api.sessions();
     const newest = new Set(sessions.map((one) => one.id));
     const oldest = sessions.at(-1)?.changed ?? 0;
@@ -117,8 +122,8 @@ export class SessionList {
   /** The session that is shown has a newer reading. */
   full(id, { used, window }) {
     const one = this.of(id);
-    if (!one || one.standing.used === used.tokens) return;
-    Object.assign(one.standing, { used: used.tokens, window });
+    if (!one || one.used === used.tokens) return;
+    Object.assign(one, { used: used.tokens, window });
     this.draw();
   }
 
@@ -189,7 +194,7 @@ export class SessionList {
       { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id, one.message && { message: one.message, words: this.found.words }) },
       h("span", { class: "dot", "data-state": state, role: "img", title: label, "aria-label": label }),
       h("span", { class: "session-title" }, this.found?.words ? this.found.title(one.title || one.id) : one.title || one.id),
-      fullness(one.standing),
+      fullness(one),
       one.message ? h("span", { class: "session-excerpt" }, this.found.excerpt(one)) : null,
       h("span", { class: "session-about" }, h("span", { class: `stands ${state}` }, about), h("time", { title: fullTime(at) }, time || when(at))),
       reason && needsPerson(one) ? h("span", { class: "session-reason" }, reason) : null,

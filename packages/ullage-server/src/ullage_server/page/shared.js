@@ -16,9 +16,11 @@ function say(text) {
 export async function readAlong(page) {
   const { session, expires } = page.access;
   page.api.isShared = true;
+  page.sessions.only = session;
   page.tab("conversation");
-  await say(`You read along by a link. Nothing can be sent or changed with it. It works until ${fullTime(expires)}; then nothing new comes, and you need another link.`);
+  await say(`Read-only: you see this session live until ${fullTime(expires)}.`);
   await page.follow(session);
+  page.sessions.soon();
 }
 
 /** Says that the link is over. */

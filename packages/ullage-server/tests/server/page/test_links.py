@@ -110,8 +110,10 @@ def test_who_has_a_read_only_link_sees_one_session_live(
     reader = open_page(link, viewport={"width": 1000, "height": 800})
     reader.is_live()
     assert "token" not in reader.page.url
-    expect(reader.find("#shared")).to_contain_text("You read along by a link.")
-    expect(reader.find("#shared")).to_contain_text("It works until")
+    expect(reader.find("#shared")).to_contain_text(
+        "Read-only: you see this session live until"
+    )
+    expect(reader.find("#activity")).to_have_text("needs approval")
     expect(reader.find("article.user .who")).to_have_text("ada")
     for gone in ("#sessions", "#composer", "#menu", "#new", "#compact", "dialog"):
         expect(reader.find(gone)).to_be_hidden()

@@ -47,7 +47,7 @@ async def written(path: Path) -> None:
     many = [said(f"m{at}", f"Cask {at}: full.", roles[at % 2]) for at in range(LONG)]
     await store.create("long", [begin, *many])
     await store.create("log", [begin, said("q", "Read the log."), *tool()])
-    await store.create("other", [begin, said("o", "Nothing of it.")])
+    await store.create("other", [begin, said("o", "Nothing of it-self.")])
     await store.close()
 
 
@@ -101,6 +101,19 @@ def test_a_message_before_what_is_loaded_is_shown(local: Local, open_page: Open)
     screen.find('[data-session="long"]').click()
     until_highlighted(screen, ["Cask", "123:"])
     expect(screen.find("article.shown")).to_contain_text("Cask 123: full.")
+
+
+@pytest.mark.parametrize("words", ["it-self", "of it-self."])
+def test_words_with_signs_are_found_and_shown(
+    local: Local, open_page: Open, words: str
+) -> None:
+    screen = open_page(local.url, "log")
+    screen.find("#search").fill(words)
+    line = screen.find('[data-session="other"]')
+    expect(line.locator(".session-title")).to_be_visible()
+    expect(line.locator("mark")).to_have_text(words.split())
+    line.click()
+    until_highlighted(screen, words.split())
 
 
 def test_keys_lead_into_the_list_and_end_the_search(

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 from ullage.display.text import printable
 from ullage.errors import StoreUnavailable
@@ -27,9 +28,14 @@ def place_of(name: str) -> Path | str:
 def place_option(option: str, place: str) -> str:
     """The option, such as `` --store URL``, behind a command in a message, so that the command acts on the same place.
 
-    Empty where the user gave none. A URL is without its password and its options.
+    Empty where the user gave none. A URL is without its passwords.
     """
-    return f" {option} {shlex.quote(printable(shown_place(place)))}" if place else ""
+    if not place:
+        return ""
+    _, _, query = place.partition("?") if is_database_url(place) else ("", "", "")
+    options = [each for each in query.split("&") if "password" not in unquote(each)]
+    shown = "?".join(filter(None, (shown_place(place), "&".join(options))))
+    return f" {option} {shlex.quote(printable(shown))}"
 
 
 @contextmanager

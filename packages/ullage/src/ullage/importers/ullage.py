@@ -326,6 +326,7 @@ def _session(row: JsonObject) -> StoredSession:
             held_by=_text(row, "held_by"),
             due_at=f.number(row, "due_at"),
             place=_text(row, "place"),
+            changed=f.number(row, "changed") or 0.0,
         ),
     )
 

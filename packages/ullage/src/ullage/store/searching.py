@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import NamedTuple
 
 from ullage.errors import SessionNotFound
 from ullage.events import MessageAdded, MessageReplaced
-from ullage.store.policy import AROUND, MOST_LOOKED_AT, PLACES_AT_ONCE
+from ullage.store.policy import (
+    AROUND,
+    MOST_LOOKED_AT,
+    PLACES_AT_ONCE,
+    SEARCHED_CHARACTERS,
+)
 from ullage.store.store import (
     DEFAULT_TENANT,
     MOST_LISTED,
@@ -91,18 +97,22 @@ async def _look(
         if isinstance(event, MessageAdded | MessageReplaced):
             message, text = event.message.id, searched_text(event)
         else:
-            message, text = "", (await store.about(place.session)).title
-        if wanted.are_in(text):
-            excerpt = excerpt_of(text, wanted)
+            title = (await store.about(place.session)).title
+            message, text = "", title[:SEARCHED_CHARACTERS]
+        excerpt = await asyncio.to_thread(_excerpt, text, wanted)
+        if excerpt is not None:
             marks = tuple(wanted.marks(excerpt))
             return FoundText(await store.about(place.session), message, excerpt, marks)
     return None
 
 
+def _excerpt(text: str, wanted: Wanted) -> str | None:
+    return excerpt_of(text, wanted) if wanted.are_in(text) else None
+
+
 def excerpt_of(text: str, wanted: Wanted) -> str:
     """The text around the first word that is wanted, as one line."""
-    marks = wanted.marks(text)
-    first = marks[0] if marks else Mark(0, 0)
+    first = wanted.first(text)
     start = max(first.start - AROUND, 0)
     if start:
         start = text.find(" ", start, first.start) + 1 or start

@@ -108,13 +108,18 @@ class SessionRow(NamedTuple):
     listed: float = 0.0
 
     def standing_now(self, now: float) -> Standing:
-        """How it stands at a time in seconds since 1970, with what only the lease and the clock tell."""
+        """How it stands, with what only the lease and the clock tell.
+
+        Args:
+            now: Seconds since 1970.
+        """
         return standing_now(
             self.standing,
             now=now,
             held_by=self.held_by,
             due_at=self.due_at,
             place=self.place,
+            changed=self.changed,
         )
 
     @property

@@ -45,14 +45,19 @@ class Wanted:
         """What to look up: words, and beginnings of words, which end in ``*``. None: nothing can be found."""
         typed = text.split()[:MOST_TERMS]
         ends = [False] * (len(typed) - 1) + [text.endswith(tuple(typed[-1:]))]
+        patterns = map(_pattern, typed, ends)
         self._patterns: Final = [
-            re.compile(_pattern(word, goes_on=goes_on), re.IGNORECASE)
-            for word, goes_on in zip(typed, ends, strict=False)
+            re.compile(each, re.IGNORECASE) for each in dict.fromkeys(patterns)
         ]
 
     def are_in(self, text: str) -> bool:
         """Whether a text has all words as they were typed."""
         return all(pattern.search(text) for pattern in self._patterns)
+
+    def first(self, text: str) -> Mark:
+        """Where the first of the words is in a text; at its beginning where none is."""
+        found = (pattern.search(text) for pattern in self._patterns)
+        return min((Mark(*match.span()) for match in found if match), default=Mark(0, 0))
 
     def marks(self, text: str) -> list[Mark]:
         """Where the words are in a text, in order and apart."""
@@ -83,19 +88,17 @@ def searched_text(event: Event) -> str:
         case MessageAdded(message=message) | MessageReplaced(message=message):
             return "\n".join(_texts(message))[:SEARCHED_CHARACTERS]
         case SessionStarted(title=title) | Renamed(title=title):
-            return title
+            return title[:SEARCHED_CHARACTERS]
         case _:
             return ""
 
 
-def words_of(text: str) -> set[str]:
-    """The words under which a text is found."""
-    words: set[str] = set()
+def words_of(text: str) -> dict[str, None]:
+    """The words under which a text is found, as they come there."""
+    words: dict[str, None] = {}
     for unspaced, word in _RUN.findall(text):
-        if word:
-            words.add(word.casefold()[:LONGEST_WORD])
-        else:
-            words.update(_pairs(unspaced))
+        found = [word.casefold()[:LONGEST_WORD]] if word else _pairs(unspaced)
+        words.update(dict.fromkeys(found))
     return words
 
 
@@ -148,7 +151,7 @@ def _terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def _pattern(typed: str, *, goes_on: bool) -> str:
+def _pattern(typed: str, goes_on: bool) -> str:
     """A word as it was typed, as a regular expression: not within another one."""
     begins, ends = (
         bool((found := _RUN.match(edge)) and found[2]) for edge in (typed[0], typed[-1])

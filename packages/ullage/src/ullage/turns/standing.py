@@ -63,14 +63,13 @@ class AskedApproval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     at: float = 0.0
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a session stands: its state, since when, and why.
+class ShownStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a standing tells people: its state, since when, and why.
 
     ``since`` and ``until`` are seconds since 1970. ``seq`` is the event that began the state. ``kind`` is the class of
     the error for ``failed`` and ``waits`` ("RateLimited"), or what stopped the turn ("budget", "quota", "max_steps").
     ``attempts`` counts the attempts at the last model call that failed. ``until`` is when a wait ends by itself, 0
-    where it does not. ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed.
-    ``used`` and ``window`` are tokens by the last reading, within ``FULLNESS_STEP``.
+    where it does not.
     """
 
     state: StandingState = "at_rest"
@@ -81,10 +80,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: int = 0
     until: float = 0.0
     approvals: tuple[AskedApproval, ...] = ()
-    turn: str = ""
-    paused: str = ""
-    used: int | None = None
-    window: int | None = None
 
     @property
     def needs_person(self) -> bool:
@@ -106,6 +101,19 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ": ".join(filter(None, (self.words, *why)))
 
 
+class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
+    """How a session stands, with what its next event and its line in a list need.
+
+    ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed. ``used`` and ``window`` are
+    tokens by the last reading, within ``FULLNESS_STEP``.
+    """
+
+    turn: str = ""
+    paused: str = ""
+    used: int | None = None
+    window: int | None = None
+
+
 AT_REST: Final = Standing()
 
 
@@ -123,6 +131,11 @@ def standing_of(text: str) -> Standing:
         return _decode_standing(text)
     except (msgspec.MsgspecError, TypeError, ValueError):
         return AT_REST
+
+
+def shown_standing(standing: Standing) -> ShownStanding:
+    """What of it people and programs outside are told."""
+    return msgspec.convert(standing, ShownStanding, from_attributes=True)
 
 
 def counted(standing: Standing) -> StandingState | None:
@@ -193,7 +206,13 @@ def _stand(standing: Standing, event: Event) -> Standing:
 
 
 def standing_now(
-    standing: Standing, *, now: float, held_by: str, due_at: float | None, place: str
+    standing: Standing,
+    *,
+    now: float,
+    held_by: str,
+    due_at: float | None,
+    place: str,
+    changed: float,
 ) -> Standing:
     """The same, with what no event tells: whether anybody drives the session, and waits that are over.
 
@@ -203,6 +222,7 @@ def standing_now(
         held_by: The session's living driver, empty without one.
         due_at: From when on it has to be driven; ``None`` where it need not be.
         place: The place whose workers alone drive it, empty for none.
+        changed: When it last changed, in seconds since 1970: a driver that died a moment ago worked until then.
     """
     if standing.state == "works" and not held_by and due_at is None:
         return replace(
@@ -211,10 +231,11 @@ def standing_now(
             kind="interrupted",
             reason="The process that worked on it has ended. Resume it to continue.",
         )
-    if not held_by and due_at is not None and now - due_at > UNTAKEN_S:
+    untaken_since = max(due_at or now, changed)
+    if not held_by and due_at is not None and now - untaken_since > UNTAKEN_S:
         of_place = f" of the place {place}" if place else ""
         return replace(
-            _bare(standing, due_at, standing.seq),
+            _bare(standing, untaken_since, standing.seq),
             state="waits",
             kind="worker",
             reason=f"No worker{of_place} has taken it.",
