@@ -185,34 +185,35 @@ def _text(known: Mapping[str, Attempts]) -> str:
     return msgspec.json.encode(known).decode() if known else ""
 
 
-class Webhook:
-    """Sends notices to a URL, signed as https://www.standardwebhooks.com says.
+def webhook_sender(url: str, key: bytes) -> NoticeSender:
+    """Sends notices to the URL of ``--webhook``, signed as https://www.standardwebhooks.com says.
 
-    The operator chooses the URL, so private addresses are allowed. Redirects are not followed, and of the answer only
-    the status is read.
+    The operator chooses it, so private addresses are allowed. Redirects are not followed, and of the answer only the
+    status is read: 410 is the end of a notice, as the receiver wants no more of it. Raises ``SettingError``.
     """
+    try:
+        parts = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        parts = httpx2.URL("")
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise SettingError("--webhook needs an address, as https://example.com/ullage.")
 
-    def __init__(self, url: str, key: bytes) -> None:
-        self._url = url
-        self._key = key
-
-    async def send(self, notice: StandingNotice) -> str:
-        """See ``NoticeSender``. 410 is the end of a notice: the receiver wants no more of it."""
+    async def send(notice: StandingNotice) -> str:
         at = datetime.now(UTC)
         body = body_of(notice, at)
-        headers = {"content-type": "application/json"} | signed(
-            notice.id, at, body, self._key
-        )
+        headers = {"content-type": "application/json"} | signed(notice.id, at, body, key)
         try:
             async with (
                 asyncio.timeout(NOTICE_S),
                 httpx2.AsyncClient(timeout=NOTICE_S, follow_redirects=False) as client,
-                client.stream("POST", self._url, content=body, headers=headers) as answer,
+                client.stream("POST", url, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code
         except (httpx2.HTTPError, OSError, TimeoutError) as problem:
             return f"{type(problem).__name__} {problem}".strip()
         return "" if status < 300 or status == 410 else f"the receiver answered {status}"
+
+    return send
 
 
 def body_of(notice: StandingNotice, at: datetime) -> bytes:
@@ -248,17 +249,6 @@ def webhook_key(environment: Mapping[str, str], file: str) -> bytes:
     if len(key) < SHORTEST_KEY:
         raise SettingError(f"{place} has no key, or a short one. {MAKE_KEY}")
     return key
-
-
-def webhook_of(url: str, key: bytes) -> Webhook:
-    """The webhook of ``--webhook``. Raises ``SettingError``."""
-    try:
-        parts = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        parts = httpx2.URL("")
-    if parts.scheme not in ("http", "https") or not parts.host:
-        raise SettingError("--webhook needs an address, as https://example.com/ullage.")
-    return Webhook(url, key)
 
 
 def command_sender(words: Sequence[str]) -> NoticeSender:

@@ -26,7 +26,6 @@ from ullage_server.cli.serve import words_of
 from ullage_server.notices import (
     Notifier,
     StandingNotice,
-    Webhook,
     body_of,
     claim,
     command_sender,
@@ -34,7 +33,7 @@ from ullage_server.notices import (
     report,
     signed,
     webhook_key,
-    webhook_of,
+    webhook_sender,
 )
 from ullage_server.policy import (
     NOTICE_CLAIM_S,
@@ -212,7 +211,7 @@ async def test_whatever_a_receiver_answers_is_success_or_a_reason(
     monkeypatch.setattr(notices, "NOTICE_S", 30.0 if answer else 0.3)
     had: list[bytes] = []
     async with receiver(answer, had) as url:
-        told = await Webhook(url, KEY).send(noticed())
+        told = await webhook_sender(url, KEY)(noticed())
     assert told.startswith(failure) and bool(told) == bool(failure)
     if not answer:
         return
@@ -263,4 +262,4 @@ def test_a_key_an_address_or_a_command_that_can_not_be_used_is_refused(
     assert words_of(f"'{sys.executable}' -i") == [sys.executable, "-i"]
     for url in ("ftp://example.com", "example.com", "http://", "http://a:port/"):
         with pytest.raises(SettingError, match="--webhook"):
-            webhook_of(url, KEY)
+            webhook_sender(url, KEY)

@@ -43,7 +43,7 @@ async def background(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
         error.__context__ = context
 
 
-async def to_completion(work: Coroutine[Any, Any, T]) -> T:
+async def to_completion(work: Awaitable[T]) -> T:
     """Complete ``work`` even if the caller is cancelled meanwhile; the cancel is raised afterwards.
 
     The cancel is raised even if ``work`` fails, since a caller that is to end must not continue because of an error.

@@ -213,15 +213,10 @@ class PostgresStore:
         return {state: StandingCount(*count) for state, *count in rows}
 
     async def find(
-        self,
-        terms: Sequence[str],
-        *,
-        before: int = MOST_LISTED,
-        limit: int = PLACES_AT_ONCE,
-        tenant: str = DEFAULT_TENANT,
+        self, terms: Sequence[str], *, before: int, tenant: str
     ) -> list[TextPlace]:
         query = query_of(terms, tenant)
-        rows = await self._rows("find_texts", query, before, limit)
+        rows = await self._rows("find_texts", query, before, PLACES_AT_ONCE)
         return [TextPlace(*row) for row in rows]
 
     async def _index(self, session: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
@@ -49,9 +49,6 @@ a core, instead of 15 %. After the last attempt the workers' sweep finds the ses
 errors = logging.getLogger("hypercorn.error")
 
 AsgiMessage = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[AsgiMessage]]
-Send = Callable[[AsgiMessage], Awaitable[None]]
-Asgi = Callable[[AsgiMessage, Receive, Send], Awaitable[None]]
 
 
 class RestateWorker(Embedded):
@@ -110,14 +107,12 @@ class RestateWorker(Embedded):
         # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
         config.keep_alive_max_requests = 1
         ending = asyncio.Event()
-        serving = start(
-            serve(_with_lifespan(app), config, shutdown_trigger=ending.wait)  # type: ignore[arg-type]
-        )
+        serving = start(serve(app, config, shutdown_trigger=ending.wait))  # type: ignore[arg-type]
         try:
             await asyncio.wait({serving})
         finally:
             ending.set()
-            await to_completion(_ended(serving))
+            await to_completion(serving)
 
     def _sessions(self) -> restate.VirtualObject:
         """The Virtual Object of the place, with sessions as its keys."""
@@ -152,24 +147,6 @@ class RestateWorker(Embedded):
             last = running
             await asyncio.wait({running})
         return last is not None and not last.cancelled() and last.result()
-
-
-async def _ended(serving: asyncio.Task[None]) -> None:
-    await serving
-
-
-def _with_lifespan(app: Asgi) -> Asgi:
-    """The SDK's application, which refuses to be told of the beginning and the end of the server."""
-
-    async def told(scope: AsgiMessage, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
-            await app(scope, receive, send)
-            return
-        for step in ("startup", "shutdown"):
-            await receive()
-            await send({"type": f"lifespan.{step}.complete"})
-
-    return told
 
 
 _HEALTH: Final = {"type": "http", "path": "/health"}

@@ -251,13 +251,18 @@ def notifiers_of(
     args: argparse.Namespace, environment: Mapping[str, str], page: str
 ) -> list[Notifier]:
     """Who is told of sessions that need a person. Raises ``SettingError``."""
-    from ullage_server.notices import Notifier, command_sender, webhook_key, webhook_of
+    from ullage_server.notices import (
+        Notifier,
+        command_sender,
+        webhook_key,
+        webhook_sender,
+    )
 
     found: list[Notifier] = []
     page = page.rstrip("/")
     if args.webhook:
         key = webhook_key(environment, args.webhook_secret)
-        found.append(Notifier(args.webhook, webhook_of(args.webhook, key).send, page))
+        found.append(Notifier(args.webhook, webhook_sender(args.webhook, key), page))
     if args.notify_command:
         words = words_of(args.notify_command)
         name = f"{platform.node()} {args.notify_command}"

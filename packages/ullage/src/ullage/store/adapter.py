@@ -58,7 +58,6 @@ from ullage.store.store import (
     ASKED_S,
     AT_ONCE,
     DEFAULT_TENANT,
-    MOST_LISTED,
     SPENT_BY,
     Checkpoint,
     Lease,
@@ -275,12 +274,7 @@ class StoreAdapter:
         return sorted(wanted, key=lambda row: row.cursor, reverse=True)[:limit]
 
     async def find(
-        self,
-        terms: Sequence[str],
-        *,
-        before: int = MOST_LISTED,
-        limit: int = PLACES_AT_ONCE,
-        tenant: str = DEFAULT_TENANT,
+        self, terms: Sequence[str], *, before: int, tenant: str
     ) -> list[TextPlace]:
         """Without an index: the last such event of each of the ``AT_ONCE`` sessions that changed last.
 
@@ -294,7 +288,7 @@ class StoreAdapter:
                 if has_terms(searched_text(event), terms):
                     found.append(TextPlace(row.key, row.id, event.seq))
                     break
-        return sorted(found, reverse=True)[:limit]
+        return sorted(found, reverse=True)[:PLACES_AT_ONCE]
 
     async def standing_counts(
         self, tenant: str = ""

@@ -28,7 +28,6 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from ullage.events import DraftPiece, Event
 from ullage.messages import Message
-from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.records import Records
 from ullage.turns.standing import (
     AT_REST,
@@ -318,22 +317,17 @@ class SessionStore(Protocol):
         ...
 
     async def find(
-        self,
-        terms: Sequence[str],
-        *,
-        before: int = MOST_LISTED,
-        limit: int = PLACES_AT_ONCE,
-        tenant: str = DEFAULT_TENANT,
+        self, terms: Sequence[str], *, before: int, tenant: str
     ) -> list[TextPlace]:
-        """The events of a tenant's sessions that have all of these words, what was indexed last first.
+        """At most ``PLACES_AT_ONCE`` events of a tenant's sessions that have all of these words, what was indexed last
+        first.
 
         An event is in the index from the creation of its session on, or from the next release, or from the event on
         whose number is the next multiple of ``INDEXED_EVENTS``. ``ullage.store.searching`` reads what was found.
 
         Args:
             terms: Words and beginnings of words, as ``Wanted.terms`` has them.
-            before: The ``number`` of the last place of an earlier answer.
-            limit: The most places.
+            before: The ``number`` of the last place of an earlier answer, or ``MOST_LISTED``.
             tenant: Whose sessions.
         """
         ...

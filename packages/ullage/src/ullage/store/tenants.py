@@ -17,11 +17,9 @@ from typing import Any, Final
 
 from ullage.errors import CommandRefused
 from ullage.events import DraftPiece, Event
-from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.refusals import no_session
 from ullage.store.store import (
     DEFAULT_TENANT,
-    MOST_LISTED,
     SessionCursor,
     SessionRow,
     SessionStore,
@@ -163,17 +161,10 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         return await self._store.standing_counts(self.tenant)
 
     async def find(
-        self,
-        terms: Sequence[str],
-        *,
-        before: int = MOST_LISTED,
-        limit: int = PLACES_AT_ONCE,
-        tenant: str = "",
+        self, terms: Sequence[str], *, before: int, tenant: str
     ) -> list[TextPlace]:
         """See ``SessionStore.find``. Always in this tenant's sessions."""
-        return await self._store.find(
-            terms, before=before, limit=limit, tenant=self.tenant
-        )
+        return await self._store.find(terms, before=before, tenant=self.tenant)
 
     async def unattended(
         self, limit: int, places: Sequence[str] | None = None

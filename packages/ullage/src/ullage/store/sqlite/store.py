@@ -19,7 +19,6 @@ from ullage.messages import Message
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.failures import UNREADABLE
 from ullage.store.following import Follower, FoundEvents, is_same_event
-from ullage.store.policy import PLACES_AT_ONCE
 from ullage.store.refusals import (
     changed_since,
     history_lost,
@@ -45,7 +44,6 @@ from ullage.store.sqlite.transaction import (
 from ullage.store.sqlite.writer import WriterThread
 from ullage.store.store import (
     DEFAULT_TENANT,
-    MOST_LISTED,
     Checkpoint,
     Lease,
     QueueKind,
@@ -193,15 +191,10 @@ class SqliteStore:
         )
 
     async def find(
-        self,
-        terms: Sequence[str],
-        *,
-        before: int = MOST_LISTED,
-        limit: int = PLACES_AT_ONCE,
-        tenant: str = DEFAULT_TENANT,
+        self, terms: Sequence[str], *, before: int, tenant: str
     ) -> list[TextPlace]:
         return await self._read(
-            lambda database: words.find(database, terms, tenant, before, limit)
+            lambda database: words.find(database, terms, tenant, before)
         )
 
     # -- the driver --

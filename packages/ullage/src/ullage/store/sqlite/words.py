@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ullage.store.policy import VOLUME_BITS
+from ullage.store.policy import PLACES_AT_ONCE, VOLUME_BITS
 from ullage.store.rows import EventRow, to_event
 from ullage.store.sqlite.transaction import SessionHead, Transaction, statements
 from ullage.store.store import TextPlace
@@ -46,21 +46,20 @@ def find(
     terms: Sequence[str],
     tenant: str,
     before: int,
-    limit: int,
 ) -> list[TextPlace]:
     """See ``SessionStore.find``. Goes through one volume of the index after the other, the newest first."""
     prefix = prefix_of(tenant)
     found: list[TextPlace] = []
     before = min(before, LARGEST)
     volume = min(before, _newest(database)) >> VOLUME_BITS
-    while volume >= 0 and len(found) < limit:
+    while volume >= 0 and len(found) < PLACES_AT_ONCE:
         query = " AND ".join(
             f'"{prefix}{volume}:{term[:-1]}" *'
             if term.endswith("*")
             else f'"{prefix}{volume}:{term}"'
             for term in terms
         )
-        values = (query, before, limit - len(found))
+        values = (query, before, PLACES_AT_ONCE - len(found))
         rows = database.execute(statements()["find_texts"], values)
         found += [TextPlace(*row) for row in rows]
         volume -= 1
