@@ -107,7 +107,7 @@ class RestateWorker(Embedded):
         # A kept connection would bring the next attempt here again, past a balancer that knows that this worker drains.
         config.keep_alive_max_requests = 1
         ending = asyncio.Event()
-        serving = start(serve(app, config, shutdown_trigger=ending.wait))  # type: ignore[arg-type]
+        serving = start(serve(app, config, shutdown_trigger=ending.wait))
         try:
             await asyncio.wait({serving})
         finally:
