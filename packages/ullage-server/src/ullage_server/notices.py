@@ -45,6 +45,10 @@ SECRET: Final = "ULLAGE_WEBHOOK_SECRET"  # noqa: S105 - its name
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what a key begins with
 SHORTEST_KEY: Final = 24
 """Bytes of a key (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)."""
+MAKE_KEY: Final = (
+    f"It takes {SECRET_PREFIX} and {SHORTEST_KEY} bytes or more in base64. "
+    f'Make one: echo "{SECRET_PREFIX}$(openssl rand -base64 32)"'
+)
 
 NoticeSender = Callable[["StandingNotice"], Awaitable[str]]
 """Sends a notice. An empty text is success, else it says what happened."""
@@ -239,12 +243,11 @@ def webhook_key(environment: Mapping[str, str], file: str) -> bytes:
         text = Path(file).read_text("utf-8") if file else environment.get(SECRET, "")
         key = base64.b64decode(text.strip().removeprefix(SECRET_PREFIX), validate=True)
     except (OSError, UnicodeDecodeError, binascii.Error) as problem:
-        raise SettingError(f"{place}: no key can be read ({problem}).") from problem
-    if len(key) < SHORTEST_KEY:
         raise SettingError(
-            f"{place} needs the key that signs the webhook, whsec_ and {SHORTEST_KEY} bytes or more in base64. "
-            'Make one: echo "whsec_$(openssl rand -base64 32)"'
-        )
+            f"{place}: no key can be read ({problem}). {MAKE_KEY}"
+        ) from problem
+    if len(key) < SHORTEST_KEY:
+        raise SettingError(f"{place} has no key, or a short one. {MAKE_KEY}")
     return key
 
 

@@ -22,6 +22,7 @@ from ullage.store.store import SessionRow, SessionStore
 from ullage.tasks import stop
 from ullage.turns.standing import AskedApproval, Standing
 from ullage_server import notices
+from ullage_server.cli.serve import words_of
 from ullage_server.notices import (
     Notifier,
     StandingNotice,
@@ -239,7 +240,9 @@ async def test_a_command_gets_title_and_text_as_they_are(tmp_path: Path) -> None
     )
 
 
-def test_a_key_or_an_address_that_can_not_be_used_is_refused(tmp_path: Path) -> None:
+def test_a_key_an_address_or_a_command_that_can_not_be_used_is_refused(
+    tmp_path: Path,
+) -> None:
     text = "whsec_" + base64.b64encode(KEY).decode()
     file = tmp_path / "key"
     file.write_text(text + "\n")
@@ -251,8 +254,12 @@ def test_a_key_or_an_address_that_can_not_be_used_is_refused(tmp_path: Path) -> 
         ({"ULLAGE_WEBHOOK_SECRET": "not base64"}, ""),
         ({}, str(tmp_path / "none")),
     ):
-        with pytest.raises(SettingError, match="key"):
+        with pytest.raises(SettingError, match=r"key.*Make one"):
             webhook_key(environment, place)
+    for command in ("no-such-program --urgent", " ", "'"):
+        with pytest.raises(SettingError, match="--notify-command"):
+            words_of(command)
+    assert words_of(f"'{sys.executable}' -i") == [sys.executable, "-i"]
     for url in ("ftp://example.com", "example.com", "http://", "http://a:port/"):
         with pytest.raises(SettingError, match="--webhook"):
             webhook_sender(url, KEY)

@@ -10,6 +10,7 @@ import argparse
 import os
 import platform
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
@@ -272,9 +273,14 @@ def notifiers_of(
 def words_of(command: str) -> list[str]:
     """The program of ``--notify-command`` and its arguments. Raises ``SettingError``."""
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError as problem:
         raise SettingError(f"--notify-command: {problem}. Correct it.") from problem
+    if not words or not shutil.which(words[0]):
+        raise SettingError(
+            f"--notify-command: there is no program {command!r}. Install it, or give its path."
+        )
+    return words
 
 
 def opens_once(link: str, file: Path) -> str:
