@@ -38,4 +38,5 @@ class TurnLog:
         text = (
             "The session %(session)s of the tenant %(tenant)s, with %(model)s: %(line)s"
         )
-        log.log(level, text, {**fields, "line": standing.line}, extra=fields)
+        known = {name: value for name, value in fields.items() if value}
+        log.log(level, text, {**fields, "line": standing.line}, extra=known)

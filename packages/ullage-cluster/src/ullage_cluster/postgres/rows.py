@@ -20,8 +20,8 @@ _TSVECTOR_BYTES: Final = 2**20 - 1
 """Of all words. ``array_to_tsvector`` does not check it: what is behind is found under other words
 (https://www.postgresql.org/docs/current/textsearch-limitations.html)."""
 
-_VOLUME_BYTES: Final = 16
-"""At most, of a volume's number with the colon behind it."""
+_LARGEST_VOLUME: Final = "999999999999999:"
+"""A volume's number with the colon behind it."""
 
 _ANY: Final = "any"
 """A title that a session may have: what replaces it replaces every title."""
@@ -152,7 +152,7 @@ def _indexable(words: Iterable[str], before: int) -> Iterator[str]:
     """The first of these words, as many as a ``tsvector`` has room for, with ``before`` characters before each."""
     left = _TSVECTOR_BYTES
     for word in words:
-        left -= before + _VOLUME_BYTES + len(word.encode())
+        left -= before + len(_LARGEST_VOLUME) + len(word.encode())
         if left < 0:
             return
         yield word
