@@ -26,7 +26,7 @@ import msgspec
 from ullage.display.text import printable
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
-from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_standing
+from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_as
 from ullage_server.policy import (
     MOST_NOTICED,
     NOTICE_CLAIM_S,
@@ -87,7 +87,7 @@ def notice_of(row: SessionRow, page: str) -> StandingNotice:
         title=row.title,
         model=row.model,
         tenant=row.tenant,
-        standing=shown_standing(standing),
+        standing=shown_as(ShownStanding, standing),
         url=f"{page}/#session={quote(root, safe='')}",
     )
 

@@ -24,7 +24,7 @@ from ullage.store.searching import search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
-from ullage.turns.standing import NEEDS_A_PERSON, Standing
+from ullage.turns.standing import NEEDS_A_PERSON, Standing, shown_as
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
 from ullage_agent.runtime.session import Session
@@ -317,7 +317,7 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     if row.tenant != DEFAULT_TENANT:
         shown["held_by"] = ""
     standing = row.standing_now(time.time())
-    view = msgspec.convert(standing, StandingView, from_attributes=True)
+    view = shown_as(StandingView, standing)
     return {**shown, "standing": view}
 
 

@@ -122,7 +122,7 @@ async def _check_counts(
                 done = "approved" if event.approved else "refused"
                 raise CommandRefused(
                     f"{event.who or 'Somebody else'} has {done} the call {call_id!r} a moment before, which counts. "
-                    "Cancel the turn if that is wrong."
+                    "Send a message or cancel the turn if that is wrong."
                 )
             return
 

@@ -20,7 +20,12 @@ from ullage.store.places import store_at
 from ullage.store.sqlite.store import FILE
 from ullage.store.store import MOST_LISTED, SessionRow, SessionStore
 from ullage.store.urls import shown_place
-from ullage.turns.standing import NEEDS_A_PERSON, AskedApproval, shown_standing
+from ullage.turns.standing import (
+    NEEDS_A_PERSON,
+    AskedApproval,
+    ShownStanding,
+    shown_as,
+)
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -45,7 +50,8 @@ async def _run(place: Path | str, args: argparse.Namespace) -> int:
             await _answer(store, meant, args)
         elif args.json:
             listed = [
-                {"id": row.id, "standing": shown_standing(row.standing)} for row in rows
+                {"id": row.id, "standing": shown_as(ShownStanding, row.standing)}
+                for row in rows
             ]
             Screen().show_json(msgspec.json.encode({"sessions": listed}))
         else:

@@ -40,7 +40,7 @@ from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.turns.standing import AT_REST, shown_standing
+from ullage.turns.standing import AT_REST, ShownStanding, shown_as
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version
@@ -326,5 +326,5 @@ def _as_dict(place: FoundSession, line: RunningSession) -> dict[str, object]:
         "window": reading and reading.window,
         "compaction_point": reading and reading.threshold,
         "problem": line.problem,
-        "standing": place.standing and shown_standing(place.standing),
+        "standing": place.standing and shown_as(ShownStanding, place.standing),
     }

@@ -7,7 +7,7 @@ each write, and most writes leave it as it is. Lists, counts, notices and metric
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -114,6 +114,8 @@ class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
     window: int | None = None
 
 
+S = TypeVar("S", bound=ShownStanding)
+
 AT_REST: Final = Standing()
 
 
@@ -133,9 +135,10 @@ def standing_of(text: str) -> Standing:
         return AT_REST
 
 
-def shown_standing(standing: Standing) -> ShownStanding:
+def shown_as(kind: type[S], standing: ShownStanding) -> S:
     """What of it people and programs outside are told."""
-    return msgspec.convert(standing, ShownStanding, from_attributes=True)
+    names = ShownStanding.__struct_fields__
+    return kind(**{name: getattr(standing, name) for name in names})
 
 
 def counted(standing: Standing) -> StandingState | None:
