@@ -105,10 +105,10 @@ def test_a_page_says_while_it_is_open_that_a_worker_is_missing_until_there_is_on
             session = server.api.session("placed", place="attic")
             screen = open_page(server.url, session)
             screen.say("How full is it?")
-            missing = "waits for a worker of the place attic"
+            missing = "No worker of the place attic has taken it."
             listed = screen.find(f'[data-session="{session}"]')
             expect(screen.marks(missing)).to_be_visible()
-            expect(listed).to_contain_text(missing)
+            expect(listed).to_contain_text("no worker of the place attic")
             with serving(provider, store, dispatch=Embedded("attic")):
                 expect(screen.answers()).to_have_count(1)
                 expect(screen.marks(missing)).to_have_count(0)

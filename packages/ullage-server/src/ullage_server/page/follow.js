@@ -2,6 +2,7 @@
 
 import { announce } from "./dom.js";
 import { outcomeText } from "./part.js";
+import { lacksDriver } from "./standing.js";
 import { EventStream } from "./stream.js";
 
 /** Events behind which the past is read as events, marks and all; what is before comes as pages of messages. */
@@ -91,7 +92,7 @@ export class Following {
   catchUp() {
     this.isCaughtUp = true;
     this.ledger.open(this.state.open);
-    this.ledger.interrupt(this.state.state === "interrupted", this.state.note);
+    this.ledger.interrupt(lacksDriver(this.state), this.state.note);
     this.conversation.redraw();
     this.ledger.changed("queue");
     this.ledger.changed("compactions");

@@ -29,7 +29,7 @@ function describe({ event, line, message, error, attempts }, acts, ledger) {
 
 /** What only the page tells. */
 const SAID_HERE = {
-  interrupted: ({ note }) => (note ? `Interrupted: ${note}` : "Interrupted"),
+  interrupted: ({ note }) => note || "Interrupted",
   call_ended: () => "The answer was cut at its longest",
 };
 

@@ -1,5 +1,7 @@
 // What is asked when the events of a session are silent.
 
+import { lacksDriver } from "./standing.js";
+
 /** Whether anything works on the session's unfinished work: no event says that a worker is missing, and the server's
  * list says so after 6 s. */
 export async function ask(following) {
@@ -7,6 +9,6 @@ export async function ask(following) {
   const isAtWork = following.isCaughtUp && (ledger.turn || ledger.queue.size) && !ledger.paused && !ledger.interrupted;
   const state = isAtWork ? await remote.state(signal).catch(() => null) : null;
   if (signal.aborted) return;
-  if (state?.seq === ledger.seq) ledger.interrupt(state.state === "interrupted", state.note);
+  if (state?.seq === ledger.seq) ledger.interrupt(lacksDriver(state), state.note);
   following.listen();
 }

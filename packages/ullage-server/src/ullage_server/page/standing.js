@@ -9,6 +9,9 @@ export const LABELS = { at_rest: "at rest", works: "works", waits: "waits", need
 
 const ENDS = { max_steps: "its steps are used up", loop: "it repeated the same calls", length: "its answer was too long", refused: "the model refused", dropped: "the answer broke off", too_large: "it does not fit the window", budget: "its budget is used up", other: "", failed: "" };
 
+/** Whether unfinished work has nobody who does it: its process has ended, or no worker has taken it. */
+export const lacksDriver = ({ standing }) => ["interrupted", "worker"].includes(standing?.kind);
+
 /** "RateLimited" as "rate limited". */
 const inWords = (kind) => ENDS[kind] ?? kind.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 

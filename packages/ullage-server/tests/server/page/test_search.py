@@ -107,7 +107,7 @@ def test_a_word_with_a_hyphen_is_marked(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "log")
     screen.find("#search").fill("it-self")
     line = screen.find('[data-session="other"]')
-    expect(line.locator("mark")).to_have_text("it-self")
+    expect(line.locator("mark").first).to_have_text("it-self")
 
 
 def test_keys_lead_into_the_list_and_end_the_search(

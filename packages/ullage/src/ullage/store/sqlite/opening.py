@@ -157,7 +157,13 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
     )
     # A text that is no UTF-8 is shown as far as it can be, and stops nothing else.
     database.text_factory = partial(str, encoding="utf-8", errors="replace")
-    database.executescript(_FOR_ALL)
+    try:
+        database.executescript(_FOR_ALL)
+    except UnicodeDecodeError as problem:  # SQLite's message quotes what is damaged
+        database.close()
+        damage = sqlite3.DatabaseError("database disk image is malformed")
+        damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damage from problem
     return database
 
 
