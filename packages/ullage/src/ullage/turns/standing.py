@@ -174,7 +174,8 @@ def _stand(standing: Standing, event: Event) -> Standing:
         case TurnResumed() if event.turn == standing.turn:
             return _moved(standing, event, paused="", until=0.0, **_NO_FAILURE)
         case CallStarted(purpose="main") | ToolStarted() if standing.paused:
-            return _moved(standing, event, paused="", until=0.0)  # a message resumed it
+            # A message resumed it.
+            return _moved(standing, event, paused="", until=0.0, **_NO_FAILURE)
         case TurnEnded():
             return _ended(standing, event)
         case TurnPaused():
