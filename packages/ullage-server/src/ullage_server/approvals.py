@@ -13,7 +13,7 @@ from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
 from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
-from ullage_server.sessions import CURSOR, place_of, text_of
+from ullage_server.sessions import CURSOR, next_page, place_of
 
 
 @get(
@@ -34,8 +34,7 @@ async def list_all_approvals(
     )
     for row in rows:
         found += [await _shown(host.store, row, each) for each in row.standing.approvals]
-    has_more = len(rows) == limit
-    following = text_of(rows[-1].cursor) if has_more else None
+    following = next_page(rows, limit)
     return ApprovalList(approvals=tuple(found), before=following)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -110,8 +110,7 @@ async def list_sessions(
     states = () if needs is None else NEEDS_A_PERSON
     rows = await host.store.sessions(limit=limit, before=cursor, states=states)
     sessions = tuple(ListedSession(**_listed(row)) for row in rows)
-    has_more = len(rows) == limit
-    following = text_of(rows[-1].cursor) if has_more else None
+    following = next_page(rows, limit)
     counts = await host.store.standing_counts()
     needing = {
         state: int(counts[state].sessions) for state in NEEDS_A_PERSON if state in counts
@@ -147,6 +146,11 @@ async def search_sessions(
         )
     following = None if page.next is None else text_of(page.next)
     return SearchResult(sessions=tuple(found), before=following)
+
+
+def next_page(rows: Sequence[SessionRow], limit: int) -> str | None:
+    """What asks for the page behind these rows; ``None`` where they are fewer than the ``limit``."""
+    return text_of(rows[-1].cursor) if len(rows) == limit else None
 
 
 def text_of(place: SessionCursor | int) -> str:
