@@ -99,6 +99,39 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     high: int
 
 
+class SentItem(msgspec.Struct, frozen=True, array_like=True):
+    """One tool, block or setting of a request, by a digest of the bytes that were sent. No content."""
+
+    kind: Literal["model", "beta", "tool", "system", "setting", "message"]
+    name: str
+    digest: str
+    size: int
+    """Bytes."""
+    mark: str = ""
+    """How long the provider is asked to cache what ends here: ``5m``, ``1h``; empty where it is not asked."""
+
+
+class Sent(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """The items of a request in the order in which a provider caches them (``ullage.meter.sent_items``).
+
+    The first ``same`` are those of the request of the call ``after``; ``items`` are the others.
+    """
+
+    after: str = ""
+    same: int = 0
+    items: tuple[SentItem, ...] = ()
+
+
+class CacheVerdict(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a request was not read from the cache, as the provider says itself.
+
+    ``reason`` is its own word, such as ``tools_changed``; ``tokens`` are those that it says were missed.
+    """
+
+    reason: str
+    tokens: int | None = None
+
+
 # -- the session and what its requests are made of --
 
 
@@ -358,6 +391,8 @@ class CallStarted(
     """The hooks that replaced the request, in order: what was sent is not what the ledger has."""
     added: int = 0
     """Tokens that the replaced request holds beyond the ledger's one; below zero where it holds less."""
+    sent: Sent | None = None
+    """What the request held item by item, where its body passed."""
 
 
 class CallEnded(
@@ -381,6 +416,8 @@ class CallEnded(
     """The id by which a later request may continue the answer, or its conversation, on the provider's side."""
     replaced_by: tuple[str, ...] = ()
     """The hooks that replaced the answer, in order: the message is theirs, the usage is of what the model wrote."""
+    verdict: CacheVerdict | None = None
+    """What the provider says of a cache that it did not read."""
 
 
 class CallRetried(

@@ -30,6 +30,7 @@ from ullage.messages import Request
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.meter.sent_items import sent_items
 from ullage.meter.without_content import ContentRemover
 from ullage.metering.lane_shelf import LaneShelf, LearningHooks, Notices
 from ullage.metering.metered_lane import MeteredLane
@@ -228,7 +229,8 @@ class CallMeter:
         if call in lane.started:
             estimate = lane.reading()
         elif placed.purpose in ("main", "child"):
-            estimate = lane.before(request, call, placed.mark)
+            items = sent_items(body, seen.headers, model=route.model)
+            estimate = lane.before(request, call, placed.mark, items)
         else:
             calibration = self._learnt.calibration()
             estimate = Meter(calibration=calibration).before(request)

@@ -17,6 +17,7 @@ from ullage.events import (
     FirstCall,
     OverheadLearnt,
     Purpose,
+    SentItem,
     SessionStarted,
 )
 from ullage.messages import Request
@@ -199,11 +200,13 @@ class MeteredLane:
 
     # -- calls --
 
-    def before(self, request: Request, call: str, mark: str) -> Reading:
-        """The reading of a request that is a step of this lane."""
+    def before(
+        self, request: Request, call: str, mark: str, sent: Sequence[SentItem] = ()
+    ) -> Reading:
+        """The reading of a request that is a step of this lane; ``sent`` are the items of its body."""
         if self.remover is not None:
             request = self.remover.request(request)
-        return self._meter.before(request, call=call, mark=mark)
+        return self._meter.before(request, call=call, mark=mark, sent=sent)
 
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""
