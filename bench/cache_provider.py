@@ -1,7 +1,7 @@
 """A provider's prompt cache by its documented rules, to bill request bodies with: what is read, and what is written.
 
-It imports nothing of Ullage but the simulators' tokenizer. Anthropic: an entry is written at each mark, and found from a mark
-within 20 blocks; other settings than before change what follows the system prompt; five minutes or an hour
+It imports nothing of Ullage but the simulators' tokenizer. Anthropic: an entry is written at each mark, and found from
+a mark within 20 blocks; other settings than before change what follows the system prompt; five minutes or an hour
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). OpenAI: any prefix from 1,024 tokens on, in
 steps of 128; five minutes, half an hour from GPT-5.6 on (https://developers.openai.com/api/docs/guides/prompt-caching).
 """
@@ -18,8 +18,22 @@ from typing import Any, Final, NamedTuple
 from ullage_simulators.tokenizer import tokens
 
 LEAST, STEP, LOOKBACK = 1_024, 128, 20
-HEADS: Final = ("text", "response_format", "reasoning", "reasoning_effort", "verbosity", "service_tier", "prompt_cache_key")
-BEHIND: Final = ("thinking", "tool_choice", "output_config", "parallel_tool_calls", "speed")
+HEADS: Final = (
+    "text",
+    "response_format",
+    "reasoning",
+    "reasoning_effort",
+    "verbosity",
+    "service_tier",
+    "prompt_cache_key",
+)
+BEHIND: Final = (
+    "thinking",
+    "tool_choice",
+    "output_config",
+    "parallel_tool_calls",
+    "speed",
+)
 Body = Mapping[str, Any]
 
 
@@ -119,7 +133,9 @@ def _message(message: Body) -> Iterator[Block]:
 
 
 def _parts(content: Any) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return (
+        [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    )
 
 
 def _block(value: Any) -> Block:
@@ -132,7 +148,9 @@ def _block(value: Any) -> Block:
 
 def _bare(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _bare(each) for name, each in value.items() if name != "cache_control"}
+        return {
+            name: _bare(each) for name, each in value.items() if name != "cache_control"
+        }
     return [_bare(each) for each in value] if isinstance(value, list) else value
 
 
@@ -148,7 +166,9 @@ class CachingProvider:
     """Until when a prefix is kept, by its digest."""
     drops: bool = False
 
-    def bill(self, body: Body, at: float, headers: Mapping[str, str] | None = None) -> Billed:
+    def bill(
+        self, body: Body, at: float, headers: Mapping[str, str] | None = None
+    ) -> Billed:
         """What a request costs that is sent at this time, in seconds; it is cached then."""
         blocks = blocks_of(body, headers or {})
         chain, keys, ends, total = hashlib.sha256(), [], [], 0

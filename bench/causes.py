@@ -222,9 +222,10 @@ def _compact(body: Json, draw: random.Random) -> str:
 def _strip(body: Json, draw: random.Random) -> str:
     found: list[int] = []
     for place, message in enumerate(_history(body)[:-2]):
-        if isinstance(message["content"], list) and len(message["content"]) > 1:
-            if message["content"][0].get("type") in ("thinking", "redacted_thinking"):
-                found.append(place)
+        content = message["content"]
+        is_long = isinstance(content, list) and len(content) > 1
+        if is_long and content[0].get("type") in ("thinking", "redacted_thinking"):
+            found.append(place)
     place = draw.choice(found)
     del _history(body)[place]["content"][0]
     return f"message {place + 1} "
@@ -354,7 +355,13 @@ CHANGES: Final = (
 """The 32 kinds."""
 
 MORE: Final = (
-    Change("beta", "beta header added", _nothing, betas="context-1m-2025-08-07", unlogged=True),
+    Change(
+        "beta",
+        "beta header added",
+        _nothing,
+        betas="context-1m-2025-08-07",
+        unlogged=True,
+    ),
     Change("cache_key", "cache key changed", _key, "responses"),
     Change("pause", "pause of 40 minutes", _nothing, "responses", pause_s=2_400),
 )
@@ -437,7 +444,9 @@ def without_bodies(events: Sequence[Event]) -> list[Event]:
     """The same as a log has them that knows no bodies."""
     found: list[Event] = []
     for event in events:
-        found.append(replace(event, sent=None) if isinstance(event, CallStarted) else event)
+        found.append(
+            replace(event, sent=None) if isinstance(event, CallStarted) else event
+        )
     return found
 
 
@@ -525,7 +534,14 @@ def table(draws: Sequence[Draw], title: str) -> Table:
     for change, those in by_change.items():
         rows.append((f"{change.title} ({change.wire})", *_figures(those)))
     rows.append(("all", *_figures(draws)))
-    columns = ("change", "draws", "named from bodies", "from the log", "unknown", "price off by, median / most")
+    columns = (
+        "change",
+        "draws",
+        "named from bodies",
+        "from the log",
+        "unknown",
+        "price off by, median / most",
+    )
     return Table(title, columns, tuple(rows))
 
 
@@ -610,9 +626,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(one: Draw) -> str:
-    if one.is_right(one.bodies) and (one.is_right(one.log) or one.change.unlogged) and one.error < 0.02:
+    if (
+        one.is_right(one.bodies)
+        and (one.is_right(one.log) or one.change.unlogged)
+        and one.error < 0.02
+    ):
         return ""
-    return f"{one.change.title} ({one.name}, lost {one.lost}):\n  {one.bodies}\n  {one.log}"
+    return (
+        f"{one.change.title} ({one.name}, lost {one.lost}):\n  {one.bodies}\n  {one.log}"
+    )
 
 
 if __name__ == "__main__":

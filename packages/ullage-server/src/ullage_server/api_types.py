@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from ullage.advice.cause import Cause
 from ullage.context.lineage import MessageStatus
 from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
@@ -437,7 +438,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
 
     ``grown`` is the difference to the previous call. ``marks`` are the events in between: ``prune``, ``compaction``,
     ``model``, ``rewind``. ``first``: nothing was known but the request.
-    ``refused``: the reported input that can't be true.
+    ``refused``: the reported input that can't be true. ``cause``: why it paid again for tokens that were cached.
     """
 
     number: int
@@ -454,6 +455,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     first: bool
     refused: int | None
+    cause: Cause | None = None
 
 
 class Steps(Struct, frozen=True, kw_only=True):

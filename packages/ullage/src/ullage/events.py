@@ -122,16 +122,6 @@ class Sent(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     items: tuple[SentItem, ...] = ()
 
 
-class CacheVerdict(Extensible, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a request was not read from the cache, as the provider says itself.
-
-    ``reason`` is its own word, such as ``tools_changed``; ``tokens`` are those that it says were missed.
-    """
-
-    reason: str
-    tokens: int | None = None
-
-
 # -- the session and what its requests are made of --
 
 
@@ -416,8 +406,6 @@ class CallEnded(
     """The id by which a later request may continue the answer, or its conversation, on the provider's side."""
     replaced_by: tuple[str, ...] = ()
     """The hooks that replaced the answer, in order: the message is theirs, the usage is of what the model wrote."""
-    verdict: CacheVerdict | None = None
-    """What the provider says of a cache that it did not read."""
 
 
 class CallRetried(

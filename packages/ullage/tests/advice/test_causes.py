@@ -16,7 +16,6 @@ from tests.meter.session import tool
 from ullage.advice.cause import Cause
 from ullage.advice.history import history_of
 from ullage.events import (
-    CacheVerdict,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -27,6 +26,7 @@ from ullage.events import (
 )
 from ullage.messages import SystemBlock
 from ullage.meter.meter import Meter
+from ullage.usage import CacheVerdict
 
 LONG = "go\n" + prose(1_200)
 
@@ -136,9 +136,11 @@ def test_the_providers_verdict_comes_first() -> None:
     said = CacheVerdict(reason="tools_changed", tokens=9_000)
     told: list[Event] = []
     for event in events:
-        if isinstance(event, CallEnded) and event.call == "c3":
-            event = replace(event, verdict=said)
-        told.append(event)
+        if isinstance(event, CallEnded) and event.call == "c3" and event.usage:
+            usage = replace(event.usage, verdict=said)
+            told.append(replace(event, usage=usage))
+        else:
+            told.append(event)
     assert (causes(told)[3].kind, causes(told)[3].by) == ("tools", "provider")
 
 

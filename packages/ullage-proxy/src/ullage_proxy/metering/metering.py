@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.advice.cause import Cause
 from ullage.codec.held import continued_as
 from ullage.codec.parts import as_text
 from ullage.codec.routes import ApiRoute, route_of
@@ -53,6 +54,8 @@ class MeteredCall(NamedTuple):
     end: CallEnded
     reading: Reading | None
     """``None`` for a call beside the conversation."""
+    cause: Cause | None = None
+    """Why it paid again for tokens that were cached."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -333,6 +336,7 @@ class CallMeter:
             opened.estimate,
             end,
             lane.reading() if is_step else None,
+            lane.cause if is_step else None,
         )
         self._show(shown)
 

@@ -13,7 +13,9 @@ from ullage.advice.suggestion import AdviceInput, Suggestion, plural
 
 _CHANGES: Final = "change it only between tasks, right after a compaction"
 _NOTHING: Final = "nothing is known to help: a provider may drop its cache early"
-_STEADY: Final = "send the same bytes in each request: what changes belongs behind what stays"
+_STEADY: Final = (
+    "send the same bytes in each request: what changes belongs behind what stays"
+)
 
 _REMEDIES: Final[dict[CauseKind, str]] = {
     "model": _CHANGES,
@@ -47,9 +49,7 @@ def missed_cache(given: AdviceInput) -> list[Suggestion]:
             is_named = not kind.startswith(("message", "pause"))
             key = (kind, row.cause.name if is_named else "")
             by_cause.setdefault(key, []).append(row)
-    return [
-        _suggestion(given, kind, rows) for (kind, _), rows in by_cause.items()
-    ]
+    return [_suggestion(given, kind, rows) for (kind, _), rows in by_cause.items()]
 
 
 def _suggestion(given: AdviceInput, kind: CauseKind, rows: list[CallRow]) -> Suggestion:

@@ -10,9 +10,7 @@ from ullage.advice.differences import DifferenceKind
 
 Witness = Literal["provider", "bodies", "log"]
 
-CauseKind = Literal[
-    DifferenceKind, "tools", "messages", "pause", "provider", "unknown"
-]
+CauseKind = Literal[DifferenceKind, "tools", "messages", "pause", "provider", "unknown"]
 """What a cause is. ``tools`` and ``messages`` are a provider's words where no name is known."""
 
 
@@ -34,3 +32,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usd: float | None = None
     """What that cost more than reading them, at list prices; ``None`` where no price is known."""
     by: Witness = "log"
+
+    @property
+    def line(self) -> str:
+        """Its price and its words, without any content."""
+        money = "" if self.usd is None else f" (${self.usd:,.3f})"
+        return f"{self.tokens:,} tokens paid again{money}: {self.words}"

@@ -6,7 +6,6 @@ they passed, else as the ledger or log holds them. What the provider says itself
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.advice.call_rows import reported_row, with_prices
 from ullage.advice.cause import Cause, CauseKind, Witness
 from ullage.advice.differences import (
     Difference,
@@ -23,7 +23,7 @@ from ullage.advice.differences import (
 )
 from ullage.advice.lives import CallRow
 from ullage.advice.policy import LEAST_MISSED
-from ullage.events import CacheVerdict, CallStarted, SentItem
+from ullage.events import CallEnded, CallStarted, Event, SentItem
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.fingerprint import digest, of_system, of_tools
 from ullage.meter.fold import Fold
@@ -32,6 +32,8 @@ from ullage.meter.same_content import bare_fields
 from ullage.meter.sent_items import SETTINGS, SentItems, common_items
 from ullage.meter.spend import MILLION
 from ullage.meter.view import Entry
+from ullage.models.gpt import has_new_cache
+from ullage.usage import CacheVerdict
 
 CACHE_BLOCK: Final = 128
 """Tokens in steps of which OpenAI's cache is read where nothing is said of what was written
@@ -43,8 +45,6 @@ NEW_LIFE_S: Final = 1_800
 """Seconds for which a cache is kept at least: of Anthropic and of earlier GPTs, of Anthropic on demand, and of GPT-5.6
 and later (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
 https://developers.openai.com/api/docs/guides/prompt-caching)."""
-
-_GPT: Final = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
 
 _VERDICTS: Final[dict[str, tuple[CauseKind, str]]] = {
     "model_changed": ("model", "the model changed"),
@@ -60,11 +60,17 @@ _VERDICTS: Final[dict[str, tuple[CauseKind, str]]] = {
     "service_tier_changed": ("setting", "the service tier changed"),
 }
 """What the providers say (https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics,
-https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics). Their other words say that they don't know."""
+https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics). Their other words tell nothing."""
 
 _FAMILIES: Final[dict[str, frozenset[str]]] = {
     "tools": frozenset(
-        {"tool_added", "tool_removed", "tools_replaced", "tool_changed", "tools_reordered"}
+        {
+            "tool_added",
+            "tool_removed",
+            "tools_replaced",
+            "tool_changed",
+            "tools_reordered",
+        }
     ),
     "messages": frozenset(
         {"message_edited", "message_inserted", "messages_removed", "compaction", "rewind"}
@@ -164,6 +170,40 @@ class CauseFollower:
         self._bodies = SentItems()
         self._has_cache = False
 
+    def follow(self, event: Event, fold: Fold) -> Cause | None:
+        """Follow any event that its fold has applied; gives the cause where the end of a call has one."""
+        if isinstance(event, CallStarted) and event.purpose == "main":
+            self.start(event, fold)
+        if not isinstance(event, CallEnded) or event.purpose != "main":
+            return None
+        verdict = event.usage.verdict if event.usage is not None else None
+        return self.end(with_prices(reported_row(event, fold), fold), fold, verdict)
+
+    def expected(self, fold: Fold, now: float) -> Cause | None:
+        """Why the next call will pay again, as far as it can be known before it is made.
+
+        Args:
+            fold: The session as the next request is made from it.
+            now: Seconds since 1970.
+        """
+        last = next((each for each in reversed(self.calls) if each.row), None)
+        if last is None or last.row is None or not self._has_cache:
+            return None
+        if last.held < LEAST_MISSED:
+            return None
+        next_one = _sent_call("", now, fold)
+        found = first_difference(
+            last.head(), next_one.head(), last.text_of, next_one.text_of
+        )
+        if found is not None:
+            cause = _cause(found, "log")
+        elif last.at and now - last.at > life_s(last):
+            words = f"the last call is {_duration(now - last.at)} ago"
+            cause = Cause(kind="pause", words=words)
+        else:
+            return None
+        return _priced(cause, last.held, last.row)
+
     def start(self, event: CallStarted, fold: Fold) -> None:
         """A main call begins; its fold has applied all events before."""
         self._note(event.call, event.at, fold, self._bodies.read(event.call, event.sent))
@@ -172,17 +212,7 @@ class CauseFollower:
         self, call: str, at: float, fold: Fold, body: tuple[SentItem, ...]
     ) -> SentCall:
         entries = [entry for entry in fold.view if entry.facts.call != call]
-        noted = SentCall(
-            call=call,
-            at=at,
-            model=fold.model,
-            tools=fold.tools or (),
-            system=fold.system or (),
-            params=fold.params,
-            entries=tuple(entries),
-            is_whole=not (fold.lacking or fold.partial),
-            body=body,
-        )
+        noted = _sent_call(call, at, fold, entries, body)
         self.calls.append(noted)
         return noted
 
@@ -211,11 +241,35 @@ class CauseFollower:
         again = min(_repeated(before, now), row.used) - row.cached
         if again < LEAST_MISSED:
             return None
-        usd: float | None = None
-        if row.new_price is not None and row.read_price is not None:
-            usd = again * (row.new_price - row.read_price) / MILLION
-        cause = _named(before, now, verdict)
-        return msgspec.structs.replace(cause, tokens=again, usd=usd)
+        return _priced(_named(before, now, verdict), again, row)
+
+
+def _sent_call(
+    call: str,
+    at: float,
+    fold: Fold,
+    entries: Sequence[Entry] = (),
+    body: tuple[SentItem, ...] = (),
+) -> SentCall:
+    return SentCall(
+        call=call,
+        at=at,
+        model=fold.model,
+        tools=fold.tools or (),
+        system=fold.system or (),
+        params=fold.params,
+        entries=tuple(entries),
+        is_whole=not (fold.lacking or fold.partial),
+        body=body,
+    )
+
+
+def _priced(cause: Cause, tokens: int, row: CallRow) -> Cause:
+    """The cause with what so many tokens cost more than reading them from the cache, at the prices of a call."""
+    usd: float | None = None
+    if row.new_price is not None and row.read_price is not None:
+        usd = tokens * (row.new_price - row.read_price) / MILLION
+    return msgspec.structs.replace(cause, tokens=tokens, usd=usd)
 
 
 def predecessor(earlier: Sequence[SentCall], now: SentCall) -> SentCall | None:
@@ -330,8 +384,7 @@ def life_s(call: SentCall) -> int:
     """Seconds for which the provider keeps at least what this call has written."""
     if call.row is not None and call.row.hour_written:
         return LONG_LIFE_S
-    gpt = _GPT.search(call.model)
-    if gpt is not None and (int(gpt[1]), int(gpt[2] or 0)) >= (5, 6):
+    if has_new_cache(call.model):
         return NEW_LIFE_S
     return SHORT_LIFE_S
 

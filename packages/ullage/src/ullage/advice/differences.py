@@ -25,7 +25,7 @@ LOOKBACK: Final = 20
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
 
 _LOOKS: Final = (
-    ("a date or time", re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b|\b1[6-9]\d{8}\b")),
+    ("a date or time", re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b")),
     ("an id", re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}|\b[0-9a-f]{8,}\b")),
     ("a version or number", re.compile(r"\d")),
 )  # fmt: skip
@@ -113,10 +113,16 @@ def _tools(
         words, quote = _text_change(was(same_name), is_now(first))
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
         return Difference(
-            "tool_changed", first.name, f"tool `{first.name}` changed{words}{more}", 0, quote
+            "tool_changed",
+            first.name,
+            f"tool `{first.name}` changed{words}{more}",
+            0,
+            quote,
         )
     name = new[min(common_items(old, new), len(new) - 1)].name
-    return Difference("tools_reordered", name, f"the tools are in another order from `{name}` on", 0)
+    return Difference(
+        "tools_reordered", name, f"the tools are in another order from `{name}` on", 0
+    )
 
 
 def _tool_names(names: list[str]) -> str:
@@ -131,7 +137,9 @@ def _system(
 ) -> Difference:
     same = common_items(old, new)
     if same == len(old):
-        return Difference("system", new[same].name, "the system prompt got another block", 0)
+        return Difference(
+            "system", new[same].name, "the system prompt got another block", 0
+        )
     name = old[same].name
     if same == len(new) or old[same].digest in {item.digest for item in new[same:]}:
         if same < len(new):
@@ -150,10 +158,16 @@ def _settings(
 ) -> Difference:
     known = {item.digest for item in old}
     sent = {item.digest for item in new}
-    item = next((each for each in [*new, *old] if each.digest not in known & sent), new[0])
+    item = next(
+        (each for each in [*new, *old] if each.digest not in known & sent), new[0]
+    )
     before = "".join(was(each) for each in old if each.name == item.name)
     after = "".join(is_now(each) for each in new if each.name == item.name)
-    quote = f"{before[:AROUND] or 'none'} became {after[:AROUND] or 'none'}" if before or after else ""
+    quote = (
+        f"{before[:AROUND] or 'none'} became {after[:AROUND] or 'none'}"
+        if before or after
+        else ""
+    )
     kind: DifferenceKind = "cache_key" if item.name == "prompt_cache_key" else "setting"
     return Difference(kind, item.name, f"`{item.name}` changed", 0, quote)
 
@@ -193,8 +207,17 @@ def _messages(old: list[SentItem], new: list[SentItem], same: int) -> Difference
     if is_short and (is_matched or same < gone):
         words = f"{_pieces(gone)} from {first.name} on became {come}"
         return Difference("compaction", first.name, words, 0)
-    if not is_matched and gone > 1 and name.partition(" (")[0] != first.name.partition(" (")[0]:
-        return Difference("rewind", first.name, f"{_pieces(gone)} from {first.name} on were gone back on", 0)
+    if (
+        not is_matched
+        and gone > 1
+        and name.partition(" (")[0] != first.name.partition(" (")[0]
+    ):
+        return Difference(
+            "rewind",
+            first.name,
+            f"{_pieces(gone)} from {first.name} on were gone back on",
+            0,
+        )
     return Difference("message_edited", first.name, f"{first.name} changed", 0)
 
 
@@ -267,7 +290,10 @@ def mark_difference(
     name = before[written[-1]].name
     if not marked:
         return Difference("marks", name, "the request has no cache mark any more", 0)
-    lives = {before[place].mark for place in written}, {now[place].mark for place in marked}
+    lives = (
+        {before[place].mark for place in written},
+        {now[place].mark for place in marked},
+    )
     if lives[0] != lives[1]:
         words = f"the cache marks changed from {_joined(lives[0])} to {_joined(lives[1])}"
         return Difference("marks", name, words, 0)

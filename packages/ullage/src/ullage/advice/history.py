@@ -76,7 +76,8 @@ def history_of(
         if isinstance(event, CallEnded):
             row = call_row(event, meter, follower, before_used)
             if row.purpose == "main":
-                cause = causes.end(row, fold, event.verdict)
+                verdict = event.usage.verdict if event.usage is not None else None
+                cause = causes.end(row, fold, verdict)
                 row = msgspec.structs.replace(row, cause=cause)
             rows.append(row)
             if row.purpose == "main" and row.outcome != "failed":

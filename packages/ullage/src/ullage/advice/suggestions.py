@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ullage.advice.cache_misses import misses_of, missed_cache
+from ullage.advice.cache_misses import missed_cache, misses_of
 from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction, next_compaction
 from ullage.advice.policy import (

@@ -244,9 +244,7 @@ class Meter:
         request = self._as_request(request)
         if purpose == "main":
             self._follow(request)
-        return self.start_call(
-            request, call=call, purpose=purpose, mark=mark, sent=sent
-        )
+        return self.start_call(request, call=call, purpose=purpose, mark=mark, sent=sent)
 
     def start_call(
         self,

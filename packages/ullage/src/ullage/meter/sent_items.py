@@ -98,8 +98,7 @@ def _messages(body: Mapping[str, Any], blocks: int) -> Iterator[SentItem]:
     if isinstance(listed, str):
         listed = [{"role": "user", "content": listed}]
     is_head = True
-    for place, message in enumerate(_listed(listed), 1):
-        message = _fields(message)
+    for place, message in enumerate(map(_fields, _listed(listed)), 1):
         role = str(message.get("role") or message.get("type") or "item")
         is_head = is_head and role in ("system", "developer")
         for kind, content in _contents(message):
@@ -117,8 +116,7 @@ def _contents(message: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if not isinstance(message.get(field), str | list):
         yield "", message
         return
-    for block in _blocks(message[field]):
-        block = _fields(block)
+    for block in map(_fields, _blocks(message[field])):
         yield str(block.get("type") or next(iter(block), "")), block
     for name, value in message.items():
         if name not in (field, "role", "type", "id", "status") and value:
