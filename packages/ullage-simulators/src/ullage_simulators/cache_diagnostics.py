@@ -38,11 +38,11 @@ def of_message(call: CallInProgress, identity: str) -> Body:
     if not isinstance(asked, dict):
         return {}
     items = call.memory.items
-    items[_ASKED + identity] = call.body
     name = asked.get("previous_message_id")
+    before = items.get(f"{_ASKED}{name}")
+    items[_ASKED + identity] = call.body
     if name is None:
         return {"diagnostics": None}
-    before = items.get(f"{_ASKED}{name}")
     if before is None:
         reason: Body = {"type": "previous_message_not_found"}
         return {"diagnostics": {"cache_miss_reason": reason}}
@@ -60,12 +60,12 @@ def of_message(call: CallInProgress, identity: str) -> Body:
 def of_response(call: CallInProgress, identity: str) -> Body:
     """The field of OpenAI's answer ``identity``; nothing where it was not asked for."""
     items = call.memory.items
-    items[_ASKED + identity] = call.body
     options = call.body.get("prompt_cache_options")
     name = options.get("comparison_response_id") if isinstance(options, dict) else None
+    before = items.get(f"{_ASKED}{name}")
+    items[_ASKED + identity] = call.body
     if not name:
         return {}
-    before = items.get(f"{_ASKED}{name}")
     found: Body = {"type": "comparison_response_not_found"}
     if before is not None:
         reason = _first(before, call.body, _OPENAI, "input", "input_changed")

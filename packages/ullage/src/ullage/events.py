@@ -99,10 +99,13 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     high: int
 
 
+SentKind = Literal["model", "beta", "tool", "system", "setting", "message"]
+
+
 class SentItem(msgspec.Struct, frozen=True, array_like=True):
     """One tool, block or setting of a request, by a digest of the bytes that were sent. No content."""
 
-    kind: Literal["model", "beta", "tool", "system", "setting", "message"]
+    kind: SentKind
     name: str
     digest: str
     size: int

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tests.advice.story import Story, found, prose
 from tests.meter.session import tool
 from ullage.advice.cause import Cause
+from ullage.advice.causes import CauseFollower
 from ullage.advice.history import history_of
 from ullage.events import (
     CallEnded,
@@ -153,6 +154,48 @@ def test_what_to_do_depends_on_the_cause() -> None:
     own = found(Story().user(LONG).chat(5).billed(lost=frozenset({3})), "cache")
     assert own is not None
     assert own.how.startswith("nothing is known to help")
+
+
+# -- before a call --
+
+
+def expected(story: Story, *changes: Event, wait_s: float = 10) -> Cause | None:
+    """What is known of the next call of a story, after these changes."""
+    meter, followed = Meter(), CauseFollower()
+    at = 0.0
+    for event in story.billed():
+        meter.apply(event)
+        followed.follow(event, meter._fold)
+        at = max(at, event.at)
+    for event in changes:
+        meter.apply(event)
+    return followed.expected(meter._fold, at + wait_s)
+
+
+def test_a_change_or_a_cold_cache_is_known_before_the_call() -> None:
+    story = Story().user(LONG).chat(3)
+    assert expected(story) is None
+    tools = expected(story, ToolsChanged(tools=(tool("Read"),)))
+    assert tools is not None
+    assert (tools.kind, tools.name) == ("tool_added", "Read")
+    assert tools.tokens > 10_000
+    model = expected(story, ModelChanged(model="claude-opus-4-5"))
+    assert model is not None
+    assert model.kind == "model"
+    cold = expected(story, wait_s=1_200)
+    assert cold is not None
+    assert cold.line.endswith("the last call is 20 minutes ago")
+
+
+def test_a_session_that_was_opened_again_is_cold_after_an_hour() -> None:
+    meter = Meter()
+    for event in Story().user(LONG).chat(3).billed():
+        meter.apply(event)
+    at = meter.steps[-1].at
+    cold = CauseFollower().expected(meter._fold, at + 7_300)
+    assert cold is not None
+    assert cold.kind == "pause"
+    assert CauseFollower().expected(meter._fold, at + 600) is None
 
 
 # -- from bodies --

@@ -60,11 +60,11 @@ def _suggestion(given: AdviceInput, kind: CauseKind, rows: list[CallRow]) -> Sug
     if len(rows) > NAMED_CALLS:
         numbers += ", …"
     first = causes[0]
-    told = f": {first.quote}" if first.quote else ""
     return Suggestion(
         kind="cache",
         title=f"{plural(len(rows), 'call')} paid for the prompt again: {first.words}",
-        text=f"call {numbers}{told}",
+        text=f"call {numbers}",
+        quote=first.quote,
         how=given.remedy("cache") if kind == "pause" else _REMEDIES.get(kind, _STEADY),
         saving=TokenSaving(so_far=again, usd=sum(known) if known else None),
         number=len(rows),

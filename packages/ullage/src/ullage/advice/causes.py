@@ -187,14 +187,14 @@ class CauseFollower:
             now: Seconds since 1970.
         """
         last = next((each for each in reversed(self.calls) if each.row), None)
-        if last is None or last.row is None or not self._has_cache:
-            return None
-        if last.held < LEAST_MISSED:
+        if last is None or last.row is None:
+            return _expired(fold, now)
+        if not self._has_cache or last.held < LEAST_MISSED:
             return None
         next_one = _sent_call("", now, fold)
-        found = first_difference(
-            last.head(), next_one.head(), last.text_of, next_one.text_of
-        )
+        follows = SentItem("message", "", "", 0)  # what comes behind both heads
+        heads = [*last.head(), follows], [*next_one.head(), follows]
+        found = first_difference(*heads, last.text_of, next_one.text_of)
         if found is not None:
             cause = _cause(found, "log")
         elif last.at and now - last.at > life_s(last):
@@ -262,6 +262,18 @@ def _sent_call(
         is_whole=not (fold.lacking or fold.partial),
         body=body,
     )
+
+
+def _expired(fold: Fold, now: float) -> Cause | None:
+    """That the last call of a session, which was not followed, is too long ago for any cache."""
+    steps = fold.track.steps
+    if not steps or not steps[-1].at or now - steps[-1].at <= LONG_LIFE_S:
+        return None
+    tokens = steps[-1].actual or 0
+    if tokens < LEAST_MISSED:
+        return None
+    words = f"the last call is {_duration(now - steps[-1].at)} ago"
+    return Cause(kind="pause", words=words, tokens=tokens)
 
 
 def _priced(cause: Cause, tokens: int, row: CallRow) -> Cause:

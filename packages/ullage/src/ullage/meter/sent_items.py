@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.foreign import as_plain
-from ullage.events import Sent, SentItem
+from ullage.events import Sent, SentItem, SentKind
 from ullage.meter.fingerprint import digest
 from ullage.meter.policy import REQUESTS_KEPT
 from ullage.meter.same_content import CACHE_MARKS
@@ -144,7 +144,7 @@ def _listed_in(value: Any, name: str) -> list[Any]:
     return _listed(value.get(name)) if isinstance(value, dict) else []
 
 
-def _item(kind: str, name: str, content: Any, role: str = "") -> SentItem:
+def _item(kind: SentKind, name: str, content: Any, role: str = "") -> SentItem:
     mark = ""
     if isinstance(content, dict):
         for field in _MARKS:
