@@ -1,0 +1,225 @@
+"""How good a compaction is: what is still known after it, without a model and offline.
+
+    uv run python -m bench.compaction_quality                     # planted facts and rules, our rows
+    uv run python -m bench.compaction_quality --others --before --held --write bench/RESULTS.md
+    uv run python -m bench.compaction_quality --part logs --logs DIR
+
+Nothing is timed: every figure is a count, and the same at every run of the same code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from bench.environments import OUT, ClientFailed, NotInstalled
+from bench.quality.before import BEFORE, packages_at
+from bench.quality.planted import (
+    OTHERS,
+    OURS,
+    Kind,
+    PlantedClient,
+    PlantedOutcome,
+    run_planted,
+)
+from bench.quality.rules import COMPACTIONS, Attack, Half, RulesOutcome, measured_rules
+from bench.results import Table, named, show, write_tables
+
+WINDOWS = (9_000, 16_000)
+KINDS: tuple[Kind, ...] = ("digits", "words")
+SEEDS = (1, 2, 5, 6)
+FORGETS = (0.1, 0.0, 0.3)
+"""How much of what it sees a summary leaves out: the first at all seeds, the others at one."""
+KEPT = OUT / "compaction_quality.jsonl"
+"""Outcomes of what does not change with this checkout: other libraries, and ours before."""
+PARTS = ("planted", "rules")
+
+
+def outcome_of(
+    client: PlantedClient,
+    kind: Kind,
+    window: int,
+    forgets: float,
+    seed: int,
+    *,
+    before: bool = False,
+) -> PlantedOutcome:
+    """The outcome of one run, which is kept where this checkout has no part in it."""
+    given = {"kind": kind, "window": window, "forgets": forgets, "seed": seed}
+    is_ours = client in OURS
+    key = {"client": client.name, "commit": BEFORE if is_ours else "", **given}
+    is_fixed = before or not is_ours
+    if is_fixed and KEPT.exists():
+        for line in KEPT.read_text().splitlines():
+            row = json.loads(line)
+            if row["key"] == key:
+                return PlantedOutcome(**row["outcome"])
+    place = f"{client.name}{', before' * before}: {given} …"
+    print(place, file=sys.stderr, flush=True)
+    found = run_planted(client, **given, path=packages_at() if before else ())  # type: ignore[arg-type]
+    if is_fixed:
+        KEPT.parent.mkdir(exist_ok=True)
+        with KEPT.open("a") as file:
+            file.write(json.dumps({"key": key, "outcome": asdict(found)}) + "\n")
+    return found
+
+
+def summed(found: Iterable[PlantedOutcome]) -> PlantedOutcome:
+    """The sums over several seeds."""
+    rows = list(found)
+    total = {
+        each.name: sum(getattr(row, each.name) for row in rows)
+        for each in fields(PlantedOutcome)
+    }
+    return PlantedOutcome(**total)
+
+
+PLANTED_COLUMNS = named(
+    "|window|forgets|runs|in view|least|of the user's 10|with recall|model calls|summaries|recalls"
+    "|failed turns|tokens sent|uncached"
+)
+
+
+def planted_tables(
+    clients: Sequence[PlantedClient],
+    seeds: Sequence[int],
+    *,
+    before: bool,
+    forgets: Sequence[float] = FORGETS,
+) -> list[Table]:
+    """A table for each kind of values."""
+    made = []
+    for kind in KINDS:
+        rows: list[tuple[str, ...]] = []
+        for window in WINDOWS:
+            for share in forgets:
+                for client in clients:
+                    chosen = seeds if share == FORGETS[0] else seeds[-1:]
+                    for is_before in (
+                        (True, False) if before and client in OURS else (False,)
+                    ):
+                        try:
+                            found = [
+                                outcome_of(
+                                    client, kind, window, share, seed, before=is_before
+                                )
+                                for seed in chosen
+                            ]
+                        except (ClientFailed, NotInstalled) as why:
+                            print(f"{client.name} failed: {why}", file=sys.stderr)
+                            continue
+                        name = client.name + ", before" * is_before
+                        rows.append(planted_row(name, window, share, found))
+        made.append(Table(f"Planted facts, {kind}", PLANTED_COLUMNS, tuple(rows)))
+    return made
+
+
+def planted_row(
+    name: str, window: int, forgets: float, found: Sequence[PlantedOutcome]
+) -> tuple[str, ...]:
+    """Means over the seeds."""
+    total, runs = summed(found), len(found)
+    least = min(each.in_view for each in found)
+    means = (total.in_view, total.user, total.answered)
+    in_view, user, answered = (f"{each / runs:.3g}" for each in means)
+    counts = (
+        total.calls,
+        total.summaries,
+        total.recalls,
+        total.failed_turns,
+        total.sent,
+        total.uncached,
+    )
+    figures = (f"{each / runs:,.0f}" for each in counts)
+    return (
+        name,
+        f"{window:,}",
+        f"{forgets:.0%}",
+        str(runs),
+        in_view,
+        str(least),
+        user,
+        answered,
+        *figures,
+    )
+
+
+RULES_COLUMNS = named(
+    "|rules|kept after 1|after 2|after 4|after 8|user|instruction file|tool result|distractors kept"
+    "|share of tokens sent|all that code keeps"
+)
+ATTACKS: dict[Attack, str] = {
+    "": "",
+    "order": ", told to drop them",
+    "flood": ", flooded",
+}
+
+
+def rules_table(
+    halves: Sequence[Half], *, before: bool, attacks: Sequence[Attack] = tuple(ATTACKS)
+) -> Table:
+    """A row for each half and attack."""
+    rows = []
+    for half in halves:
+        for attack in attacks:
+            for is_before in (True, False) if before else (False,):
+                name = f"{half}{ATTACKS[attack]}{', before' * is_before}"
+                print(f"rules, {name} …", file=sys.stderr, flush=True)
+                found = measured_rules(half, attack, packages_at() if is_before else ())
+                rows.append(rules_row(name, found))
+    return Table("Rules kept word for word", RULES_COLUMNS, tuple(rows))
+
+
+def rules_row(name: str, found: RulesOutcome) -> tuple[str, ...]:
+    """Shares of the rules, and of the tokens."""
+    after = tuple(
+        f"{found.kept.get(number, 0) / found.rules:.0%}"
+        for number in (1, 2, 4, COMPACTIONS)
+    )
+    by = tuple(
+        f"{found.kept_by.get(who, 0)} of {found.said_by.get(who, 0)}"
+        for who in ("user", "file", "tool")
+    )
+    distractors = f"{found.kept_distractors} of {found.distractors}"
+    shares = (f"{each / found.sent:.2%}" for each in (found.on_sentences, found.by_code))
+    return name, str(found.rules), *after, *by, distractors, *shares
+
+
+def main() -> None:
+    """Print the tables, and with --write put them into the page."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--part", action="append", choices=PARTS, help="only these")
+    options.add_argument("--seeds", type=int, nargs="+", default=SEEDS, metavar="N")
+    options.add_argument("--others", action="store_true", help="other libraries as well")
+    options.add_argument(
+        "--before", action="store_true", help=f"ours at {BEFORE} as well"
+    )
+    options.add_argument(
+        "--held", action="store_true", help="the held half of the rules as well"
+    )
+    options.add_argument("--write", type=Path, metavar="PAGE")
+    chosen = options.parse_args()
+    parts = chosen.part or PARTS
+    tables: list[Table] = []
+    if "planted" in parts:
+        tables += planted_tables(OURS, chosen.seeds, before=chosen.before)
+        if chosen.others:
+            tables += planted_tables(
+                OTHERS, chosen.seeds, before=False, forgets=FORGETS[:1]
+            )
+    if "rules" in parts:
+        halves: list[Half] = ["development", "held"] if chosen.held else ["development"]
+        tables.append(rules_table(halves, before=chosen.before))
+    show(*tables)
+    if chosen.write:
+        write_tables(chosen.write, tables)
+
+
+if __name__ == "__main__":
+    main()
