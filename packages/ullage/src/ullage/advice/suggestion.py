@@ -9,7 +9,7 @@ import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
-from ullage.advice.policy import HELPED_SHARE, LONGEST_NAME
+from ullage.advice.policy import LONGEST_NAME
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
 from ullage.events import Event
 from ullage_programs.advice import Remedied, remedy_of
@@ -35,20 +35,14 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many items, calls or tools the title names."""
 
 
-class AdviceOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A suggestion that was followed: the tokens that it promised and those that were saved, a ``unit`` each."""
+class AdviceOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Suggestions that were followed: the tokens that they promised and those that were saved, a ``unit`` each."""
 
-    kind: SuggestionKind
     title: str
-    unit: str = "call"
-    promised: int = 0
-    measured: int = 0
-    has_helped: bool = False
-
-    def measuring(self, tokens: int) -> AdviceOutcome:
-        """The same with so many tokens saved."""
-        has_helped = tokens >= HELPED_SHARE * self.promised
-        return msgspec.structs.replace(self, measured=tokens, has_helped=has_helped)
+    unit: str
+    promised: int
+    measured: int
+    has_helped: bool
 
 
 class AdviceInput(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ullage.advice.history import WindowHistory, history_of
+from ullage.advice.history import history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
 from ullage.advice.suggestions import advice_of
@@ -80,8 +80,11 @@ def _advise(
         no_content=options.no_content,
         subagent_tools=subagent_tools(session.imported),
     )
-    outcomes = followed(session, history, new, no_content=options.no_content)
-    advice = msgspec.structs.replace(advice, outcomes=outcomes)
+    before = session_before(session.imported)
+    outcomes: list[AdviceOutcome] = []
+    for events in (until_removal(session.events), before.events if before else ()):
+        outcomes += outcomes_of(events, new(), history, no_content=options.no_content)
+    advice = msgspec.structs.replace(advice, outcomes=tuple(outcomes))
     if options.json:
         if options.no_content:
             history = history.without_content()
@@ -90,22 +93,6 @@ def _advise(
     subject = subject_of(session, no_content=options.no_content)
     lines = draw_top(subject, screen.width, screen.glyphs)
     screen.show(lines + advice_lines(advice, history, screen.width, screen.glyphs))
-
-
-def followed(
-    session: Metered,
-    history: WindowHistory,
-    new: Callable[[], Meter],
-    *,
-    no_content: bool,
-) -> tuple[AdviceOutcome, ...]:
-    """What became of the suggestions for this session's beginning, and for the session of its directory before it."""
-    before = session_before(session.imported)
-    earlier = [until_removal(session.events), before.events if before else ()]
-    found: list[AdviceOutcome] = []
-    for events in filter(None, earlier):
-        found += outcomes_of(events, new(), history, no_content=no_content)
-    return tuple(found)
 
 
 def subject_of(

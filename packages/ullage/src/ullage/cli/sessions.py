@@ -176,13 +176,12 @@ def newest_session() -> ImportedSession:
 
 def session_before(session: ImportedSession) -> ImportedSession | None:
     """The program's last session of the same directory that is older than this one; ``None`` where there is none."""
-    is_older = False
-    for place in find_sessions().once.places[:NEWEST_LOOKED_INTO]:
-        if str(place.path) == session.path and place.session in ("", session.session):
-            is_older = True
-            continue
-        is_of_program = is_older and place.format == session.format
-        if is_of_program and session.cwd and directory_of(place) == session.cwd:
+    places = iter(find_sessions().once.places[:NEWEST_LOOKED_INTO])
+    for place in places:
+        if str(place.path) == session.path:
+            break
+    for place in places:
+        if place.format == session.format and directory_of(place) == session.cwd:
             with suppress(InputError):
                 return read_session(place.path, place.session)
     return None

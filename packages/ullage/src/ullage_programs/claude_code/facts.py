@@ -37,9 +37,8 @@ SUMMARY_RESERVE = 20 * K
 SHORT_ANSWERS = {"claude-3-5-": 8_192, "claude-3-haiku": 4_096, "claude-3-opus": 4_096}
 """Models whose largest answer is smaller: https://platform.claude.com/docs/en/about-claude/models/overview."""
 
-LONG_RESERVE = 32 * K
 SHORT_RESERVE_SINCE = (2, 1, 21)
-"""The largest answer was kept free before this version: 2.0.76 to 2.1.20 compacted above 155,000 (n=27 in public
+"""32,000 tokens were kept free before this version: 2.0.76 to 2.1.20 compacted above 155,000 (n=27 in public
 logs), 2.1.25 above 167,000."""
 
 BUFFER = 13 * K
@@ -135,7 +134,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
 def _reserve(known: Circumstances) -> int:
     """What is kept free for the summary."""
     if known.version and known.version < SHORT_RESERVE_SINCE:
-        return LONG_RESERVE
+        return 32 * K
     for name, largest in SHORT_ANSWERS.items():
         if name in known.model.lower():
             return largest
