@@ -414,9 +414,10 @@ class NewTitle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The conversation continues from this message; empty: from the start."""
+    """The conversation continues from this message; empty: from the start. ``files`` restores what tools changed."""
 
     to: str
+    files: bool = False
 
 
 class SettingsView(Struct, frozen=True, kw_only=True):

@@ -78,6 +78,7 @@ HANDLERS = (
     steering.uncompact,
     steering.pin,
     steering.rewind,
+    steering.get_changed_files,
     steering.rename,
     steering.explain,
     window.get_context,

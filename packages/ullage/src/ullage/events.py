@@ -235,9 +235,15 @@ class MessageReplaced(
 
 
 class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
-    """The conversation continues from ``to``; later messages left the view. Empty: from the start."""
+    """The conversation continues from ``to``; later messages left the view. Empty: from the start.
+
+    ``Uncompacted`` undoes the one that a person asked for by its name, ``rewind``. ``files`` is the step that took back
+    what tools had done to files, as in ``FilesChanged``.
+    """
 
     to: str = ""
+    rewind: str = ""
+    files: str = ""
 
 
 # -- turns, calls and tools --
@@ -455,6 +461,23 @@ class ToolCallReplaced(
     """The id of the call's part, which no other call has."""
     arguments: str
     replaced_by: tuple[str, ...] = ()
+
+
+class FilesChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="files_changed"
+):
+    """Tool calls changed ``count`` files and directories below ``root``; ``paths`` names the first of them.
+
+    ``step`` is their record in the file history of the machine that ran the calls. With ``is_late`` its process ended
+    meanwhile, and what changed until the next start is in it too.
+    """
+
+    step: str
+    calls: tuple[str, ...] = ()
+    root: str = ""
+    count: int = 0
+    paths: tuple[str, ...] = ()
+    is_late: bool = False
 
 
 class ChildStarted(
@@ -800,9 +823,13 @@ class CompactionRolledBack(
 class Uncompacted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"
 ):
-    """The view from before this compaction is back, followed by the messages added since."""
+    """The view from before this compaction, prune or rewind is back, followed by the messages added since.
+
+    ``files`` is the step that took back what the rewind had done to files.
+    """
 
     compaction: str
+    files: str = ""
 
 
 class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
@@ -873,6 +900,7 @@ Event = (
     | ToolStarted
     | ToolEnded
     | ToolCallReplaced
+    | FilesChanged
     | ChildStarted
     | Queued
     | QueueEdited

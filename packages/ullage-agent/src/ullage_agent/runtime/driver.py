@@ -82,6 +82,7 @@ from ullage_agent.runtime.compacting import (
 from ullage_agent.runtime.counting import count_input, needs_count
 from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
+from ullage_agent.runtime.file_steps import look_ahead, settle_steps
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
 from ullage_agent.runtime.output_type import AGAIN, OutputType
@@ -215,6 +216,7 @@ class Driver:
         try:
             try:
                 with log_fields(partial(self._log_fields, runtime)):
+                    await settle_steps(runtime)
                     async with background(self._listen(runtime)):
                         while await self._take_step(runtime):
                             pass
@@ -442,7 +444,8 @@ class Driver:
         write, loop = runtime.ledger.write, runtime.ledger.loop
         match step:
             case CallModel():
-                await self._interruptible(runtime, call_model(runtime, step))
+                async with background(look_ahead(runtime)):
+                    await self._interruptible(runtime, call_model(runtime, step))
             case RunTools():
                 await self._interruptible(runtime, run_tools(runtime, step.calls))
             case Compact():

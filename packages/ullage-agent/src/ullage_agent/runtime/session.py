@@ -88,9 +88,11 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
-from ullage.tasks import start, stop
+from ullage.tasks import start, stop, to_completion
+from ullage.threads import in_thread
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
 from ullage_agent.runtime.approvals import (
     GrantScope,
@@ -105,6 +107,7 @@ from ullage_agent.runtime.approvals import (
 )
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.file_steps import FileUndo, undo_of, undo_since
 from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.layers import refuse_arguments
@@ -862,17 +865,63 @@ class Session(Generic[OutputT]):
         }
         await self._command(SettingsChanged(settings=plain))
 
-    async def rewind(self, message_id: str) -> None:
+    async def rewind(self, message_id: str, *, files: bool = False) -> FileChanges:
         """Continue from this message; later ones leave the view and stay in the ledger. Only at rest.
 
+        Cancelling it does not stop it once the rewind is stored.
+
         Args:
-            message_id: One in view.
+            message_id: One in view; empty: the beginning.
+            files: Whether the files that tools have changed since are restored too (docs/rewind.md): those that are as
+                the tools left them. Subagents' tools count.
+
+        Returns:
+            What was restored, what was left alone, and the name of the rewind, which ``uncompact`` undoes.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("message_id", message_id)
-        loop = (await self._driving.look()).ledger.loop
-        if loop.turn:
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.turn:
             raise CommandRefused("A turn is running: cancel it first, then rewind.")
-        await self._command(Rewound(to=message_id))
+        event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
+        undo = await undo_since(runtime, message_id) if files else None
+        return await to_completion(self._undo(event, undo))
+
+    async def changed_files(self, since: str = "") -> FileChanges:
+        """The files that tools have changed since a message, with their diffs: what a rewind to it would restore.
+
+        Args:
+            since: The id of a message of the session; empty: the beginning.
+
+        Raises:
+            CommandRefused: The session has no such message, or its files have no history here.
+            HistoryFailed: The history can't be read.
+        """
+        _check_texts("since", since)
+        undo = await undo_since(await self._look(), since)
+        return await in_thread(undo.told)
+
+    async def _undo(
+        self, event: Rewound | Uncompacted, undo: FileUndo | None
+    ) -> FileChanges:
+        """Store a rewind or its undoing, and then change the files."""
+        name = event.rewind if isinstance(event, Rewound) else ""
+        if undo is None or not undo.plan.moves:
+            await self._command(event)
+            told = FileChanges() if undo is None else undo.told()
+            return structs.replace(told, rewind=name)
+        step = secrets.token_hex(16)
+        await in_thread(undo.history.prepare, step, self.id, undo.plan.moves)
+        try:
+            await self._command(structs.replace(event, files=step))
+        except UllageError:
+            await in_thread(undo.history.drop, step)
+            raise
+        told = await in_thread(undo.carried_out, step)
+        return structs.replace(told, rewind=name)
 
     # -- compaction --
 
@@ -942,19 +991,33 @@ class Session(Generic[OutputT]):
             CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
         )
 
-    async def uncompact(self, compaction: str) -> None:
-        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest.
+    async def uncompact(self, compaction: str) -> FileChanges:
+        """Restore the exact view before a compaction, a prune or a rewind, followed by later messages. Only at rest.
+
+        A rewind that restored files gives them back, where they are as it left them.
 
         Args:
             compaction: Its id, as ``history`` has it.
+
+        Returns:
+            The files that were given back.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("compaction", compaction)
-        loop = (await self._driving.look()).ledger.loop
+        runtime = await self._driving.look()
+        loop = runtime.ledger.loop
         if loop.turn or loop.compaction:
             raise CommandRefused(
                 "A turn is running: cancel it or wait for its end, then uncompact."
             )
-        await self._command(Uncompacted(compaction=compaction))
+        undo = None
+        for event in await self.history():
+            if isinstance(event, Rewound) and event.files and event.rewind == compaction:
+                undo = await undo_of(runtime, [event.files])
+        return await to_completion(self._undo(Uncompacted(compaction=compaction), undo))
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why.

@@ -345,6 +345,11 @@ class Settings:
     always_declare: tuple[str, ...] = _setting(
         (), "tools that are never deferred, by name", values.names
     )
+    file_history: bool = _setting(
+        True,
+        "whether what tools change in the root is kept, so that a rewind can restore it ([rewind](rewind.md))",
+        values.flag,
+    )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
     )
