@@ -403,6 +403,14 @@ class CallRetried(
     error: str = ""
 
 
+class CallHeld(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_held"):
+    """The provider goes on with the answer of this call without a reader: it is fetched as ``response``, not asked for
+    again, where its driver dies or the connection breaks."""
+
+    call: str
+    response: str
+
+
 class RequestRepaired(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"
 ):
@@ -896,6 +904,7 @@ Event = (
     | CallStarted
     | CallEnded
     | CallRetried
+    | CallHeld
     | RequestRepaired
     | ToolStarted
     | ToolEnded

@@ -295,6 +295,8 @@ class SessionRuntime:
     """When the answer of the current call began to stream, in seconds since 1970."""
     response_id: str = ""
     """The provider's id of the current call's answer."""
+    lost_response: str = ""
+    """The answer that the provider held and that could not be fetched."""
     requests: SessionRequests = field(default_factory=SessionRequests)
     replaced_requests: SessionRequests = field(default_factory=SessionRequests)
     """Those that hooks put in the place of the ledger's."""
