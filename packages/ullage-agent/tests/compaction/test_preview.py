@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from tests.compaction.stage import (
     CHAT,
     GEMINI,
     RESPONSES,
-    SESSION,
     Dialect,
     agent_on,
     answered,
@@ -37,10 +35,10 @@ from tests.compaction.stage import (
 )
 from tests.context.sessions import words
 from ullage.errors import CommandRefused
-from ullage.events import CompactionCommitted, CompactionRolledBack
+from ullage.events import CompactionCommitted
 from ullage.messages import Message
 from ullage_agent.runtime.session import Session
-from ullage_simulators import Server, running
+from ullage_simulators import running
 
 WIRES = (ANTHROPIC, RESPONSES, CHAT, GEMINI, BOUND_ANTHROPIC)
 HAD = turns(12, size=300)

@@ -44,7 +44,6 @@ from ullage.events import (
     Amount,
     CallEnded,
     CallStarted,
-    CompactAsked,
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,

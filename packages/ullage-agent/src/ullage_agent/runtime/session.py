@@ -104,6 +104,7 @@ from ullage.tasks import start, stop, to_completion
 from ullage.threads import in_thread
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
+from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
 from ullage_agent.runtime.approvals import (
     GrantScope,
@@ -116,7 +117,6 @@ from ullage_agent.runtime.approvals import (
     questions,
     revoked_event,
 )
-from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.compacting import situation_of
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed

@@ -115,7 +115,7 @@ def prove(
 
 
 def _rewritten(situation: Situation, branch: Fold) -> int:
-    """Tokens that the next request stores in the cache because of the change: what was sent behind it, and what is new."""
+    """Tokens that the next request stores in the cache because of the change: what was sent behind it, and new ones."""
     fold = situation.fold
     if _is_uncached(fold):
         return 0
