@@ -1,7 +1,7 @@
 """How good a compaction is: what is still known after it, without a model and offline.
 
     uv run python -m bench.compaction_quality                     # planted facts and rules, our rows
-    uv run python -m bench.compaction_quality --others --before --held --write bench/RESULTS.md
+    uv run python -m bench.compaction_quality --others --before --held --logs DIR --write bench/RESULTS.md
     uv run python -m bench.compaction_quality --part logs --logs DIR
 
 Nothing is timed: every figure is a count, and the same at every run of the same code.
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.environments import OUT, ClientFailed, NotInstalled
 from bench.quality.before import BEFORE, packages_at
+from bench.quality.logs_part import measured_logs, tables_of
 from bench.quality.planted import (
     OTHERS,
     OURS,
@@ -36,7 +37,7 @@ FORGETS = (0.1, 0.0, 0.3)
 """How much of what it sees a summary leaves out: the first at all seeds, the others at one."""
 KEPT = OUT / "compaction_quality.jsonl"
 """Outcomes of what does not change with this checkout: other libraries, and ours before."""
-PARTS = ("planted", "rules")
+PARTS = ("planted", "rules", "logs")
 
 
 def outcome_of(
@@ -203,6 +204,9 @@ def main() -> None:
     options.add_argument(
         "--held", action="store_true", help="the held half of the rules as well"
     )
+    options.add_argument(
+        "--logs", type=Path, metavar="DIR", help="sessions of programs that compact"
+    )
     options.add_argument("--write", type=Path, metavar="PAGE")
     chosen = options.parse_args()
     parts = chosen.part or PARTS
@@ -216,6 +220,10 @@ def main() -> None:
     if "rules" in parts:
         halves: list[Half] = ["development", "held"] if chosen.held else ["development"]
         tables.append(rules_table(halves, before=chosen.before))
+    if chosen.logs and "logs" in parts:
+        earlier = packages_at() if chosen.before else None
+        before = measured_logs(chosen.logs, earlier) if earlier else None
+        tables += tables_of(measured_logs(chosen.logs), before)
     show(*tables)
     if chosen.write:
         write_tables(chosen.write, tables)
