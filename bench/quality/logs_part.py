@@ -12,8 +12,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.environments import CHECKOUT, found_first
 from bench.quality.files_trail import FilesOutcome
@@ -25,8 +26,10 @@ from ullage.errors import UnreadableInput
 
 WINDOW: Final = 32_000
 """Of a replay: so small that sessions of 200,000 tokens are compacted eight times."""
-LEAST: Final = 2 * WINDOW
-"""Tokens of a session that is replayed."""
+COMPACTIONS: Final = 8
+"""A session that is replayed has so many, and all rows are of the same sessions."""
+LEAST: Final = 3 * WINDOW
+"""Tokens of a session for which it is tried."""
 OWN, OURS, CURVE = "own", "ours", "curve"
 
 
@@ -49,23 +52,28 @@ def rows_of(session: LoggedSession) -> Iterable[LogRow]:
         yield LogRow(OWN, session.program, has_summary, own)
         yield LogRow(OURS, session.program, has_summary, ours)
     if size_of(paired(session.items)) >= LEAST:
-        for behind in curve(session, WINDOW):
+        replayed = list(islice(curve(session, WINDOW), COMPACTIONS))
+        for behind in replayed if len(replayed) == COMPACTIONS else ():
             yield LogRow(CURVE, session.program, False, behind)
 
 
-def measured_logs(folder: Path, path: Sequence[Path] = ()) -> list[LogRow]:
-    """The rows of all logs, by a process with the packages of ``path``. Raises ``CalledProcessError``."""
+def measured_logs(folder: Path, path: Sequence[Path] = ()) -> list[Any]:
+    """The rows of all logs as JSON, by a process with the packages of ``path``. Raises ``CalledProcessError``."""
     command = [sys.executable, "-m", "bench.quality.logs_part", str(folder)]
     environment = os.environ | found_first([*path, CHECKOUT])
     done = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def read_rows(rows: Iterable[Any]) -> list[LogRow]:
+    """What ``measured_logs`` gave."""
     found = []
-    for line in done.stdout.splitlines():
-        row = json.loads(line)
-        behind = row.pop("behind")
+    for row in rows:
+        behind = row["behind"]
         facts, files = UsedOutcome(**behind["facts"]), FilesOutcome(**behind["files"])
-        found.append(LogRow(**row, behind=Behind(behind["number"], facts, files)))
+        found.append(LogRow(**{**row, "behind": Behind(behind["number"], facts, files)}))
     return found
 
 
@@ -75,7 +83,7 @@ COLUMNS: Final = named(
 )
 
 
-def tables_of(now: Sequence[LogRow], before: Sequence[LogRow] | None) -> list[Table]:
+def tables_of(now: Sequence[LogRow], before: Sequence[LogRow]) -> list[Table]:
     """A table at the programs' own compactions, and one by the number of the compaction in a replay."""
     rows = []
     for program in sorted({row.program for row in now}):
@@ -89,7 +97,7 @@ def tables_of(now: Sequence[LogRow], before: Sequence[LogRow] | None) -> list[Ta
             rows += _row(f"{name}: its own", [row for row in of if row.kind == OWN])
             old = [
                 row
-                for row in before or ()
+                for row in before
                 if row.program == program and row.has_summary == has_summary
             ]
             rows += _row(
@@ -100,10 +108,10 @@ def tables_of(now: Sequence[LogRow], before: Sequence[LogRow] | None) -> list[Ta
         "Facts used next, at the programs' own compactions", COLUMNS, tuple(rows)
     )
     by_number = []
-    for name, found in (("before", before or ()), ("ours", now)):
+    for name, found in (("before", before), ("ours", now)):
         numbered: defaultdict[int, list[LogRow]] = defaultdict(list)
         for row in found:
-            if row.kind == CURVE and row.behind.number <= 8:
+            if row.kind == CURVE:
                 numbered[row.behind.number].append(row)
         for number in sorted(numbered):
             by_number += _row(f"{name}, {number}", numbered[number])
@@ -126,8 +134,8 @@ def _row(name: str, rows: Sequence[LogRow]) -> list[tuple[str, ...]]:
         share(facts.in_view, facts.used),
         str(facts.needed),
         share(facts.needed_in_view, facts.needed),
-        share(facts.once, facts.needed),
-        share(facts.twice, facts.needed),
+        share(facts.once, facts.needed if facts.recalls else 0),
+        share(facts.twice, facts.needed if facts.recalls else 0),
         share(files.changed_named, files.changed),
         share(files.changed_said, files.changed),
         share(files.read_named, files.read),

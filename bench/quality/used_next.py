@@ -36,6 +36,8 @@ class UsedOutcome:
     once: int = 0
     twice: int = 0
     view_tokens: int = 0
+    recalls: int = 0
+    """Questions; none where there is no recall."""
 
     def add(self, other: UsedOutcome) -> None:
         for each in fields(self):
@@ -62,18 +64,19 @@ class NextFacts:
         )
         for fact in self.needed:
             found.needed_in_view += fact in has
-            tries = 0 if fact in has else RECALLS + 1
-            for number, query in enumerate(
-                self.asked[fact] if tries and recall else (), 1
-            ):
-                if recall and Known([recall(query, RECALL_TOKENS)]).has(
-                    fact, self.unique
-                ):
-                    tries = number
-                    break
+            tries = 0 if fact in has else self.tries(fact, recall, found)
             found.once += tries <= 1
             found.twice += tries <= RECALLS
         return found
+
+    def tries(self, fact: SaidFact, recall: Recall | None, found: UsedOutcome) -> int:
+        """The number of the question that brings the fact, counted in ``found``; one too many where none does."""
+        if recall is not None:
+            for number, query in enumerate(self.asked[fact], 1):
+                found.recalls += 1
+                if Known([recall(query, RECALL_TOKENS)]).has(fact, self.unique):
+                    return number
+        return RECALLS + 1
 
 
 def next_facts(session: LoggedSession, place: int) -> NextFacts:
