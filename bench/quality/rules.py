@@ -308,15 +308,20 @@ class RulesSession:
             self.found.kept[number] = len(kept)
 
 
-def measured_rules(half: Half, attack: Attack, path: Sequence[Path] = ()) -> RulesOutcome:
-    """``run_rules`` in a process of its own, with the packages of ``path``. Raises ``CalledProcessError``."""
+def measured_rules(half: Half, attack: Attack, path: Sequence[Path] = ()) -> Any:
+    """``run_rules`` as JSON, by a process with the packages of ``path``. Raises ``CalledProcessError``."""
     command = [sys.executable, "-m", "bench.quality.rules", half, attack]
     environment = os.environ | found_first([*path, CHECKOUT])
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
+        command, env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
-    found = RulesOutcome(**json.loads(done.stdout.splitlines()[-1]))
-    found.kept = {int(number): kept for number, kept in found.kept.items()}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def read_rules(given: Any) -> RulesOutcome:
+    """What ``measured_rules`` gave."""
+    found = RulesOutcome(**given)
+    found.kept = {int(number): count for number, count in found.kept.items()}
     return found
 
 
