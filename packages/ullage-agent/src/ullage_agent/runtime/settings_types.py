@@ -131,6 +131,9 @@ class AgentSettings(TypedDict, total=False):
     the window, ``always``, ``never``. Default: ``auto``."""
     always_declare: Sequence[str] | None
     """Tools that are never deferred, by name. Default: none."""
+    recall: Literal["auto", "always", "never"] | None
+    """Whether the model can ask for what left its window: ``auto`` from the first compaction on, if it has other
+    tools, ``always``, ``never``. Default: ``auto``."""
     sequential_tools: bool | None
     """Whether tools run one after another. Default: no."""
     result_tokens: int | None
