@@ -98,6 +98,8 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.store.policy import RECALL_TOKENS
+from ullage.store.recall import Recalled
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop, to_completion
@@ -153,6 +155,7 @@ from ullage_agent.runtime.policy import (
     OUTPUT_RETRIES,
     POLL_S,
 )
+from ullage_agent.runtime.recalling import recalled
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
@@ -1173,6 +1176,22 @@ class Session(Generic[OutputT]):
         meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
+
+    async def recall(
+        self, query: str = "", *, read: str = "", tokens: int = RECALL_TOKENS
+    ) -> Recalled:
+        """What left the window: lines found by words, or the exact text around a place, as the model's tool has it.
+
+        Args:
+            query: Words, names, numbers. Those that few lines have count most, those in the same case more.
+            read: In the place of a query, a place as an answer has it (``12:3405``), or a message's id, a colon and
+                a character.
+            tokens: The most tokens of the answer's ``text``.
+
+        Raises:
+            InputError: There is no word to look for, or nothing that left is at this place.
+        """
+        return await recalled(await self._look(), query, read, tokens)
 
     async def rename(self, title: str) -> None:
         """Give the session this title, in lists and displays.

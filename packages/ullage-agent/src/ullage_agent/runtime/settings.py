@@ -357,6 +357,12 @@ class Settings:
         "whether what tools change in the root is kept, so that a rewind can restore it ([rewind](rewind.md))",
         values.flag,
     )
+    recall: Literal["auto", "always", "never"] = _setting(
+        "auto",
+        "whether the model can ask for what left its window: `auto` from the first compaction on, if it has other "
+        "tools, `always`, `never`",
+        values.one_of("auto", "always", "never"),
+    )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
     )

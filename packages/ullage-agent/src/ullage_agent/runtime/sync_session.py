@@ -246,6 +246,8 @@ class SyncSession(Generic[OutputT]):
     """The events of the ledger."""
     explain = _twin(Session.explain)
     """Where a message went: in view, cleared, in which summary, dropped and why."""
+    recall = _twin(Session.recall)
+    """What left the window: lines found by words, or the exact text around a place, as the model's tool has it."""
 
 
 class SyncTextStream(Iterator[str], Generic[OutputT]):
