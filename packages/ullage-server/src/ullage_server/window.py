@@ -11,8 +11,10 @@ from typing import Annotated, Any
 from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import QueryParameter
+from msgspec.structs import replace
 
 from ullage.advice.history import WindowHistory, history_of
+from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import Advice, advice_of
 from ullage.errors import InputError
 from ullage.events import Event, FirstCall
@@ -108,7 +110,10 @@ def session_advice(
     called: frozenset[str] = frozenset()
     if imported is not None:
         called = subagent_tools(imported)
-    return history, advice_of(history, meter, events, subagent_tools=called)
+    advice = advice_of(history, meter, events, subagent_tools=called)
+    outcomes = outcomes_of(until_removal(events), Meter(), history)
+    advice = replace(advice, outcomes=outcomes)
+    return history, advice
 
 
 def step_lines(steps: Sequence[Step], history: WindowHistory) -> Iterator[StepLine]:

@@ -168,6 +168,11 @@ OWN_WORDS_CHARACTERS = 2_000
 """Characters at the beginning and at the end of a message that count as the user's own words; the middle of a longer
 message counts as pasted."""
 
+# --- Values. Judged by bench.compaction and tests/context/test_values.py.
+
+VALUE_CHARACTERS = 20_000
+"""Characters at the beginning and at the end of a text in which values are looked for."""
+
 # --- Files that are attached again. Judged by bench.compaction.
 
 FILES_ATTACHED = 5
