@@ -11,6 +11,7 @@ try:
     from ullage.context.lineage import Whereabouts
     from ullage.turns.grants import Grant
     from ullage.turns.loop import OpenCall
+    from ullage_agent.file_history.report import FileChanges, FileDiff, NotCovered
     from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
@@ -35,6 +36,8 @@ __all__ = [
     "AgentSettings",
     "CacheMarks",
     "CancelAnswer",
+    "FileChanges",
+    "FileDiff",
     "Fork",
     "GivenTool",
     "Grant",
@@ -42,6 +45,7 @@ __all__ = [
     "Layer",
     "MessageInput",
     "NamedFile",
+    "NotCovered",
     "OpenCall",
     "Options",
     "Override",

@@ -15,7 +15,7 @@ from ullage_agent.file_history.changes import (
     is_directory,
     mode_of,
 )
-from ullage_agent.file_history.policy import DIFF_CHARS, DIFF_LINES
+from ullage_agent.file_history.policy import ALL_DIFFS_CHARS, DIFF_CHARS, DIFF_LINES
 
 NEVER: Final = (
     "what calls did elsewhere: other directories, databases, the network, processes that run; and of files their "
@@ -56,7 +56,7 @@ def report(
 ) -> FileChanges:
     """The plan of an undo, for a person; ``content`` gives what a state names."""
     files: list[FileDiff] = []
-    left = 10 * DIFF_CHARS
+    left = ALL_DIFFS_CHARS
     for move in sorted(plan.moves, key=lambda move: move.path):
         diff = _diff(move, content)
         if len(diff) > min(left, DIFF_CHARS):

@@ -25,7 +25,6 @@ from ullage_agent.file_history.policy import LARGEST_FILE
 from ullage_agent.file_history.tree import Stamp
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PART: Final = 1 << 20
 EDITED: Final = "it was changed since"
 NOT_YET: Final = "it changed before its content was stored"
 
