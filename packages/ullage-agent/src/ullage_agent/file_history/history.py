@@ -28,6 +28,7 @@ from ullage_agent.file_history.changes import (
     UndoPlan,
     content_of,
     joined,
+    path_of,
     undone,
     why_unknown,
 )
@@ -45,7 +46,7 @@ from ullage_agent.file_history.restoring import (
     state,
     state_now,
 )
-from ullage_agent.file_history.tree import Stamp, SeenTree, is_same, look
+from ullage_agent.file_history.tree import SeenTree, Stamp, is_same, look
 
 PENDING: Final = f"-{NOT_YET}"
 """The content of a path whose own will be stored later."""
@@ -127,7 +128,7 @@ class FileHistory:
         """What has changed since the step began. ``recorded`` follows once the ledger has it."""
         with self._working() as database:
             self._update(database, takes_pending=False)
-            changes = tuple(self._open.pop(step, {}).values())
+            changes = tuple(sorted(self._open.pop(step, {}).values(), key=path_of))
             _set_changes(database, step, changes)
         return changes
 

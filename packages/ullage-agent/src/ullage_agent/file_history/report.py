@@ -14,6 +14,7 @@ from ullage_agent.file_history.changes import (
     content_of,
     is_directory,
     mode_of,
+    path_of,
 )
 from ullage_agent.file_history.policy import ALL_DIFFS_CHARS, DIFF_CHARS, DIFF_LINES
 
@@ -57,7 +58,7 @@ def report(
     """The plan of an undo, for a person; ``content`` gives what a state names."""
     files: list[FileDiff] = []
     left = ALL_DIFFS_CHARS
-    for move in sorted(plan.moves, key=lambda move: move.path):
+    for move in sorted(plan.moves, key=path_of):
         diff = _diff(move, content)
         if len(diff) > min(left, DIFF_CHARS):
             diff = (
