@@ -1,7 +1,7 @@
 """How good a compaction is: what is still known after it, without a model and offline.
 
     uv run python -m bench.compaction_quality                     # planted facts and rules, our rows
-    uv run python -m bench.compaction_quality --others --before --held --write bench/RESULTS.md
+    uv run python -m bench.compaction_quality --others --before --held --logs DIR --write bench/RESULTS.md
     uv run python -m bench.compaction_quality --part logs --logs DIR
 
 Nothing is timed: every figure is a count, and the same at every run of the same code.
@@ -10,14 +10,16 @@ Nothing is timed: every figure is a count, and the same at every run of the same
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
-from bench.environments import OUT, ClientFailed, NotInstalled
+from bench.environments import ClientFailed, NotInstalled
 from bench.quality.before import BEFORE, packages_at
+from bench.quality.kept import kept
+from bench.quality.logs_part import measured_logs, read_rows, tables_of
 from bench.quality.planted import (
     OTHERS,
     OURS,
@@ -26,7 +28,14 @@ from bench.quality.planted import (
     PlantedOutcome,
     run_planted,
 )
-from bench.quality.rules import COMPACTIONS, Attack, Half, RulesOutcome, measured_rules
+from bench.quality.rules import (
+    COMPACTIONS,
+    Attack,
+    Half,
+    RulesOutcome,
+    measured_rules,
+    read_rules,
+)
 from bench.results import Table, named, show, write_tables
 
 WINDOWS = (9_000, 16_000)
@@ -34,9 +43,7 @@ KINDS: tuple[Kind, ...] = ("digits", "words")
 SEEDS = (1, 2, 5, 6)
 FORGETS = (0.1, 0.0, 0.3)
 """How much of what it sees a summary leaves out: the first at all seeds, the others at one."""
-KEPT = OUT / "compaction_quality.jsonl"
-"""Outcomes of what does not change with this checkout: other libraries, and ours before."""
-PARTS = ("planted", "rules")
+PARTS = ("planted", "rules", "logs")
 
 
 def outcome_of(
@@ -50,22 +57,18 @@ def outcome_of(
 ) -> PlantedOutcome:
     """The outcome of one run, which is kept where this checkout has no part in it."""
     given = {"kind": kind, "window": window, "forgets": forgets, "seed": seed}
-    is_ours = client in OURS
-    key = {"client": client.name, "commit": BEFORE if is_ours else "", **given}
-    is_fixed = before or not is_ours
-    if is_fixed and KEPT.exists():
-        for line in KEPT.read_text().splitlines():
-            row = json.loads(line)
-            if row["key"] == key:
-                return PlantedOutcome(**row["outcome"])
-    place = f"{client.name}{', before' * before}: {given} …"
-    print(place, file=sys.stderr, flush=True)
-    found = run_planted(client, **given, path=packages_at() if before else ())  # type: ignore[arg-type]
-    if is_fixed:
-        KEPT.parent.mkdir(exist_ok=True)
-        with KEPT.open("a") as file:
-            file.write(json.dumps({"key": key, "outcome": asdict(found)}) + "\n")
-    return found
+
+    def run() -> dict[str, Any]:
+        print(
+            f"{client.name}{', before' * before}: {given} …", file=sys.stderr, flush=True
+        )
+        path = packages_at() if before else ()
+        return asdict(run_planted(client, **given, path=path))  # type: ignore[arg-type]
+
+    if client in OURS and not before:
+        return PlantedOutcome(**run())
+    commit = BEFORE if client in OURS else ""
+    return PlantedOutcome(**kept({"client": client.name, "commit": commit, **given}, run))
 
 
 def summed(found: Iterable[PlantedOutcome]) -> PlantedOutcome:
@@ -84,38 +87,44 @@ PLANTED_COLUMNS = named(
 )
 
 
-def planted_tables(
-    clients: Sequence[PlantedClient],
-    seeds: Sequence[int],
-    *,
-    before: bool,
-    forgets: Sequence[float] = FORGETS,
-) -> list[Table]:
-    """A table for each kind of values."""
+def planted_tables(seeds: Sequence[int], *, before: bool, others: bool) -> list[Table]:
+    """A table for each kind of values; the other libraries at the first of ``FORGETS`` only, and at two seeds."""
     made = []
     for kind in KINDS:
         rows: list[tuple[str, ...]] = []
         for window in WINDOWS:
-            for share in forgets:
-                for client in clients:
-                    chosen = seeds if share == FORGETS[0] else seeds[-1:]
-                    for is_before in (
-                        (True, False) if before and client in OURS else (False,)
-                    ):
-                        try:
-                            found = [
-                                outcome_of(
-                                    client, kind, window, share, seed, before=is_before
-                                )
-                                for seed in chosen
-                            ]
-                        except (ClientFailed, NotInstalled) as why:
-                            print(f"{client.name} failed: {why}", file=sys.stderr)
-                            continue
-                        name = client.name + ", before" * is_before
-                        rows.append(planted_row(name, window, share, found))
+            for share in FORGETS:
+                chosen = seeds if share == FORGETS[0] else seeds[-1:]
+                for client in OURS:
+                    if before:
+                        rows += planted_rows(
+                            client, kind, window, share, chosen, before=True
+                        )
+                    rows += planted_rows(client, kind, window, share, chosen)
+                for client in OTHERS if others and share == FORGETS[0] else ():
+                    rows += planted_rows(client, kind, window, share, chosen[-2:])
         made.append(Table(f"Planted facts, {kind}", PLANTED_COLUMNS, tuple(rows)))
     return made
+
+
+def planted_rows(
+    client: PlantedClient,
+    kind: Kind,
+    window: int,
+    forgets: float,
+    seeds: Sequence[int],
+    *,
+    before: bool = False,
+) -> list[tuple[str, ...]]:
+    """The row of a client; none where it can't be run, which is said."""
+    found = []
+    for seed in seeds:
+        try:
+            found.append(outcome_of(client, kind, window, forgets, seed, before=before))
+        except (ClientFailed, NotInstalled) as why:
+            print(f"{client.name} failed: {why}", file=sys.stderr)
+            return []
+    return [planted_row(client.name + ", before" * before, window, forgets, found)]
 
 
 def planted_row(
@@ -169,9 +178,17 @@ def rules_table(
             for is_before in (True, False) if before else (False,):
                 name = f"{half}{ATTACKS[attack]}{', before' * is_before}"
                 print(f"rules, {name} …", file=sys.stderr, flush=True)
-                found = measured_rules(half, attack, packages_at() if is_before else ())
+                found = rules_of(half, attack, is_before)
                 rows.append(rules_row(name, found))
     return Table("Rules kept word for word", RULES_COLUMNS, tuple(rows))
+
+
+def rules_of(half: Half, attack: Attack, before: bool) -> RulesOutcome:
+    """The outcome of a half, which is kept for the earlier commit."""
+    if not before:
+        return read_rules(measured_rules(half, attack))
+    key = {"part": "rules", "half": half, "attack": attack, "commit": BEFORE}
+    return read_rules(kept(key, lambda: measured_rules(half, attack, packages_at())))
 
 
 def rules_row(name: str, found: RulesOutcome) -> tuple[str, ...]:
@@ -203,19 +220,23 @@ def main() -> None:
     options.add_argument(
         "--held", action="store_true", help="the held half of the rules as well"
     )
+    options.add_argument(
+        "--logs", type=Path, metavar="DIR", help="sessions of programs that compact"
+    )
     options.add_argument("--write", type=Path, metavar="PAGE")
     chosen = options.parse_args()
     parts = chosen.part or PARTS
     tables: list[Table] = []
     if "planted" in parts:
-        tables += planted_tables(OURS, chosen.seeds, before=chosen.before)
-        if chosen.others:
-            tables += planted_tables(
-                OTHERS, chosen.seeds, before=False, forgets=FORGETS[:1]
-            )
+        tables += planted_tables(chosen.seeds, before=chosen.before, others=chosen.others)
     if "rules" in parts:
         halves: list[Half] = ["development", "held"] if chosen.held else ["development"]
         tables.append(rules_table(halves, before=chosen.before))
+    if chosen.logs and "logs" in parts:
+        earlier = packages_at() if chosen.before else None
+        key = {"part": "logs", "folder": str(chosen.logs), "commit": BEFORE}
+        before = kept(key, lambda: measured_logs(chosen.logs, earlier)) if earlier else []
+        tables += tables_of(read_rows(measured_logs(chosen.logs)), read_rows(before))
     show(*tables)
     if chosen.write:
         write_tables(chosen.write, tables)

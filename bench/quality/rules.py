@@ -34,8 +34,10 @@ WINDOW: Final = 128_000
 SESSIONS: Final = 10
 """Each has its share of the sentences of a half."""
 COMPACTIONS: Final = 8
-RESULT, REPORT = 6_000, 12_000
+RESULT, REPORT = 6_000, 16_000
 """Characters of a tool's result and of the model's answer: what can't simply be cleared fills the window."""
+CALLED: Final = 3
+"""Behind the opening the model calls a tool in one turn of so many."""
 STATE: Final = "State after part"
 """By this the summaries are known; a number follows."""
 ORDER: Final = (
@@ -182,7 +184,8 @@ class RulesSession:
         for message in self.opening():
             self.turn(*message)
         while max(self.found.kept, default=0) < self.compactions:
-            self.turn(f"Go on with file {self.turns}.", self.page())
+            page = self.page() if self.turns % CALLED == 0 else ""
+            self.turn(f"Go on with file {self.turns}.", page)
         last = self.history_view
         for each in self.said:
             if each.binds:
@@ -248,14 +251,16 @@ class RulesSession:
         return f"{page}\n" + "\n".join(flood)
 
     def turn(self, said: str, result: str) -> None:
-        """A question, a call of a tool, and an answer."""
+        """A question, a call of a tool if there is a ``result``, and an answer."""
         self.turns += 1
         name = f"call_{self.turns}"
         function = {"name": "open", "arguments": json.dumps({"file": self.turns})}
         call = {"id": name, "type": "function", "function": function}
         self.history.append({"role": "user", "content": said})
-        self.call({"role": "assistant", "content": None, "tool_calls": [call]})
-        self.history.append({"role": "tool", "tool_call_id": name, "content": result})
+        if result:
+            self.call({"role": "assistant", "content": None, "tool_calls": [call]})
+            given = {"role": "tool", "tool_call_id": name, "content": result}
+            self.history.append(given)
         report = self.reports[self.turns % len(self.reports)]
         self.call(
             {"role": "assistant", "content": f"Report on file {self.turns}: {report}"}
@@ -308,15 +313,20 @@ class RulesSession:
             self.found.kept[number] = len(kept)
 
 
-def measured_rules(half: Half, attack: Attack, path: Sequence[Path] = ()) -> RulesOutcome:
-    """``run_rules`` in a process of its own, with the packages of ``path``. Raises ``CalledProcessError``."""
+def measured_rules(half: Half, attack: Attack, path: Sequence[Path] = ()) -> Any:
+    """``run_rules`` as JSON, by a process with the packages of ``path``. Raises ``CalledProcessError``."""
     command = [sys.executable, "-m", "bench.quality.rules", half, attack]
     environment = os.environ | found_first([*path, CHECKOUT])
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
+        command, env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
-    found = RulesOutcome(**json.loads(done.stdout.splitlines()[-1]))
-    found.kept = {int(number): kept for number, kept in found.kept.items()}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def read_rules(given: Any) -> RulesOutcome:
+    """What ``measured_rules`` gave."""
+    found = RulesOutcome(**given)
+    found.kept = {int(number): count for number, count in found.kept.items()}
     return found
 
 

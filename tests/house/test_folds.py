@@ -37,7 +37,7 @@ CHANGES: Final = {
         "meter loop memory requests": "Rewound",
         "loop memory": "TurnEnded ToolStarted ToolEnded",
         "loop": (
-            "TurnPaused TurnResumed FellBack HandedOver CallRetried Queued QueueEdited QueueLeft CompactAsked "
+            "TurnPaused TurnResumed FellBack HandedOver CallRetried CallHeld Queued QueueEdited QueueLeft CompactAsked "
             "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged ToolCallReplaced"
         ),
         "meter loop memory": "CallStarted CallEnded TurnStarted",

@@ -403,6 +403,14 @@ class CallRetried(
     error: str = ""
 
 
+class CallHeld(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_held"):
+    """The provider goes on with the answer of this call without a reader: it is fetched as ``response``, not asked for
+    again, where its driver dies or the connection breaks."""
+
+    call: str
+    response: str
+
+
 class RequestRepaired(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"
 ):
@@ -526,12 +534,14 @@ class CompactAsked(
     """Somebody wants the history compacted now; ``instructions`` are for the summary.
 
     With ``up_to`` exactly what stands before this message is to leave, with ``from_`` this message and everything
-    behind it; both empty leaves that to the strategies.
+    behind it; both empty leaves that to the strategies. A ``preview`` commits nothing: its result is in the
+    ``CompactionRolledBack`` that ends it.
     """
 
     instructions: str = ""
     up_to: str = ""
     from_: str = msgspec.field(default="", name="from")
+    preview: bool = False
 
 
 class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
@@ -812,12 +822,15 @@ class CompactionRolledBack(
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
     With a ``rung``, only that strategy failed and the next one is tried. Without, the compaction has ended.
+    ``proposed`` is what a preview would have committed, found by ``strategy``; ``reason`` is ``preview`` then.
     """
 
     compaction: str
     reason: str
     note: str = ""
     rung: str = ""
+    proposed: Pruned | CompactionCommitted | None = None
+    strategy: str = ""
 
 
 class Uncompacted(
@@ -896,6 +909,7 @@ Event = (
     | CallStarted
     | CallEnded
     | CallRetried
+    | CallHeld
     | RequestRepaired
     | ToolStarted
     | ToolEnded

@@ -219,6 +219,14 @@ class SyncSession(Generic[OutputT]):
     """Compact now, or before the next model call of the current turn."""
     uncompact = _twin(Session.uncompact)
     """Restore the exact view before a compaction, a prune or a rewind, followed by later messages. Only at rest."""
+    preview = _twin(Session.preview)
+    """Show what a compaction would do, with the summary that it would use; nothing is changed. Only at rest."""
+    accept = _twin(Session.accept)
+    """Make the compaction that a preview has shown, without another call. Only at rest."""
+    drop = _twin(Session.drop)
+    """Take results, images, messages or stretches of them out of view; ``uncompact(surgery.id)`` undoes it."""
+    droppable = _twin(Session.droppable)
+    """What dropping each of the largest parts in view would do, the largest first."""
     rename = _twin(Session.rename)
     """Give the session this title, in lists and displays."""
     fork = _twin(Session.fork)
@@ -238,6 +246,8 @@ class SyncSession(Generic[OutputT]):
     """The events of the ledger."""
     explain = _twin(Session.explain)
     """Where a message went: in view, cleared, in which summary, dropped and why."""
+    recall = _twin(Session.recall)
+    """What left the window: lines found by words, or the exact text around a place, as the model's tool has it."""
 
 
 class SyncTextStream(Iterator[str], Generic[OutputT]):
