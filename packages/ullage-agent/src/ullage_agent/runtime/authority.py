@@ -170,6 +170,9 @@ BASE_URL: Final = Authority(
 ENDPOINTS: Final = Authority(
     session="never", why="decides where the conversation is sent, and with which key"
 )
+RETENTION: Final = Authority(
+    session="never", why="has the provider keep the conversation"
+)
 RATES: Final = Authority(
     session="never", why="is shared by all sessions with the same key"
 )

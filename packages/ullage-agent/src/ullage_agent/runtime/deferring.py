@@ -121,4 +121,4 @@ def _search_tool(declaration: Tool, deferred: tuple[Tool, ...]) -> AgentTool:
         names = tuple(tool.name for tool in found)
         return Output(found_text(found, deferred), found=names)
 
-    return AgentTool(declaration=declaration, run=run, idempotent=True)
+    return AgentTool(declaration=declaration, run=run, idempotent=True, read_only=True)

@@ -49,6 +49,7 @@ from ullage.usage import Usage
 from ullage.watching.status import reading_event
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
+from ullage_agent.file_history.history import FileHistory
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
@@ -117,6 +118,8 @@ class AgentRuntime:
     """What the agent is for, in words of the program."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)
     """The agents that a session of this one may be handed over to, by name."""
+    histories: Callable[[Path], FileHistory | str] = lambda root: "the agent is not open"
+    """The history of the files below a root, or why none is kept."""
     quotas: Quotas = field(init=False)
     """What the tenant of the store may use today."""
     slots: CallSlots = field(init=False)
@@ -294,6 +297,8 @@ class SessionRuntime:
     """When the answer of the current call began to stream, in seconds since 1970."""
     response_id: str = ""
     """The provider's id of the current call's answer."""
+    lost_response: str = ""
+    """The answer that the provider held and that could not be fetched."""
     requests: SessionRequests = field(default_factory=SessionRequests)
     replaced_requests: SessionRequests = field(default_factory=SessionRequests)
     """Those that hooks put in the place of the ledger's."""

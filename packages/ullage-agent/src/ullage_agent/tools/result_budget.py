@@ -116,7 +116,7 @@ def read_result(
         room = max(LEAST, tokens(context) if callable(tokens) else tokens)
         return Output(await _page(asked, context, room, count))
 
-    return AgentTool(declaration=_declaration(), run=run, idempotent=True)
+    return AgentTool(declaration=_declaration(), run=run, idempotent=True, read_only=True)
 
 
 class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):
