@@ -18,13 +18,14 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ullage.context.rendering import shown
 from ullage.context.values import values_in
 from ullage.events import CompactionCommitted, DroppedMessage, Event, MessageAdded
-from ullage.importers import read
+from ullage.importers import ImportedSession, read
 from ullage.messages import Message
 from ullage.meter.meter import Meter
 from ullage.store.policy import RECALL_TOKENS
@@ -56,8 +57,22 @@ class Score(NamedTuple):
     wrong: int = 0
     ms: float = 0.0
 
+    def plus(self, other: Score) -> Score:
+        """Both together."""
+        return Score(
+            self.cases + other.cases,
+            self.first + other.first,
+            self.more + other.more,
+            self.other + other.other,
+            max(self.largest, other.largest),
+            self.quoted + other.quoted,
+            self.wrong + other.wrong,
+            self.ms + other.ms,
+        )
 
-class Old(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class OldLog:
     """What left a log: its messages by their ids, and where to ask for it."""
 
     messages: dict[str, Message]
@@ -68,7 +83,7 @@ class Old(NamedTuple):
         return self.index.recall(query, in_view=self.in_view)
 
 
-def old_of(path: Path) -> Old:
+def old_of(path: Path) -> OldLog:
     """What left the window of a log."""
     events = list(_read(path).events)
     if not any(isinstance(event, CompactionCommitted) for event in events):
@@ -83,10 +98,10 @@ def old_of(path: Path) -> Old:
     in_view = states(meter.state.view)
     index.recall("nothing", in_view=in_view)
     kept = {each: message for each, message in left.items() if each not in in_view}
-    return Old(kept, index, in_view)
+    return OldLog(kept, index, in_view)
 
 
-def _read(path: Path):  # type: ignore[no-untyped-def]
+def _read(path: Path) -> ImportedSession:
     if path.suffix != ".gz":
         return read(path)
     with tempfile.TemporaryDirectory() as place:
@@ -110,8 +125,8 @@ def cases_of(messages: Iterable[Message], count: int) -> list[Case]:
         text = "\n".join(shown(part) for part in message.parts)
         for line in text.splitlines():
             values = values_in(line) if len(line) < LONGEST else ()
-            rest = re.sub("|".join(map(re.escape, values)) or "$", " ", line)
-            words = list(dict.fromkeys(re.findall(r"[A-Za-z]{4,}", rest)))
+            plain = re.sub("|".join(map(re.escape, values)) or "$", " ", line)
+            words = list(dict.fromkeys(re.findall(r"[A-Za-z]{4,}", plain)))
             if values and len(words) >= 3:
                 lines.append((values[0], words))
     cases: list[Case] = []
@@ -121,11 +136,12 @@ def cases_of(messages: Iterable[Message], count: int) -> list[Case]:
         more = drawn.sample(rest, min(3, len(rest)))
         other = (more + first)[:3]
         asked = (first, [*first, *more], other)
-        cases.append(Case(value, *map(" ".join, asked)))
+        questions = (" ".join(each) for each in asked)
+        cases.append(Case(value, *questions))
     return cases
 
 
-def score_of(old: Old, cases: Sequence[Case]) -> Score:
+def score_of(old: OldLog, cases: Sequence[Case]) -> Score:
     """Asks for each case: once, and once more where it was not found."""
     total = Score()
     texts = {
@@ -140,15 +156,18 @@ def score_of(old: Old, cases: Sequence[Case]) -> Score:
         is_more = is_first or case.value in old.ask(case.more).text
         is_other = is_first or case.value in old.ask(case.other).text
         wrong = sum(not _is_exact(piece, texts) for piece in _pieces(answer))
-        total = Score(
-            total.cases + 1,
-            total.first + is_first,
-            total.more + is_more,
-            total.other + is_other,
-            max(total.largest, estimated_tokens(answer.text)),
-            total.quoted + len(answer.lines),
-            total.wrong + wrong,
-            total.ms + 1000 * took,
+        largest = estimated_tokens(answer.text)
+        total = total.plus(
+            Score(
+                1,
+                is_first,
+                is_more,
+                is_other,
+                largest,
+                len(answer.lines),
+                wrong,
+                1000 * took,
+            )
         )
     return total
 
@@ -194,9 +213,7 @@ def main() -> None:
         old = old_of(path)
         score = score_of(old, cases_of(old.messages.values(), given.cases))
         print(row(path.name.split(".")[0], score), flush=True)
-        total = Score(*(a + b for a, b in zip(total, score, strict=True)))._replace(
-            largest=max(total.largest, score.largest)
-        )
+        total = total.plus(score)
     print(row("all", total))
 
 

@@ -49,8 +49,8 @@ def left(*added: MessageAdded) -> RecallIndex:
     return index
 
 
-def found(index: RecallIndex, query: str, **more: int) -> Recalled:
-    return index.recall(query, in_view={}, **more)
+def found(index: RecallIndex, query: str, tokens: int = 300) -> Recalled:
+    return index.recall(query, in_view={}, tokens=tokens)
 
 
 def texts(answer: Recalled) -> list[str]:
