@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from ullage.context.lineage import MessageStatus
+from ullage.context.surgery import Surgery
 from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
@@ -394,6 +395,29 @@ class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     from_: str = field(default="", name="from")
 
 
+class AcceptOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``summary`` is a text in the place of the preview's own; ``null`` keeps that."""
+
+    summary: str | None = None
+
+
+class DropOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``places`` are ids of messages or parts, or ``FIRST..LAST`` for a stretch of messages.
+
+    With ``dry_run`` nothing is done. ``loses_reasoning`` allows that reasoning behind the cut gets lost.
+    """
+
+    places: tuple[str, ...]
+    dry_run: bool = False
+    loses_reasoning: bool = False
+
+
+class DroppableList(Struct, frozen=True, kw_only=True):
+    """The largest parts in view, the largest first, each with what dropping it would do."""
+
+    droppable: tuple[Surgery, ...]
+
+
 class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The compaction or prune to undo."""
 
@@ -414,9 +438,10 @@ class NewTitle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The conversation continues from this message; empty: from the start."""
+    """The conversation continues from this message; empty: from the start. ``files`` restores what tools changed."""
 
     to: str
+    files: bool = False
 
 
 class SettingsView(Struct, frozen=True, kw_only=True):

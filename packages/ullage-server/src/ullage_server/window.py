@@ -11,8 +11,10 @@ from typing import Annotated, Any
 from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import QueryParameter
+from msgspec.structs import replace
 
 from ullage.advice.history import history_of
+from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import advice_of
 from ullage.errors import InputError
 from ullage.events import Event, FirstCall
@@ -105,6 +107,8 @@ def session_advice(
     if imported is not None:
         called = subagent_tools(imported)
     advice = advice_of(history, meter, events, subagent_tools=called)
+    outcomes = outcomes_of(until_removal(events), Meter(), history)
+    advice = replace(advice, outcomes=outcomes)
     return advice_view(advice, history)
 
 

@@ -235,9 +235,15 @@ class MessageReplaced(
 
 
 class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
-    """The conversation continues from ``to``; later messages left the view. Empty: from the start."""
+    """The conversation continues from ``to``; later messages left the view. Empty: from the start.
+
+    ``Uncompacted`` undoes the one that a person asked for by its name, ``rewind``. ``files`` is the step that took back
+    what tools had done to files, as in ``FilesChanged``.
+    """
 
     to: str = ""
+    rewind: str = ""
+    files: str = ""
 
 
 # -- turns, calls and tools --
@@ -397,6 +403,14 @@ class CallRetried(
     error: str = ""
 
 
+class CallHeld(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_held"):
+    """The provider goes on with the answer of this call without a reader: it is fetched as ``response``, not asked for
+    again, where its driver dies or the connection breaks."""
+
+    call: str
+    response: str
+
+
 class RequestRepaired(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"
 ):
@@ -457,6 +471,23 @@ class ToolCallReplaced(
     replaced_by: tuple[str, ...] = ()
 
 
+class FilesChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="files_changed"
+):
+    """Tool calls changed ``count`` files and directories below ``root``; ``paths`` names the first of them.
+
+    ``step`` is their record in the file history of the machine that ran the calls. With ``is_late`` its process ended
+    meanwhile, and what changed until the next start is in it too.
+    """
+
+    step: str
+    calls: tuple[str, ...] = ()
+    root: str = ""
+    count: int = 0
+    paths: tuple[str, ...] = ()
+    is_late: bool = False
+
+
 class ChildStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"
 ):
@@ -503,12 +534,14 @@ class CompactAsked(
     """Somebody wants the history compacted now; ``instructions`` are for the summary.
 
     With ``up_to`` exactly what stands before this message is to leave, with ``from_`` this message and everything
-    behind it; both empty leaves that to the strategies.
+    behind it; both empty leaves that to the strategies. A ``preview`` commits nothing: its result is in the
+    ``CompactionRolledBack`` that ends it.
     """
 
     instructions: str = ""
     up_to: str = ""
     from_: str = msgspec.field(default="", name="from")
+    preview: bool = False
 
 
 class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
@@ -789,20 +822,27 @@ class CompactionRolledBack(
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
     With a ``rung``, only that strategy failed and the next one is tried. Without, the compaction has ended.
+    ``proposed`` is what a preview would have committed, found by ``strategy``; ``reason`` is ``preview`` then.
     """
 
     compaction: str
     reason: str
     note: str = ""
     rung: str = ""
+    proposed: Pruned | CompactionCommitted | None = None
+    strategy: str = ""
 
 
 class Uncompacted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"
 ):
-    """The view from before this compaction is back, followed by the messages added since."""
+    """The view from before this compaction, prune or rewind is back, followed by the messages added since.
+
+    ``files`` is the step that took back what the rewind had done to files.
+    """
 
     compaction: str
+    files: str = ""
 
 
 class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
@@ -869,10 +909,12 @@ Event = (
     | CallStarted
     | CallEnded
     | CallRetried
+    | CallHeld
     | RequestRepaired
     | ToolStarted
     | ToolEnded
     | ToolCallReplaced
+    | FilesChanged
     | ChildStarted
     | Queued
     | QueueEdited

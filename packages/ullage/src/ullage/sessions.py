@@ -9,6 +9,9 @@ from ullage.installation import explained
 try:
     from ullage.codec.blocks import CacheMarks, Options
     from ullage.context.lineage import Whereabouts
+    from ullage.context.preview import CompactionPreview, PreviewedMessage
+    from ullage.context.surgery import Surgery
+    from ullage.context.values import LostValue
     from ullage.turns.grants import Grant
     from ullage.turns.loop import OpenCall
     from ullage_agent.runtime.agent import GivenTool
@@ -35,22 +38,26 @@ __all__ = [
     "AgentSettings",
     "CacheMarks",
     "CancelAnswer",
+    "CompactionPreview",
     "Fork",
     "GivenTool",
     "Grant",
     "InstructionWriter",
     "Layer",
+    "LostValue",
     "MessageInput",
     "NamedFile",
     "OpenCall",
     "Options",
     "Override",
+    "PreviewedMessage",
     "Question",
     "Result",
     "ScopedGrant",
     "Session",
     "SessionSettings",
     "SessionView",
+    "Surgery",
     "SyncSession",
     "SyncTextStream",
     "Task",

@@ -30,6 +30,7 @@ from ullage_agent.loop.steps import (
     DropAttempt,
     EndTurn,
     FallBack,
+    FetchAnswer,
     NextStep,
     Pause,
     Rest,
@@ -118,6 +119,8 @@ class LoopSituation:
     sequential: frozenset[str] = frozenset()
     answers: frozenset[str] = frozenset()
     may_compact: bool = False
+    may_fetch: bool = True
+    """Whether the answer that the provider holds was not fetched in vain."""
     is_stuck: str = ""
     elapsed_s: float = 0.0
     used: BudgetUse = field(default=BudgetUse())
@@ -131,6 +134,8 @@ def decide(situation: LoopSituation) -> NextStep:
     loop = situation.loop
     if loop.cancel:
         return Settle("cancel")
+    if loop.response and situation.may_fetch:
+        return FetchAnswer()
     if loop.is_abandoned:
         return Settle("crash")
     if not loop.turn:
@@ -156,9 +161,7 @@ def _at_rest(loop: Loop) -> NextStep:
 
 def _compact_asked(loop: Loop) -> Compact | None:
     """The compaction that a person asked for."""
-    if loop.compact_asked is None:
-        return None
-    return Compact("asked", loop.compact_asked, loop.compact_up_to, loop.compact_from)
+    return None if loop.compact_asked is None else Compact("asked", loop.compact_asked)
 
 
 def _after_drop(situation: LoopSituation) -> NextStep | None:
@@ -290,7 +293,9 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     if situation.quota is not None:
         return Pause("budget", *situation.quota)
     asked = _compact_asked(loop)
-    if asked is not None and not asked.from_:  # what a turn still adds is part of that
+    if (
+        asked is not None and not asked.wishes.from_
+    ):  # what a turn still adds is part of that
         return asked
     return _call(situation)
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ullage.events import CompactionTrigger, EndReason, PauseReason, ToolOutcome
+from ullage.events import (
+    CompactAsked,
+    CompactionTrigger,
+    EndReason,
+    PauseReason,
+    ToolOutcome,
+)
 from ullage.turns.loop import OpenCall
 
 
@@ -12,6 +18,10 @@ class CallModel(NamedTuple):
     """Send the view. ``max_output`` limits the answer to the rest of the window; ``None`` keeps the setting."""
 
     max_output: int | None = None
+
+
+class FetchAnswer(NamedTuple):
+    """Fetch the answer of the open call, which the provider holds, in the place of a call made again."""
 
 
 class RunTools(NamedTuple):
@@ -47,12 +57,10 @@ class DropAttempt(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """Make the view smaller, by a person's wishes: all before ``up_to`` is to leave, or ``from_`` and all behind it."""
+    """Make the view smaller, by a person's wishes."""
 
     trigger: CompactionTrigger
-    instructions: str = ""
-    up_to: str = ""
-    from_: str = ""
+    wishes: CompactAsked = CompactAsked()
 
 
 class FallBack(NamedTuple):
@@ -94,6 +102,7 @@ class Rest(NamedTuple):
 
 NextStep = (
     CallModel
+    | FetchAnswer
     | RunTools
     | AskApproval
     | CloseCalls

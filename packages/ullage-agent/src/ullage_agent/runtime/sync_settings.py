@@ -140,6 +140,7 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
         runtime.output,
         runtime.instructions,
         fold.told,
+        bool(fold.compactions),
     )
 
 

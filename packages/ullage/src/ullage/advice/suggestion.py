@@ -35,6 +35,16 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many items, calls or tools the title names."""
 
 
+class AdviceOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Suggestions that were followed: the tokens that they promised and those that were saved, a ``unit`` each."""
+
+    title: str
+    unit: str
+    promised: int
+    measured: int
+    has_helped: bool
+
+
 class AdviceInput(NamedTuple):
     """What suggestions are made from."""
 

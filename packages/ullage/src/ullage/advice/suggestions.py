@@ -18,7 +18,7 @@ from ullage.advice.policy import (
     MOST_SHOWN,
 )
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
-from ullage.advice.suggestion import AdviceInput, Suggestion, name_of
+from ullage.advice.suggestion import AdviceInput, AdviceOutcome, Suggestion, name_of
 from ullage.advice.waste import long_instructions, long_outputs, unused_tools
 from ullage.events import Event
 from ullage.meter.meter import Meter
@@ -57,6 +57,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     paid: int = 0
     usd: float | None = None
     """What all calls have cost, those for summaries, titles and subagents among them; ``None`` without any price."""
+    outcomes: tuple[AdviceOutcome, ...] = ()
+    """What became of earlier suggestions (``ullage.advice.outcomes``)."""
 
 
 def advice_of(

@@ -7,7 +7,7 @@ from typing import Final
 from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import CallsLeft, NextCompaction
 from ullage.advice.savings import TokenSaving
-from ullage.advice.suggestion import Suggestion
+from ullage.advice.suggestion import AdviceOutcome, Suggestion
 from ullage.advice.suggestions import Advice, ItemCost
 from ullage.cli.drawing import drawn_width
 from ullage.cli.footing import dollars
@@ -65,6 +65,10 @@ def advice_lines(
         for cost in advice.costs:
             bar = _bar(cost.so_far, largest, width, glyphs)
             lines.append(_cost(cost, bar, width))
+    if advice.outcomes:
+        lines += [(), (Span("Followed since", "title"),)]
+        for outcome in advice.outcomes:
+            lines += _paragraph(INDENT, printable(outcome_text(outcome)), width)
     if advice.compaction is not None:
         lines += [(), (Span("Next compaction", "title"),)]
         text = printable(_compaction(advice.compaction, history))
@@ -141,6 +145,13 @@ def saving_text(saving: TokenSaving) -> str:
     return BESIDE.join([*parts, so_far])
 
 
+def outcome_text(outcome: AdviceOutcome) -> str:
+    """What was promised and what was saved, in a sentence."""
+    text = f"{outcome.title}: promised {number(outcome.promised)} tokens a {outcome.unit}"
+    text += f", measured {number(outcome.measured)}"
+    return text if outcome.has_helped else text + ". It did not help"
+
+
 def _worth(suggestion: Suggestion) -> float:
     usd = suggestion.saving.usd
     return float(suggestion.saving.so_far) if usd is None else usd
@@ -202,12 +213,8 @@ def _when(left: CallsLeft) -> str:
     growth = f"at {number(left.growth)} tokens a call"
     if left.calls > FAR:
         return f"more than {counted(FAR, 'call')} away {growth}"
-    ends = f" (at least {number(left.low)})"
-    if left.high is not None:
-        ends = f" ({number(left.low)} to {number(left.high)})"
-    if left.high == left.low:
-        ends = ""
-    return f"in about {counted(left.calls, 'call')}{ends} {growth}"
+    ends = f"{number(left.low)} to {number(left.high)}"
+    return f"in about {counted(left.calls, 'call')} ({ends}) {growth}"
 
 
 def short(tokens: int) -> str:

@@ -70,6 +70,8 @@ class Options:
     ``compaction`` asks for the provider's own compaction of the conversation instead of an answer, with these
     instructions; empty is the provider's own prompt. ``drops_unbound`` has Claude drop thinking that is bound to
     another prefix, in the place of a refusal; off for servers that refuse the field.
+    ``background`` has the Responses wire go on with a streamed answer that loses its reader, and keep it (``store``),
+    so that it is fetched and not paid again: https://developers.openai.com/api/docs/guides/background.
     """
 
     max_output: int | None = None
@@ -82,6 +84,7 @@ class Options:
     betas: tuple[str, ...] = ()
     compaction: str | None = None
     drops_unbound: bool = True
+    background: bool = False
     media: Mapping[str, bytes] = field(default_factory=dict)
 
 

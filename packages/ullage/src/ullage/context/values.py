@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from ullage.context.exchanges import is_request
 from ullage.context.policy import VALUE_CHARACTERS
 from ullage.messages import Message, ProviderItem, TextPart, ToolCallPart, ToolResultPart
@@ -52,7 +54,7 @@ class WrittenText(NamedTuple):
     text: str
 
 
-class LostValue(NamedTuple):
+class LostValue(msgspec.Struct, frozen=True):
     """A value that only messages that leave hold. ``message`` is the newest of them.
 
     ``uses`` counts the messages in which the user or the model wrote it; 0 for one that only tools have shown.

@@ -91,8 +91,11 @@ def encode_head(sending: Sending) -> Encoded:
     if options.thinking_budget is not None:
         blocks.miss("thinking_budget")
     params = merged(PARAMS.unowned(request.params), said)
+    is_background = options.background and request.stream
+    if is_background:
+        params["background"] = True
     if options.stateless and not request.chained:
-        params["store"] = False
+        params["store"] = is_background
         included = params.get("include")
         listed = list(included) if isinstance(included, list) else []
         params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
