@@ -73,7 +73,7 @@ def copies(
         ("values", values),
     ):
         if block:
-            parts.append(TextPart(id=f"{message}.{name}", text=block))
+            parts.append(TextPart(id=f"{message}.{name}", text=f"{block}\n"))
     return tuple(parts)
 
 

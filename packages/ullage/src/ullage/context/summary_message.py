@@ -87,7 +87,7 @@ def summary_message(
     parts = [TextPart(id=f"{name}.prefix", text=prefix)]
     parts += copies(situation, leaving, name, window=window, text=f"{lost}\n{text}")
     if lost:
-        parts.append(TextPart(id=f"{name}.kept", text=lost))
+        parts.append(TextPart(id=f"{name}.kept", text=f"{lost}\n"))
     body = TextPart(id=text_part_id(name), text=text)
     message = Message(id=name, role="user", origin="summary", parts=(*parts, body))
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
