@@ -343,7 +343,8 @@ async def _real_attempt(
     slot: CallSlot | None,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One attempt. Raises for an answer that is none, but not where the provider holds what comes of it."""
-    has_begun, lost = False, ("failed", "dropped")
+    has_begun = False
+    lost: tuple[str, ...] = ("failed", "dropped")
     tried = _attempt(prepared, client, message_id, call, options, slot)
     async with aclosing(tried) as events:
         async for event in events:
