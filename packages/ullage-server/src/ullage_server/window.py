@@ -112,8 +112,7 @@ def session_advice(
         called = subagent_tools(imported)
     advice = advice_of(history, meter, events, subagent_tools=called)
     outcomes = outcomes_of(until_removal(events), Meter(), history)
-    advice = replace(advice, outcomes=outcomes)
-    return history, advice
+    return history, replace(advice, outcomes=outcomes)
 
 
 def step_lines(steps: Sequence[Step], history: WindowHistory) -> Iterator[StepLine]:

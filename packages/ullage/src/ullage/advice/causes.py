@@ -351,7 +351,10 @@ def _named(before: SentCall, now: SentCall, verdict: CacheVerdict | None) -> Cau
     told = None if verdict is None else _VERDICTS.get(verdict.reason)
     if told is not None:
         kind, words = told
-        if found is not None and found.kind in _FAMILIES.get(kind, {kind}):
+        family = _FAMILIES.get(kind, {kind})
+        if verdict is not None and verdict.reason == "input_changed":
+            family = {*family, "system"}  # OpenAI's instructions are input
+        if found is not None and found.kind in family:
             return _cause(found, "provider")
         return Cause(kind=kind, words=words, by="provider")
     cause = None if found is None else _cause(found, by)
