@@ -168,12 +168,12 @@ NEWEST_OF_WORDS = 0.4
 """The share of it up to which the newest sentences fill it. The rest is for those that state how to behave."""
 
 QUOTED_SHARE = 0.01
-QUOTED_MOST = 500
-"""Sentences of tool results that state how to behave."""
+QUOTED_MOST = 800
+"""Lines of tool results that may state how to behave. Judged by bench.compaction_quality."""
 
-QUOTES_OF_ONE = 12
-LONGEST_QUOTE = 300
-"""Sentences of one result, and characters of each."""
+QUOTES_OF_ONE = 30
+LONGEST_QUOTE = 200
+"""Lines of one result, and characters of each."""
 
 TRAIL_SHARE = 0.03
 TRAIL_MOST = 2_000
