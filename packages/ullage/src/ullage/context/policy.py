@@ -156,7 +156,7 @@ COMPARED_CHARACTERS = 2_000_000
 # --- What code copies behind a summary. Judged by bench.compaction: facts that are recalled, and tokens.
 
 SAID_SHARE = 0.03
-SAID_MOST = 4_000
+SAID_MOST = 6_000
 """The user's own messages, as a share of the window and in tokens. In 17 real compactions they were 1,000 in the
 median, and less than 2,600 in twelve."""
 

@@ -20,7 +20,12 @@ from ullage.context.policy import (
     QUOTES_OF_ONE,
     VALUE_CHARACTERS,
 )
-from ullage.context.sentences import states_a_rule, without_bullet
+from ullage.context.sentences import (
+    REPEATED,
+    states_a_rule,
+    without_bullet,
+    without_numbers,
+)
 from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.call_names import call_label
@@ -37,9 +42,6 @@ _DOCUMENT: Final = re.compile(r"\s*#+ \S.*\n")
 
 _PROSE: Final = re.compile(r"[^\W\d_a-z][^{}<>|=\\]{11,}[.!。।۔！\"”»]")
 _LABELLED: Final = re.compile(r"[^.:]{2,40}: \S")
-_DIGITS: Final = re.compile(r"\d+")
-REPEATED: Final = 2
-"""A line that a text has more often, numbers aside, is a row of a table or a flood."""
 
 
 class Quote(NamedTuple):
@@ -106,12 +108,12 @@ def _of_message(message: Message, labels: dict[str, str]) -> Iterator[Quote]:
 
 def _quotes(source: str, text: str) -> Iterator[Quote]:
     lines = [without_bullet(line) for line in text.split("\n")]
-    shapes = Counter(_DIGITS.sub("0", line) for line in lines)
+    shapes = Counter(map(without_numbers, lines))
     if _DOCUMENT.match(text):
         source = f"{source} (a document)"
     found: list[Quote] = []
     for line in lines:
-        is_row = shapes[_DIGITS.sub("0", line)] > REPEATED
+        is_row = shapes[without_numbers(line)] > REPEATED
         if not is_row and len(line) <= LONGEST_QUOTE and _PROSE.fullmatch(line):
             found.append(Quote(source, strike_keys(line), _rank(source, line)))
     yield from sorted(found, key=lambda each: each.rank)[:QUOTES_OF_ONE]
