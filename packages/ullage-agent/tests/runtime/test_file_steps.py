@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 import ullage
+from ullage.cli.screenplay import Screenplay
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
 from ullage.errors import CommandRefused
 from ullage.events import FilesChanged, Rewound
+from ullage.store.leases import new_owner
 from ullage.testing import ScriptedModel, tool_call
+from ullage_agent.chat.commands import Acting, parse
+from ullage_agent.file_history.history import FileHistory
+from ullage_agent.runtime.file_steps import history_of
 from ullage_agent.runtime.session import Session
 
 Answer = object
@@ -137,3 +144,90 @@ async def test_where_nothing_is_kept_the_reason_is_told(tmp_path: Path) -> None:
         with pytest.raises(CommandRefused, match="has no message"):
             await session.changed_files("nowhere")
     assert not (tmp_path / "data" / "files").exists()
+
+
+async def test_the_chat_shows_the_files_first_and_restores_them_when_asked_again(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "root"
+    async with session_of(tmp_path, TWO_TURNS) as session:
+        await said(session, "Write")
+        await said(session, "More")
+        acting = Acting(session._open.store, session, {})
+
+        async def perform(text: str) -> tuple[str, str]:
+            typed = parse(text)
+            assert typed is not None
+            transcript = Screenplay()
+            transcript.apply_all(await session.history())
+            done = await acting.run(typed, transcript, 80, UNICODE)
+            return "\n".join(plain(line) for line in done.lines), done.text
+
+        shown, back = await perform("/rewind #5 --files")
+        assert "changed  a.txt" in shown and "  +two" in shown and "added  b.txt" in shown
+        assert back.startswith("/rewind ") and back.endswith(" --files")
+        assert len(changed(root)) == 2
+        (root / "b.txt").write_text("mine")
+        shown, back = await perform(back)
+        assert "left alone" in shown and back.endswith(" --files")
+        shown, back = await perform(back)
+        assert back == "More" and changed(root) == {"a.txt": "one", "b.txt": "mine"}
+        await perform("/uncompact")
+        assert changed(root) == {"a.txt": "two", "b.txt": "mine"}
+
+
+async def test_what_a_subagent_changed_is_restored_with_the_parents_steps(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    environment = {"ULLAGE_DATA": str(tmp_path / "data"), "HOME": "/nowhere"}
+    child = ullage.Agent(
+        ScriptedModel([tool_call("write", path="child.txt", content="c"), "Done."]),
+        tools=["write"],
+        root=root,
+        environment=environment,
+    )
+    parent = ullage.Agent(
+        ScriptedModel(
+            [
+                [
+                    tool_call("helper", task="Write"),
+                    tool_call("write", path="parent.txt", content="p"),
+                ],
+                "Done.",
+            ]
+        ),
+        tools=[ullage.subagent(child, name="helper", description="Helps."), "write"],
+        root=root,
+        store=tmp_path / "sessions.db",
+        environment=environment,
+    )
+    async with parent.session("s") as session:
+        await session.ask("Work")
+        assert changed(root) == {"child.txt": "c", "parent.txt": "p"}
+        told = await session.changed_files()
+        assert [one.path for one in told.files] == ["child.txt", "parent.txt"]
+        await session.rewind("", files=True)
+        assert changed(root) == {}
+
+
+async def test_a_step_in_a_killed_process_is_in_the_ledger_after_the_next_start(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "root"
+    async with session_of(tmp_path, [*TWO_TURNS[:2], "Hello."]) as session:
+        first = await said(session, "Write")
+        history = history_of(await session._look())
+        assert not isinstance(history, str)
+        machine, *_ = new_owner().split(":")
+        killed = FileHistory(
+            root, history.file.parent, history._store, f"{machine}:4194303:1:dead"
+        )
+        killed.begin("killed", "s", ["call"])
+        (root / "half.txt").write_text("half")
+        await said(session, "Hello")
+        steps = [one for one in await session.history() if isinstance(one, FilesChanged)]
+        assert steps[-1].is_late and steps[-1].paths == ("half.txt",)
+        await session.rewind(first, files=True)
+        assert changed(root) == {}

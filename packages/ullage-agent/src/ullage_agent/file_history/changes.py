@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +33,9 @@ class UndoPlan(NamedTuple):
     moves: tuple[FileChange, ...] = ()
     edited: tuple[str, ...] = ()
     not_covered: Mapping[str, str] = {}
+
+
+path_of = attrgetter("path")
 
 
 def mode_of(state: str) -> int:

@@ -28,6 +28,7 @@ from ullage_agent.file_history.changes import (
     UndoPlan,
     content_of,
     joined,
+    path_of,
     undone,
     why_unknown,
 )
@@ -45,7 +46,7 @@ from ullage_agent.file_history.restoring import (
     state,
     state_now,
 )
-from ullage_agent.file_history.tree import Stamp, Tree, look
+from ullage_agent.file_history.tree import SeenTree, Stamp, is_same, look
 
 PENDING: Final = f"-{NOT_YET}"
 """The content of a path whose own will be stored later."""
@@ -97,10 +98,12 @@ class FileHistory:
         self._lock = threading.Lock()
         self._hurry = threading.Event()
         self._database: sqlite3.Connection | None = None
-        self._tree = Tree({}, {})
+        self._tree = SeenTree({}, {})
         self._contents: dict[str, str] = {}
         self._doubtful: set[str] = set()
         """Paths whose content is read at the next look, whatever their stamps."""
+        self._is_unsettled = True
+        """Whether a directory may hold names that its stamp does not tell of."""
         self._open: dict[str, dict[str, FileChange]] = {}
         """The changes since each step that this object has begun."""
 
@@ -125,7 +128,7 @@ class FileHistory:
         """What has changed since the step began. ``recorded`` follows once the ledger has it."""
         with self._working() as database:
             self._update(database, takes_pending=False)
-            changes = tuple(self._open.pop(step, {}).values())
+            changes = tuple(sorted(self._open.pop(step, {}).values(), key=path_of))
             _set_changes(database, step, changes)
         return changes
 
@@ -280,7 +283,7 @@ class FileHistory:
         database.execute("pragma synchronous = normal")
         database.executescript((files(__package__) / "contents.sql").read_text())
         stamps = dict[str, Stamp]()
-        self._tree, self._contents = Tree(stamps, {}), {}
+        self._tree, self._contents = SeenTree(stamps, {}), {}
         for path, *stamp, content in database.execute("select * from seen"):
             stamps[path], self._contents[path] = tuple(stamp), content
         self._doubt(max((stamp[1] for stamp in stamps.values()), default=0))
@@ -333,12 +336,14 @@ class FileHistory:
         Without ``takes_pending`` only what has changed since the last look is stored.
         """
         now = time.time_ns()
-        before, tree = self._tree, self._without_own(look(self.root))
-        doubtful = self._doubtful
+        before, doubtful = self._tree, self._doubtful
         if not takes_pending:
             doubtful = {path for path in doubtful if self._contents[path] != PENDING}
+        tree = before
+        if self._is_unsettled or not is_same(self.root, before):
+            tree = self._without_own(look(self.root))
         changes = list[FileChange]()
-        if doubtful or tree.stamps != before.stamps:
+        if doubtful or tree is not before:
             gone = before.stamps.keys() - tree.stamps.keys()
             for path in gone:
                 if tree.covers(path):
@@ -378,7 +383,7 @@ class FileHistory:
             self._open[step] = joined(known, changes)
 
     @staticmethod
-    def _is_change(change: FileChange, before: Tree, tree: Tree) -> bool:
+    def _is_change(change: FileChange, before: SeenTree, tree: SeenTree) -> bool:
         """Whether the path was not the same before, as far as that was seen."""
         if not change.old:
             return before.covers(change.path)
@@ -386,7 +391,7 @@ class FileHistory:
             return change.new != change.old and not change.old.endswith(PENDING)
         return change.new != change.old or bool(why_unknown(change.old))
 
-    def _without_own(self, tree: Tree) -> Tree:
+    def _without_own(self, tree: SeenTree) -> SeenTree:
         if not self._own:
             return tree
         stamps = {
@@ -394,9 +399,9 @@ class FileHistory:
             for path, stamp in tree.stamps.items()
             if not path.startswith(self._own)
         }
-        return Tree(stamps, tree.left_out)
+        return tree._replace(stamps=stamps)
 
-    def _state(self, tree: Tree, path: str) -> str:
+    def _state(self, tree: SeenTree, path: str) -> str:
         stamp = tree.stamps.get(path)
         return "" if stamp is None else state(stamp[4], self._contents[path])
 
@@ -404,7 +409,7 @@ class FileHistory:
         self,
         database: sqlite3.Connection,
         path: str,
-        tree: Tree,
+        tree: SeenTree,
         is_over: Callable[[], bool],
     ) -> str:
         """The content of a path as it stands in a state, stored."""
@@ -424,11 +429,14 @@ class FileHistory:
 
     def _doubt(self, now: int) -> None:
         """Read again at the next look what is pending, or may change once more within the same tick."""
-        self._doubtful = {
-            path
-            for path, stamp in self._tree.stamps.items()
-            if stamp[1] > now - RACY_NS or self._contents[path] == PENDING
-        }
+        settled, top = now - RACY_NS, self._tree.top
+        self._doubtful = set()
+        self._is_unsettled = top is None or top[1] > settled
+        for path, stamp in self._tree.stamps.items():
+            if stamp[1] > settled and stat.S_ISDIR(stamp[4]):
+                self._is_unsettled = True
+            elif stamp[1] > settled or self._contents[path] == PENDING:
+                self._doubtful.add(path)
 
 
 def _abandoned(database: sqlite3.Connection) -> list[str]:

@@ -24,7 +24,10 @@ DIFF_LINES = 2_000
 """Lines of a file that are compared, as comparing takes time by their square."""
 
 DIFF_CHARS = 20_000
-"""Characters of one file's diff, and ten times as many of all: more than a person reads before a rewind."""
+"""Characters of one file's diff: more than a person reads before a rewind."""
+
+ALL_DIFFS_CHARS = 200_000
+"""Characters of all diffs of a rewind: what a page or a terminal still shows at once."""
 
 NAMED = 20
 """Paths that an event of the ledger names."""

@@ -14,8 +14,9 @@ from ullage_agent.file_history.changes import (
     content_of,
     is_directory,
     mode_of,
+    path_of,
 )
-from ullage_agent.file_history.policy import DIFF_CHARS, DIFF_LINES
+from ullage_agent.file_history.policy import ALL_DIFFS_CHARS, DIFF_CHARS, DIFF_LINES
 
 NEVER: Final = (
     "what calls did elsewhere: other directories, databases, the network, processes that run; and of files their "
@@ -56,8 +57,8 @@ def report(
 ) -> FileChanges:
     """The plan of an undo, for a person; ``content`` gives what a state names."""
     files: list[FileDiff] = []
-    left = 10 * DIFF_CHARS
-    for move in sorted(plan.moves, key=lambda move: move.path):
+    left = ALL_DIFFS_CHARS
+    for move in sorted(plan.moves, key=path_of):
         diff = _diff(move, content)
         if len(diff) > min(left, DIFF_CHARS):
             diff = (

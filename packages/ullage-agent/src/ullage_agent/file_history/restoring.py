@@ -20,12 +20,12 @@ from ullage_agent.file_history.changes import (
     is_directory,
     is_link,
     mode_of,
+    path_of,
 )
 from ullage_agent.file_history.policy import LARGEST_FILE
 from ullage_agent.file_history.tree import Stamp
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PART: Final = 1 << 20
 EDITED: Final = "it was changed since"
 NOT_YET: Final = "it changed before its content was stored"
 
@@ -79,7 +79,7 @@ def restore(
     ``is_resumed``: the same was begun before, and any part of it may be done. Gives the reasons for the paths that were
     left alone. Raises ``OSError`` where the root can't be opened.
     """
-    todo = sorted(moves, key=lambda move: move.path)
+    todo = sorted(moves, key=path_of)
     left: dict[str, str] = {}
     top = os.open(root, _DIRECTORY)
     work = _Restoring(top, content, is_resumed=is_resumed)

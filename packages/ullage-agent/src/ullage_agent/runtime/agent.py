@@ -873,9 +873,10 @@ class Agent(Generic[OutputT, DepsT]):
             await open_all(self._servers)
             self._forget_tools()
             owner = new_owner()
+            stored_in = self._records.shown if self._records else self.stored_in
             histories = Histories(
                 self._data / "files",
-                store="" if isinstance(store, MemoryStore) else self.stored_in,
+                store="" if isinstance(store, MemoryStore) else stored_in,
                 owner=owner,
                 sandbox=self._sandbox(settings),
             )
