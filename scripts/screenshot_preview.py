@@ -1,4 +1,4 @@
-"""The pictures of a preview, of parts that can be dropped and of a rewind with files in docs/images.
+"""The pictures of a preview, of parts that can be dropped, of a rewind with files and of a cause in docs/images.
 
     uv run python -m scripts.screenshot_preview
 
@@ -79,6 +79,10 @@ async def told(place: Path) -> AsyncIterator[str]:
         )
         async with agent.session("slow") as session:
             for said in ASKED:
+                if said == ASKED[-1]:
+                    await session.set(
+                        system="You look after a web shop. Today is Monday."
+                    )
                 await session.ask(said)
             await session.rename("Slow checkout")
         async with served(agent) as url:
@@ -116,6 +120,9 @@ async def pictures(page: Page, to: Path, size: str, scheme: str) -> None:
     await page.wait_for_timeout(300)
     await dialog.screenshot(path=to / f"preview{name}.png", animations="disabled")
     await page.keyboard.press("Escape")
+    calls = page.locator("section", has=page.locator("#growth-title")).last
+    await calls.locator("summary").click()
+    await calls.screenshot(path=to / f"cause{name}.png", animations="disabled")
     if await page.locator("#tabs").is_visible():
         await page.locator("#tabs [data-tab=conversation]").click()
     message = page.locator("article.user", has_text="Set pool_size")
