@@ -21,8 +21,8 @@ hooks http_server measure messages server sessions storage subagent testing tool
 """
 OF_A_SESSION = """
 accept active_agent approve ask cancel close compact context drop droppable edit events explain fork grant grants
-hand_over history messages pending pin preview questions rename resume revoke rewind send set stream uncompact wait
-withdraw
+hand_over history messages pending pin preview questions recall rename resume revoke rewind send set stream uncompact
+wait withdraw
 """
 PUBLIC = NAMES.split()
 """By hand: adding one is a promise, removing one breaks somebody."""
