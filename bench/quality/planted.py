@@ -169,6 +169,8 @@ class ForgetfulModel:
     in_view: set[int] = field(default_factory=set)
     asked: dict[int, int] = field(default_factory=dict)
     recalled: set[str] = field(default_factory=set)
+    question: int = 0
+    """The newest one, which stays open while the model recalls."""
 
     def __call__(self, ask: ScriptContext) -> ScriptedAnswer:
         for name, text in ask.results:
@@ -179,7 +181,9 @@ class ForgetfulModel:
             return self.summary(ask)
         question = re.search(r"^Question (\d+): ", ask.text, re.MULTILINE)
         if question:
-            return self.answer(ask, int(question.group(1)))
+            self.question = int(question.group(1))
+        if question or any(name == RECALL for name, _ in ask.results):
+            return self.answer(ask, self.question)
         log = re.search(r"^\[log (\d+)\]", heard, re.MULTILINE)
         if ask.results:
             return self.found(int(log.group(1)) if log else -1)

@@ -32,11 +32,11 @@ async def recalled(
 
 @tool(name=RECALL, idempotent=True)
 async def RECALL_TOOL(query: str = "", read: str = "", *, session: ToolContext) -> str:
-    """Find exact lines of this conversation that are no longer in view.
+    """Find exact lines of the earlier conversation, of which only a summary is in view.
 
     Args:
         query: Words, names or numbers of the line.
-        read: A place from an answer, as 12:340, to read the text around it.
+        read: A place in an answer, as 12:340, to read the text around it.
     """
     assert isinstance(session, CallContext), "an agent runs its tools with one"
     try:

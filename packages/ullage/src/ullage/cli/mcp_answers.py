@@ -1,7 +1,8 @@
 """What ``ullage mcp`` answers: sessions, readings, what fills a window, and the next compaction, as plain JSON.
 
 Sessions are named by their ids alone, so that a caller opens no file that ``ullage sessions`` does not list. No answer
-holds the text of a conversation, and every text is without control characters and without what looks like a key.
+of these holds the text of a conversation (``mcp_recall`` has those that do, for a user who wants them), and every text
+is without control characters and without what looks like a key.
 """
 
 from __future__ import annotations

@@ -96,16 +96,6 @@ def _pointed_at(arguments: str) -> str:
     return " ".join(paths[:3]) or head
 
 
-def paths_in(message: Message) -> Iterator[str]:
-    """Paths in the arguments of a message's calls."""
-    for part in message.of_type(ToolCallPart):
-        yield from (
-            path
-            for path in _PATH.findall(part.arguments[:2_000])
-            if "/" in path or "." in path
-        )
-
-
 def _first_words(text: str, characters: int) -> str:
     return _bounded(" ".join(text[: 4 * characters].split()), characters)
 

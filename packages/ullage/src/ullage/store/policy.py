@@ -104,3 +104,9 @@ the line."""
 
 RECALL_KEY = 16
 """The fewest characters of what is struck out as a key: an answer holds code, whose names begin like keys."""
+
+RECALL_LOG_BYTES = 64 * 1024 * 1024
+"""The largest log of another program that is searched: its words take about as much memory as its text."""
+
+RECALL_QUOTED = 40
+"""Of so many newest messages of a session one has the words by which it is told from others."""
