@@ -12,7 +12,14 @@ import stat
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.resources import files
@@ -173,6 +180,7 @@ class FileHistory:
         if not self.file.exists():
             return UndoPlan(), len(steps)
         with self._working() as database:
+            self._update(database, takes_pending=False)
             rows = database.execute(
                 "select step, changes from steps order by number"
             ).fetchall()
@@ -240,6 +248,11 @@ class FileHistory:
                     (self._store, session),
                 )
             _sweep(database)
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """The directories that the last look left out, each with the reason."""
+        return self._tree.left_out
 
     @property
     def is_pending(self) -> bool:
