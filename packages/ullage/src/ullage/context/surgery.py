@@ -140,7 +140,9 @@ def droppable(situation: Situation, count: int) -> tuple[Surgery, ...]:
         if part.tokens > 0 and place not in found:
             surgery = planned(situation, (place,)).surgery
             message = situation.fold.view.entries[part.message].message
-            found[place] = replace(surgery, label=part.label or line_of(message))
+            is_named = " " in part.label  # by what it was about, beside its tool
+            label = part.label if is_named else line_of(message)
+            found[place] = replace(surgery, label=label)
     return tuple(sorted(found.values(), key=lambda each: -each.freed))
 
 
