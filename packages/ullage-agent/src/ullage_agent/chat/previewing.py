@@ -23,10 +23,9 @@ from ullage.display.text import (
     wrapped,
 )
 from ullage.errors import InputError
+from ullage.store.private_file import read_file, write_bytes
 from ullage_agent.chat.choices import Choice
-
-LOST_SHOWN: Final = 40
-"""Lost values that are named; the others are counted."""
+from ullage_agent.runtime.policy import LOST_SHOWN
 
 EDITOR: Final = "vi"
 
@@ -98,12 +97,12 @@ def _messages(
 
 
 def _price(cache_lost: int, usd: float | None, saves_usd: float | None) -> str:
-    """``7,489 tokens of cache written anew, $0.026; each later call saves $0.0009``."""
+    """``7,489 tokens of cache written again, $0.026; each later call saves $0.0009``."""
     if not cache_lost:
         pieces = ["no cache is lost"]
     else:
         once = "" if usd is None else f", {dollars(usd)}"
-        pieces = [f"{number(cache_lost)} tokens of cache written anew{once}"]
+        pieces = [f"{number(cache_lost)} tokens of cache written again{once}"]
     if saves_usd:
         pieces.append(f"each later call saves {dollars(saves_usd)}")
     return "; ".join(pieces)
@@ -130,7 +129,7 @@ def surgery_lines(surgery: Surgery) -> Iterator[Line]:
 
 def drop_choices(found: Sequence[Surgery], width: int) -> list[Choice]:
     """The largest parts, each with what dropping it frees and costs; those that must stay can't be chosen."""
-    head = f"{padded('freed', 9, right=True)}{padded('cache anew', 12, right=True)}{padded('once', 10, right=True)}  "
+    head = f"{padded('freed', 9, right=True)}{padded('cache again', 13, right=True)}{padded('once', 10, right=True)}  "
     choices = [Choice((Span(head, "dim"),))]
     for surgery in found:
         place = surgery.places[0]
@@ -141,7 +140,7 @@ def drop_choices(found: Sequence[Surgery], width: int) -> list[Choice]:
         if surgery.refused:
             freed, again, usd = "stays", "", ""
             what = f"{what}: {printable(surgery.refused)}"
-        row = f"{padded(freed, 9, right=True)}{padded(again, 12, right=True)}{padded(usd, 10, right=True)}  "
+        row = f"{padded(freed, 9, right=True)}{padded(again, 13, right=True)}{padded(usd, 10, right=True)}  "
         line = (Span(row), Span(shortened(what, max(10, width - len(row))), "dim"))
         choices.append(Choice(line, "" if surgery.refused else place))
     return choices
@@ -155,7 +154,7 @@ async def edited(text: str, environment: Mapping[str, str]) -> str:
     command = environment.get("VISUAL") or environment.get("EDITOR") or EDITOR
     with tempfile.TemporaryDirectory(prefix="ullage-") as folder:
         path = Path(folder) / "summary.md"
-        path.write_text(text, encoding="utf-8")
+        write_bytes(path, text.encode(), "the summary")
         try:
             process = await asyncio.create_subprocess_exec(
                 *shlex.split(command), str(path)
@@ -167,9 +166,10 @@ async def edited(text: str, environment: Mapping[str, str]) -> str:
                     process.kill()
             if code:
                 raise InputError(
-                    f"The editor {printable(command)} ended with {code}: the summary is as it was."
+                    f"The editor {printable(command)} ended with {code}, and the summary is as it was. Try again, or "
+                    "set another EDITOR."
                 )
-            return path.read_text("utf-8", errors="replace").rstrip("\n")
+            return read_file(path).decode("utf-8", "replace").rstrip("\n")
         except (OSError, ValueError) as problem:
             raise InputError(
                 f"The editor {printable(command)} can't be started: {problem}. Set EDITOR to one that is here."

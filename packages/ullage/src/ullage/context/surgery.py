@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ullage.context.cache_prices import price_of
 from ullage.context.keeping import must_stay
+from ullage.context.policy import NAME_SHOWN
 from ullage.context.proof import ProofResult, prove
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
@@ -216,8 +217,8 @@ class _Chosen:
         meant = similar(place, [*self._messages, *self._holders], cutoff=0.6)
         hint = f" Did you mean {meant}?" if meant else ""
         return (
-            f"There is no message or part {place[:80]!r} in view.{hint} Name the id of one, or a stretch of messages "
-            f"as FIRST{STRETCH}LAST."
+            f"There is no message or part {place[:NAME_SHOWN]!r} in view.{hint} Name the id of one, or a stretch of "
+            f"messages as FIRST{STRETCH}LAST."
         )
 
 
