@@ -123,7 +123,7 @@ def _rewritten(situation: Situation, branch: Fold) -> int:
     fold = situation.fold
     if _is_uncached(fold):
         return 0
-    has_marks = fold.wire in WITH_MARKS
+    has_marks = fold.wire in WITH_MARKS and bool(fold.bound.sent)
     ended_at = branch.bound.was_sent(branch.prefix_head, branch.view)
     before = iter(fold.view)
     is_same = True
