@@ -27,14 +27,17 @@ CHANGES: Final = {
             "SessionStarted SystemChanged ToolsChanged ParamsChanged PolicyChanged LimitLearnt OverheadLearnt "
             "InputCounted PiecesCounted SizeStated"
         ),
-        "": "Renamed ToolServerNoticed RequestRepaired ChildStarted RuleFlipped Forked Imported UnknownEvent",
+        "": (
+            "Renamed ToolServerNoticed RequestRepaired ChildStarted FilesChanged RuleFlipped Forked Imported "
+            "UnknownEvent"
+        ),
         "meter loop": "ModelChanged SettingsChanged ReasoningRefused",
         "meter loop memory lineage requests": "MessageAdded",
         "meter memory lineage requests": "MessageReplaced",
         "meter loop memory requests": "Rewound",
         "loop memory": "TurnEnded ToolStarted ToolEnded",
         "loop": (
-            "TurnPaused TurnResumed FellBack HandedOver CallRetried Queued QueueEdited QueueLeft CompactAsked "
+            "TurnPaused TurnResumed FellBack HandedOver CallRetried CallHeld Queued QueueEdited QueueLeft CompactAsked "
             "CancelAsked Cancelled ApprovalAsked ApprovalGiven GrantGiven GrantRevoked RowDamaged ToolCallReplaced"
         ),
         "meter loop memory": "CallStarted CallEnded TurnStarted",

@@ -13,6 +13,7 @@ from tests.machines import Program, ServerProcess, WorkerProcess
 from tests.pooler import pooled
 from tests.postgres import PostgresServer, new_server
 from tests.restate import new_restate, under
+from tests.server.served import MODEL
 from tests.sweeps.machines.claims import (
     claims_of,
     claims_of_file,
@@ -22,6 +23,7 @@ from tests.sweeps.machines.claims import (
 from ullage.events import Event
 from ullage.store.places import store_at
 from ullage_cluster.cli.local_restate import LOOPBACK, LocalRestate, free_ports
+from ullage_simulators.server import Server
 
 Kind = Literal["restate", "lease", "sqlite"]
 """Restate, or leases, over PostgreSQL; or two servers that drive over one SQLite file."""
@@ -49,13 +51,18 @@ class Part(NamedTuple):
 class Cluster:
     """Its parts by name. ``servers`` are the URLs of its servers, which stay the same."""
 
-    def __init__(self, kind: Kind, provider: str, folder: Path) -> None:
+    def __init__(
+        self, kind: Kind, simulator: Server, folder: Path, model: str, **variables: str
+    ) -> None:
         self.kind = kind
+        self.simulator = simulator
+        self._model = model
+        self._more = variables
         self.parts: dict[str, Part] = {}
         self.programs: dict[str, Program] = {}
         self.servers: list[str] = []
         self.place = str(folder / "s.db")
-        self._provider = provider
+        self._provider = simulator.url(model.partition(":")[0])
         self._folder = folder
         self._postgres: PostgresServer | None = None
         self._database = ""
@@ -142,11 +149,13 @@ class Cluster:
 
     @property
     def _tools(self) -> tuple[str, ...]:
-        return "--tools", "write", "--root", str(self._folder), "--log", "info"
+        more = "--root", str(self._folder), "--log", "info", "--model", self._model
+        return "--tools", "write", *more
 
     def _variables(self, name: str) -> dict[str, str]:
         named = {"ULLAGE_MACHINE": name, "ULLAGE_LEASE_TTL_S": str(LEASE_S)}
-        return {**named, "PYTHONPATH": str(ROOT)}
+        named |= {"PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "x"}
+        return named | self._more
 
     def sql(self, statement: str) -> str:
         """What a statement gives in the database of a cluster with PostgreSQL."""
@@ -188,10 +197,12 @@ class Cluster:
 
 
 @contextmanager
-def cluster(kind: Kind, provider: str, folder: Path) -> Iterator[Cluster]:
+def cluster(
+    kind: Kind, simulator: Server, folder: Path, model: str = MODEL, **variables: str
+) -> Iterator[Cluster]:
     """A cluster that runs, and is removed afterwards. What its programs said is added to a failure."""
     with ExitStack() as stack:
-        made = Cluster(kind, provider, folder)
+        made = Cluster(kind, simulator, folder, model, **variables)
         made.begin(stack)
         try:
             yield made

@@ -128,7 +128,7 @@ class Person:
         name = f"{self.session}-m{len(self.sent)}"
         self.sent.append(name)
         body = {
-            "text": self._random.choice((SHORT, SHORT, LONG, FILE)),
+            "text": f"{self._random.choice((SHORT, SHORT, LONG, FILE))} ({name})",
             "id": name,
             "kind": self._random.choice(("steer", "follow_up")),
         }

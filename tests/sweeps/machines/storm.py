@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.server.served import script
+from tests.server.served import MODEL, script
+from tests.sweeps.machines.billed import Billed, billed
 from tests.sweeps.machines.cluster import Cluster, Kind, cluster
 from tests.sweeps.machines.people import FILE, LONG, Person
 from tests.sweeps.machines.verdict import judge_session
@@ -59,6 +60,7 @@ class Tally:
     breaks: int = 0
     refused: int = 0
     """Writes of drivers that had lost their lease."""
+    billed: Billed = field(default_factory=Billed)
     rests: list[float] = field(default_factory=list)
     """For each round: seconds from the last start to the rest of all sessions."""
     unattended: list[float] = field(default_factory=list)
@@ -75,7 +77,8 @@ class Tally:
             f"{self.resets} resets; {self.events} events; {self.refused} writes refused by the fence; "
             f"at rest after a median of {median:.1f} s, at most {rests[-1]:.1f} s; "
             f"no session with work left was without a call of the model for more than a median of "
-            f"{unattended[len(unattended) // 2]:.1f} s, at most {unattended[-1]:.1f} s"
+            f"{unattended[len(unattended) // 2]:.1f} s, at most {unattended[-1]:.1f} s; "
+            f"{self.billed.again:,} of {self.billed.all:,} tokens billed twice ({self.billed.share:.1%})"
         )
 
 
@@ -123,6 +126,7 @@ async def used(
         tally.resets += person.resets
         tally.breaks += person.breaks
         tally.events += len(ledgers[person.session])
+    tally.billed += billed(machines.simulator.exchanges, ledgers)
     tally.refused += await asyncio.to_thread(machines.judge_writers, names)
 
 
@@ -180,19 +184,30 @@ async def _come_back(machines: Cluster, victim: str, pause_s: float) -> None:
 
 
 @contextmanager
-def in_use(kind: Kind, folder: Path) -> Iterator[Cluster]:
-    """A cluster with a model behind it."""
+def in_use(
+    kind: Kind, folder: Path, model: str = MODEL, **variables: str
+) -> Iterator[Cluster]:
+    """A cluster with a model behind it, whose programs have these environment variables too."""
     with (
         running(scenario()) as simulator,
-        cluster(kind, simulator.url("anthropic"), folder) as machines,
+        cluster(kind, simulator, folder, model, **variables) as machines,
     ):
         yield machines
 
 
-def run(kind: Kind, folder: Path, seed: str, rounds: int, kills: int) -> Iterator[Tally]:
+def run(
+    kind: Kind,
+    folder: Path,
+    seed: str,
+    rounds: int,
+    kills: int,
+    *,
+    model: str = MODEL,
+    **variables: str,
+) -> Iterator[Tally]:
     """So many rounds of so many kills; gives the sums after each round."""
     tally = Tally()
-    with in_use(kind, folder) as machines:
+    with in_use(kind, folder, model, **variables) as machines:
         for number in range(rounds):
             asyncio.run(storm(machines, f"{seed}{number}", kills, tally))
             yield tally

@@ -82,6 +82,7 @@ HANDLERS = (
     steering.drop,
     steering.pin,
     steering.rewind,
+    steering.get_changed_files,
     steering.rename,
     steering.explain,
     window.get_context,

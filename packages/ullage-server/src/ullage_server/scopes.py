@@ -39,6 +39,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "get_settings": "read",
     "explain": "read",
     "get_context": "read",
+    "get_changed_files": "read",
     "list_steps": "read",
     "list_largest": "read",
     "get_spend": "read",

@@ -16,6 +16,7 @@ from ullage.encoding import encode
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven
 from ullage.masking import Secrets, refuse_passwords
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.runtime.precedence import left_out
 from ullage_agent.runtime.sandboxing import warnings_of
@@ -253,9 +254,9 @@ async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) ->
     operation_id="uncompact",
     summary="Undo a compaction",
 )
-async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> None:
-    """Refused during a turn."""
-    await opened.uncompact(data.compaction)
+async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> FileChanges:
+    """Or a prune, or a rewind with the files that it restored. Refused during a turn."""
+    return await opened.uncompact(data.compaction)
 
 
 @post(
@@ -341,9 +342,21 @@ async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
     operation_id="rewind",
     summary="Continue from an earlier message",
 )
-async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> None:
-    """Later messages leave the view and stay in the ledger. Refused during a turn."""
-    await opened.rewind(data.to)
+async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> FileChanges:
+    """Later messages leave the view and stay in the ledger. Refused during a turn. The files are those restored."""
+    return await opened.rewind(data.to, files=data.files)
+
+
+@get(
+    "/v1/sessions/{session:str}/files",
+    operation_id="get_changed_files",
+    summary="Files that tools changed since a message",
+)
+async def get_changed_files(
+    opened: Opened, since: Annotated[str, QueryParameter(max_length=1000)] = ""
+) -> FileChanges:
+    """What a rewind to the message would restore, with diffs. Without ``since``: since the beginning."""
+    return await opened.changed_files(since)
 
 
 @get(

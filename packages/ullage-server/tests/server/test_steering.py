@@ -315,6 +315,36 @@ def test_going_back_to_a_message_leaves_what_came_after_it(cellar: Local) -> Non
     assert [message["id"] for message in api.messages(session)][-1] == second
 
 
+def test_a_rewind_over_http_shows_and_restores_files(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    place = tmp_path_factory.mktemp("files")
+    root = place / "root"
+    root.mkdir()
+    wrote = {
+        "when": {"contains": "write", "after": "user"},
+        "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one"}}],
+    }
+    with (
+        running(script(wrote, PLAIN)) as simulator,
+        serving(
+            simulator.url("anthropic"), place / "s.db", tools=["write"], root=root
+        ) as local,
+    ):
+        api, session = local.api, local.api.session("files")
+        api.say(session, "write it")
+        api.until(session)
+        at = f"/v1/sessions/{session}"
+        (shown,) = api.get(f"{at}/files").json()["files"]
+        assert (shown["path"], shown["change"]) == ("a.txt", "added")
+        assert api.get(f"{at}/files?since=nothing").status_code == 409
+        done = api.post(f"{at}/rewind", json={"to": "", "files": True})
+        assert done.status_code == 202 and not (root / "a.txt").exists()
+        undone = {"compaction": done.json()["rewind"]}
+        assert api.post(f"{at}/uncompact", json=undone).status_code == 202
+        assert (root / "a.txt").read_text() == "one"
+
+
 def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("in-the-middle")
     api.say(session, "let it ripen")

@@ -39,7 +39,14 @@ from ullage_simulators.refusal import CallRefused, Refused
 from ullage_simulators.scenario import Scenario, load
 from ullage_simulators.simulators import simulators
 from ullage_simulators.tokenizer import tokens
-from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, WireSimulator
+from ullage_simulators.wire import (
+    Bill,
+    CallInProgress,
+    Memory,
+    Replay,
+    Route,
+    WireSimulator,
+)
 
 if TYPE_CHECKING:
     import uvicorn
@@ -64,6 +71,8 @@ class Exchange:
     bill: Bill | None = None
     faults: tuple[str, ...] = ()
     warnings: tuple[Refused, ...] = ()
+    at: float = field(default_factory=time.time)
+    """When it was answered, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,9 @@ class _Answer:
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     streams: bool = False
+    begun: float = 0.0
+    """When the answer began that goes on without a reader; 0 for any other."""
+    first: int = 0
 
 
 class App:
@@ -263,6 +275,11 @@ class App:
                 with _well_formed(wire):
                     kept = wire.stored(self.memory, endpoint, query, body)
                 accepted = Exchange(number, wire.name, "", "", 200, body)
+                if isinstance(kept, Replay):
+                    replayed = _Answer(200, kept.frames[kept.first :], wire.content_type)
+                    replayed.streams, replayed.begun = True, kept.begun
+                    replayed.first = kept.first
+                    return accepted, replayed
                 return accepted, _Answer(200, [_body(kept)])
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
@@ -448,11 +465,13 @@ class App:
             delay = slow.seconds
         elif answer.streams:
             delay = self.memory.scenario.delay_s
-        for frame in answer.frames:
+        for number, frame in enumerate(answer.frames, answer.first + 1):
             wait = delay
+            if answer.begun:
+                wait = answer.begun + delay * number - time.monotonic()
             if late and frame.usage:
                 wait += late.seconds
-            if wait:
+            if wait > 0:
                 await self._pause(wait)
             yield frame.data
 

@@ -138,6 +138,17 @@ class CallInProgress:
             self.warnings.append(refusal.refused)
 
 
+class Replay(NamedTuple):
+    """The events of an answer that goes on without a reader: one each delay from ``begun`` on, by the monotonic clock.
+
+    ``first`` is how many of them are left out.
+    """
+
+    frames: list[Frame]
+    begun: float
+    first: int = 0
+
+
 class Trouble(NamedTuple):
     """What a provider says of a failure of its own."""
 
@@ -205,7 +216,7 @@ class WireSimulator(ABC):
         endpoint: Route,
         query: Mapping[str, str],
         body: Body,
-    ) -> Body:
+    ) -> Body | Replay:
         """Shows or changes what the provider keeps."""
         raise LookupError(f"{type(self).__name__} keeps nothing.")
 

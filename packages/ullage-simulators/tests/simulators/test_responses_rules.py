@@ -148,6 +148,34 @@ def response_gone(talk: Talk) -> Case:
     return Case("Response with id 'resp_gone' not found.", broken, mended, 404)
 
 
+def of_background(talk: Talk, path: str, method: str, **created: Any) -> Case:
+    """A request about a response that was created so, and about one that may be streamed and cancelled."""
+    broken = talk.ok("openai", ask(HI, **created))["id"]
+    opening = talk.events("openai", ask(HI, background=True, stream=True))[0]
+    mended = opening["response"]["id"]
+    broken, mended = (
+        Ask(f"{PATH}/{identity}{path}", {}, method=method)
+        for identity in (broken, mended)
+    )
+    return Case("", broken, mended)
+
+
+def not_background(talk: Talk) -> Case:
+    says = "This response cannot be streamed because it was not created with background=true."
+    return of_background(talk, "?stream=true", "GET")._replace(says=says)
+
+
+def not_streamed(talk: Talk) -> Case:
+    says = "This response cannot be streamed because it was not created with stream=true."
+    made = of_background(talk, "?stream=true", "GET", background=True)
+    return made._replace(says=says)
+
+
+def not_cancellable(talk: Talk) -> Case:
+    says = "Cannot cancel a synchronous response."
+    return of_background(talk, "/cancel", "POST")._replace(says=says)
+
+
 def conversation_unknown(talk: Talk) -> Case:
     known = talk.ok("openai", Ask("/conversations", {}))["id"]
     broken, mended = (ask(HI, conversation=each) for each in ("conv_gone", known))
@@ -209,6 +237,11 @@ CASES: dict[str, Maker] = {
         ask(model="gpt-6.2-sol", reasoning={"effort": "low"})),
     "two_parents": two_parents,
     "response_gone": response_gone,
+    "background_stateless": of("Background mode requires store=true.", ask(background=True, store=False),
+        ask(background=True)),
+    "not_background": not_background,
+    "not_streamed": not_streamed,
+    "not_cancellable": not_cancellable,
     "conversation_unknown": conversation_unknown,
     "array_too_long": array_too_long,
     "too_small": of(

@@ -14,6 +14,7 @@ try:
     from ullage.context.values import LostValue
     from ullage.turns.grants import Grant
     from ullage.turns.loop import OpenCall
+    from ullage_agent.file_history.report import FileChanges, FileDiff, NotCovered
     from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
@@ -39,6 +40,8 @@ __all__ = [
     "CacheMarks",
     "CancelAnswer",
     "CompactionPreview",
+    "FileChanges",
+    "FileDiff",
     "Fork",
     "GivenTool",
     "Grant",
@@ -47,6 +50,7 @@ __all__ = [
     "LostValue",
     "MessageInput",
     "NamedFile",
+    "NotCovered",
     "OpenCall",
     "Options",
     "Override",

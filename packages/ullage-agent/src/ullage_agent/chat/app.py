@@ -288,7 +288,10 @@ class ChatApp(App[str]):
                 self._asked_at = time.monotonic()
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
-            self._panels.gauge(self.session._reading, self._grown)
+            expected = None
+            if not self._stands.turn:
+                expected = work_.ledger.causes.expected(work_.fold, time.time())
+            self._panels.gauge(self.session._reading, self._grown, expected)
             self._panels.waiting(self._stands, self._editing)
             self._draw_question()
         self._draw_foot()

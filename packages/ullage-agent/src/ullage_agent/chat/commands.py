@@ -28,6 +28,7 @@ from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.chat.previewing import drop_choices, preview_lines, surgery_lines
 from ullage_agent.cli.permissions import meant
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.approvals import may_ask
 from ullage_agent.runtime.quotas import new_session_id
 from ullage_agent.runtime.session import Session
@@ -57,7 +58,7 @@ COMMANDS: Final = (
         "[PLACE] [--yes]",
         "take a result, image or message out; no PLACE: the largest",
     ),
-    Command("uncompact", "", "undo the last compaction or prune"),
+    Command("uncompact", "", "undo the last compaction, prune or rewind"),
     Command("pin", "[MESSAGE]", "keep a message in view, or let it go again"),
     Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
     Command("tools", "", "the tools, and which need your approval"),
@@ -70,7 +71,11 @@ COMMANDS: Final = (
     Command("resume", "[SESSION]", "another session"),
     Command("new", "", "a new session"),
     Command("fork", "", "go on in a copy of this session"),
-    Command("rewind", "[MESSAGE]", "go back to before something you said"),
+    Command(
+        "rewind",
+        "[MESSAGE] [--files]",
+        "go back to before something you said; --files: restore what tools changed",
+    ),
     Command(
         "export",
         "FILE",
@@ -88,6 +93,9 @@ COMMANDS: Final = (
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
+
+_DIFF: Final = {"+": "row2", "-": "warn"}
+"""The styles of the lines of a diff, by how they begin."""
 
 KEYS: Final = (
     ("Enter", "send; while it works: before the next call"),
@@ -166,6 +174,7 @@ class CommandResult(NamedTuple):
 
 
 LEAVE = "-"
+FILES: Final = "--files"
 
 
 class Acting:
@@ -179,6 +188,8 @@ class Acting:
         self._environment = environment
         self._previewed = ""
         """The id of the last preview."""
+        self._shown: FileChanges | None = None
+        """The files that a rewind was shown to restore."""
 
     async def run(
         self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs
@@ -238,9 +249,11 @@ class Acting:
                 return await self._drop(argument, width)
             case "uncompact":
                 if not transcript.undoable:
-                    return said("There is no compaction or prune to undo.", "warn")
-                await self.session.uncompact(transcript.undoable[-1])
-                return CommandResult()
+                    return said(
+                        "There is no compaction, prune or rewind to undo.", "warn"
+                    )
+                told = await self.session.uncompact(transcript.undoable[-1])
+                return CommandResult(tuple(file_lines(told, whole=False)))
             case "retry":
                 await self.session.resume()
                 return CommandResult()
@@ -391,8 +404,14 @@ class Acting:
         await self.session.pin(message, pinned=not pinned)
         return CommandResult()
 
-    async def rewind(self, name: str) -> CommandResult:
-        """Go back to before a message; what it said comes back, to be said otherwise."""
+    async def rewind(self, argument: str) -> CommandResult:
+        """Go back to before a message; what it said comes back, to be said otherwise.
+
+        With ``--files`` the files are shown first, and the command comes back into the input, to be sent again.
+        """
+        words = argument.split()
+        has_files = FILES in words
+        name = " ".join(word for word in words if word != FILES)
         message = await self._named(name)
         messages = await self.session.messages()
         places = [place for place, one in enumerate(messages) if one.id == message]
@@ -401,8 +420,17 @@ class Acting:
                 f"There is no message {name} in view. /context lists them."
             )
         before = messages[places[0] - 1].id if places[0] else ""
-        await self.session.rewind(before)
-        return CommandResult(text=messages[places[0]].text)
+        if has_files:
+            told = await self.session.changed_files(before)
+            if told != self._shown:
+                self._shown = told
+                asked = (Span("Send the command again to restore these files."),)
+                return CommandResult(
+                    (*file_lines(told), asked), text=f"/rewind {message} {FILES}"
+                )
+        told = await self.session.rewind(before, files=has_files)
+        lines = file_lines(told, whole=False) if has_files else []
+        return CommandResult(tuple(lines), text=messages[places[0]].text)
 
     # -- looking --
 
@@ -534,6 +562,22 @@ class Acting:
 def said(text: str, style: str = "dim") -> CommandResult:
     """One line of ours."""
     return CommandResult(((Span(text, style),),))
+
+
+def file_lines(told: FileChanges, *, whole: bool = True) -> list[Line]:
+    """The files of a rewind, with their diffs if ``whole``, and what is left alone or not covered."""
+    lines: list[Line] = []
+    for one in told.files:
+        lines.append((Span(f"{one.change}  {printable(one.path)}", "strong"),))
+        for text in one.diff.splitlines() if whole else ():
+            lines.append((Span(f"  {printable(text)}", _DIFF.get(text[:1], "dim")),))
+    for path in told.edited_since:
+        text = f"left alone, as it was changed by others since: {printable(path)}"
+        lines.append((Span(text, "warn"),))
+    for missing in told.not_covered:
+        path = f"{printable(missing.path)}: " if missing.path else ""
+        lines.append((Span(f"not restored: {path}{missing.reason}", "dim"),))
+    return lines
 
 
 def help_lines() -> list[Line]:

@@ -30,6 +30,7 @@ from ullage_agent.loop.steps import (
     DropAttempt,
     EndTurn,
     FallBack,
+    FetchAnswer,
     NextStep,
     Pause,
     Rest,
@@ -118,6 +119,8 @@ class LoopSituation:
     sequential: frozenset[str] = frozenset()
     answers: frozenset[str] = frozenset()
     may_compact: bool = False
+    may_fetch: bool = True
+    """Whether the answer that the provider holds was not fetched in vain."""
     is_stuck: str = ""
     elapsed_s: float = 0.0
     used: BudgetUse = field(default=BudgetUse())
@@ -131,6 +134,8 @@ def decide(situation: LoopSituation) -> NextStep:
     loop = situation.loop
     if loop.cancel:
         return Settle("cancel")
+    if loop.response and situation.may_fetch:
+        return FetchAnswer()
     if loop.is_abandoned:
         return Settle("crash")
     if not loop.turn:

@@ -20,6 +20,10 @@ class CallModel(NamedTuple):
     max_output: int | None = None
 
 
+class FetchAnswer(NamedTuple):
+    """Fetch the answer of the open call, which the provider holds, in the place of a call made again."""
+
+
 class RunTools(NamedTuple):
     """Run these calls at the same time; each result is recorded when its tool ends."""
 
@@ -98,6 +102,7 @@ class Rest(NamedTuple):
 
 NextStep = (
     CallModel
+    | FetchAnswer
     | RunTools
     | AskApproval
     | CloseCalls

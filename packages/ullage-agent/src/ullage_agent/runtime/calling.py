@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.codec.blocks import Options
+from ullage.codec.blocks import JSON_HEADERS, Options
 from ullage.codec.history import History
-from ullage.codec.stream import Answer, UsageSeen
+from ullage.codec.stream import Answer, ResponseHeld, UsageSeen
 from ullage.codec.wires import default_output
 from ullage.compactor.call_events import ended, failed
 from ullage.compactor.call_waits import CallWaits
@@ -27,7 +29,9 @@ from ullage.errors import (
 from ullage.events import (
     Amount,
     CallEnded,
+    CallHeld,
     CallStarted,
+    DraftPiece,
     Event,
     LimitLearnt,
     ReasoningRefused,
@@ -37,7 +41,9 @@ from ullage.events import (
 from ullage.messages import Request
 from ullage.meter.following import Following
 from ullage.meter.reading import Reading
-from ullage.wire.call import Retries, stream
+from ullage.wire.asking import ask
+from ullage.wire.call import Retries, held_post, stream
+from ullage.wire.client import Post
 from ullage.wire.discovery import limits
 from ullage_agent.loop.steps import CallModel
 from ullage_agent.runtime.answer_tool import is_about_format
@@ -46,6 +52,8 @@ from ullage_agent.runtime.drafting import drafting
 from ullage_agent.runtime.hooks import AfterHooks, HookFailed, passed, passed_request
 from ullage_agent.runtime.policy import DROP_WAIT_S, LONGEST_DROP_WAIT_S
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
+
+log = logging.getLogger("ullage.agent")
 
 
 async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
@@ -66,22 +74,69 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     sent = await passed_request(runtime.shared.hooks, "before_call", request, reading)
     max_output = step.max_output or asked_output(runtime)
     options = dataclasses.replace(
-        settings.options, media=runtime.media, max_output=max_output
+        settings.options,
+        media=runtime.media,
+        max_output=max_output,
+        compare_with=runtime.response_id,
     )
     call = f"call-{ledger.loop.seq + 1}"
     requests = runtime.replaced_requests if sent.by else runtime.requests
     started = _started(runtime, call, request, sent, options)
     # Pieces of a call of this name are left where the database lost the call's events.
     await ledger.write(started, ends_draft=call)
-    runtime.usage_seen, runtime.waits_to_retry = None, False
-    runtime.first_chunk_at, runtime.response_id = 0.0, ""
     answer: Answer | ProviderError
     try:
-        answer = await _stream(runtime, sent.value, call, options, requests.history)
+        answer = await _answer(runtime, sent.value, call, options, requests.history)
     except ProviderError as problem:
         answer = problem
     finally:
         repaired = requests.settle()
+    await _record(runtime, call, answer, repaired, reading)
+
+
+async def fetch_answer(runtime: SessionRuntime) -> None:
+    """Fetch the answer of the open call, which the provider holds, and record it as if it had not been interrupted.
+
+    Where it can't be had, or contradicts what was shown of it, ``lost_response`` names it and the call stays open.
+    Raises and may be cancelled as ``call_model``.
+    """
+    ledger, settings = runtime.ledger, runtime.settings
+    call, response, reading = ledger.loop.call, ledger.loop.response, runtime.reading
+    request = ledger.meter.request(stream=settings.stream)
+    shown = await ledger.store.read_draft(ledger.session, call=call)
+    try:
+        answer = await _answer(
+            runtime, request, call, settings.options, History(), response, shown
+        )
+    except ProviderError as problem:
+        log.warning("The answer of %s is asked for again: %s", call, problem)
+        runtime.lost_response = response
+    else:
+        await _record(runtime, call, answer, (), reading)
+
+
+async def cancel_response(runtime: SessionRuntime) -> None:
+    """Have the provider stop at an answer that it goes on with; it costs until then. Failing is no error."""
+    response = runtime.ledger.loop.response
+    if not response:
+        return
+    with contextlib.suppress(ProviderError):
+        post = Post(
+            endpoint=runtime.endpoint(), path="", headers=JSON_HEADERS, content=b""
+        )
+        stop = held_post(post, response, "/cancel", method="POST")
+        await ask(stop, runtime.shared.client)
+
+
+async def _record(
+    runtime: SessionRuntime,
+    call: str,
+    answer: Answer | ProviderError,
+    repaired: tuple[str, ...],
+    reading: Reading,
+) -> None:
+    """Record the end of a call. Raises ``HookFailed``."""
+    ledger = runtime.ledger
     repairs: list[Event] = []
     if repaired:
         repairs.append(RequestRepaired(call=call, repairs=repaired))
@@ -240,12 +295,41 @@ def asked_output(runtime: SessionRuntime) -> int | None:
     return min(asked, most.tokens)
 
 
+async def _answer(
+    runtime: SessionRuntime,
+    request: Request,
+    call: str,
+    options: Options,
+    history: History,
+    response: str = "",
+    shown: Sequence[DraftPiece] = (),
+) -> Answer:
+    """The answer; one that breaks off is fetched where the provider holds it, as often as a call is tried."""
+    runtime.usage_seen, runtime.waits_to_retry = None, False
+    runtime.first_chunk_at, runtime.response_id = 0.0, ""
+    ledger = runtime.ledger
+    asked = request, call, options, history
+    answer = await _stream(runtime, *asked, response, shown)
+    for _ in range(runtime.settings.tries - 1):
+        response = ledger.loop.response
+        if answer.outcome != "dropped" or not response:
+            break
+        shown = await ledger.store.read_draft(ledger.session, call=call)
+        try:
+            answer = await _stream(runtime, *asked, response, shown)
+        except ProviderError:
+            break
+    return answer
+
+
 async def _stream(
     runtime: SessionRuntime,
     request: Request,
     call: str,
     options: Options,
     history: History,
+    response: str,
+    shown: Sequence[DraftPiece],
 ) -> Answer:
     ledger, settings = runtime.ledger, runtime.settings
     endpoint = runtime.endpoint()
@@ -256,6 +340,9 @@ async def _stream(
         await waits.pause(seconds)
         runtime.waits_to_retry = False
 
+    slot = runtime.shared.slots.for_call(
+        endpoint, request.model, settings.rates.per_minute, longest_s=RATE_WAIT_S
+    )
     events = stream(
         request,
         endpoint,
@@ -266,20 +353,23 @@ async def _stream(
         options=options,
         retries=Retries(tries=settings.tries),
         on_retry=waits.note_retry,
-        slot=runtime.shared.slots.for_call(
-            endpoint, request.model, settings.rates.per_minute, longest_s=RATE_WAIT_S
-        ),
+        slot=None if response else slot,
         on_wait=waits.note_wait,
         sleep=pause,
         history=history,
+        response=response,
     )
     after, at = ledger.loop.seq, ledger.at
-    drafted = drafting(ledger.store, ledger.held, call, after=after, at=at)
+    drafted = drafting(ledger.store, ledger.held, call, after=after, at=at, shown=shown)
     async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
                 runtime.response_id = event.response_id
                 return event
+            if isinstance(event, ResponseHeld):
+                if event.response != ledger.loop.response:
+                    await ledger.write([CallHeld(call=call, response=event.response)])
+                continue
             if request.stream and not runtime.first_chunk_at:
                 runtime.first_chunk_at = runtime.shared.clock()
             if isinstance(event, UsageSeen):

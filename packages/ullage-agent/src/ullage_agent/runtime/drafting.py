@@ -21,6 +21,7 @@ from ullage.codec.stream import (
     TextDelta,
 )
 from ullage.encoding import encode
+from ullage.errors import DamagedAnswer
 from ullage.events import DraftPiece
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
 from ullage.store.store import Lease, SessionStore
@@ -39,15 +40,17 @@ async def drafting(
     at: float = 0.0,
     flush_s: float = 0.05,
     flush_bytes: int = 1_024,
+    shown: Sequence[DraftPiece] = (),
 ) -> AsyncIterator[AnswerDraft]:
     """A draft of one answer, stored in batches while the block runs.
 
     A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores the rest, even
     if the task is cancelled, once or again. An error of the store ends the block. ``after`` and ``at`` are the event
-    behind which the call began: see ``SessionStore.draft``.
+    behind which the call began: see ``SessionStore.draft``. ``shown`` are the pieces of the same answer that are stored
+    already: it is handed out again from its beginning, and must say these again.
     """
     store_pieces = partial(store.draft, lease, after=after, at=at)
-    draft = AnswerDraft(store_pieces, call, flush_bytes)
+    draft = AnswerDraft(store_pieces, call, flush_bytes, shown)
     try:
         async with background(draft.store_in_batches(flush_s)):
             try:
@@ -70,14 +73,22 @@ class AnswerDraft:
         store: Callable[[Sequence[DraftPiece]], Awaitable[int]],
         call: str,
         flush_bytes: int,
+        shown: Sequence[DraftPiece] = (),
     ) -> None:
         self.is_broken = False
         """The store has failed."""
         self._store = store
         self._call = call
         self._flush_bytes = flush_bytes
-        self._pieces: list[DraftPiece] = []
-        self._stored = 0
+        self._pieces = list(shown)
+        self._stored = len(shown)
+        self._said_again: dict[str, str] = {}
+        """By part: what of the text that is shown this answer has not said again."""
+        self._done = {piece.part for piece in shown if piece.kind == "done"}
+        for piece in shown:
+            if piece.kind != "done":
+                before = self._said_again.get(piece.part, "")
+                self._said_again[piece.part] = before + piece.text
         self._size = 0
         self._is_ending = False
         self._wake = asyncio.Event()
@@ -86,6 +97,8 @@ class AnswerDraft:
     def put(self, event: StreamEvent) -> None:
         """One event of the stream."""
         piece = self._piece(event)
+        if piece is not None and self._said_again:
+            piece = self._behind_shown(piece)
         if piece is None:
             return
         self._pieces.append(piece)
@@ -93,6 +106,22 @@ class AnswerDraft:
         self._wake.set()
         if self._size >= self._flush_bytes:
             self._is_due.set()
+
+    def _behind_shown(self, piece: DraftPiece) -> DraftPiece | None:
+        """What of a piece is not shown yet. Raises ``DamagedAnswer`` where it contradicts what is."""
+        if piece.kind == "done":
+            return None if piece.part in self._done else piece
+        shown = self._said_again.get(piece.part)
+        if shown is None:
+            return piece
+        text = piece.text
+        if shown.startswith(text):
+            self._said_again[piece.part] = shown[len(text) :]
+            return None
+        if not text.startswith(shown):
+            raise DamagedAnswer("The provider handed out another answer than before.")
+        self._said_again[piece.part] = ""
+        return piece._replace(text=text[len(shown) :])
 
     def _piece(self, event: StreamEvent) -> DraftPiece | None:
         offset = len(self._pieces)

@@ -60,6 +60,7 @@ from ullage_agent.loop.steps import (
     DropAttempt,
     EndTurn,
     FallBack,
+    FetchAnswer,
     NextStep,
     Pause,
     Rest,
@@ -71,6 +72,8 @@ from ullage_agent.runtime.approvals import is_to_ask
 from ullage_agent.runtime.calling import (
     asked_output,
     call_model,
+    cancel_response,
+    fetch_answer,
     lacks_limits,
     learn_limits,
 )
@@ -82,6 +85,7 @@ from ullage_agent.runtime.compacting import (
 from ullage_agent.runtime.counting import count_input, needs_count
 from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
+from ullage_agent.runtime.file_steps import look_ahead, settle_steps
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
 from ullage_agent.runtime.output_type import AGAIN, OutputType
@@ -92,6 +96,9 @@ from ullage_agent.runtime.sync_settings import sync_settings, write_instructions
 from ullage_agent.runtime.tooling import ask_approval, run_tools
 
 log = logging.getLogger("ullage.agent")
+
+_LONG: Final = (CallModel, FetchAnswer, RunTools, Compact)
+"""Steps that a driver which is retiring leaves to the next one."""
 
 EXPECTED: Final = (
     HistoryLost,
@@ -215,6 +222,7 @@ class Driver:
         try:
             try:
                 with log_fields(partial(self._log_fields, runtime)):
+                    await settle_steps(runtime)
                     async with background(self._listen(runtime)):
                         while await self._take_step(runtime):
                             pass
@@ -342,7 +350,7 @@ class Driver:
         if needs_count(runtime, step):
             await self._interruptible(runtime, count_input(runtime))
             return True
-        if self._is_retiring and isinstance(step, CallModel | RunTools | Compact):
+        if self._is_retiring and isinstance(step, _LONG):
             return False
         if isinstance(step, Rest):
             if runtime.counting is not None:
@@ -432,6 +440,7 @@ class Driver:
                 if call.name in runtime.tools and runtime.tools[call.name].is_answer
             ),
             may_compact=may_compact(runtime),
+            may_fetch=loop.response != runtime.lost_response,
             is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,
             used=used_by_session(runtime),
@@ -442,7 +451,10 @@ class Driver:
         write, loop = runtime.ledger.write, runtime.ledger.loop
         match step:
             case CallModel():
-                await self._interruptible(runtime, call_model(runtime, step))
+                async with background(look_ahead(runtime)):
+                    await self._interruptible(runtime, call_model(runtime, step))
+            case FetchAnswer():
+                await self._interruptible(runtime, fetch_answer(runtime))
             case RunTools():
                 await self._interruptible(runtime, run_tools(runtime, step.calls))
             case Compact():
@@ -511,6 +523,8 @@ class Driver:
         ledger = runtime.ledger
         loop = ledger.loop
         partial: Message | None = None
+        if step.how == "cancel":
+            await cancel_response(runtime)
         if loop.call:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
             partial = put_together(

@@ -98,12 +98,15 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.store.policy import RECALL_TOKENS
+from ullage.store.recall import Recalled
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop, to_completion
 from ullage.threads import in_thread
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
 from ullage_agent.runtime.approvals import (
@@ -120,6 +123,7 @@ from ullage_agent.runtime.approvals import (
 from ullage_agent.runtime.compacting import situation_of
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.file_steps import FileUndo, undo_of, undo_since
 from ullage_agent.runtime.guarding import guarded_message, guarded_output
 from ullage_agent.runtime.hooks import HookFailed, run_hook
 from ullage_agent.runtime.layers import refuse_arguments
@@ -151,6 +155,7 @@ from ullage_agent.runtime.policy import (
     OUTPUT_RETRIES,
     POLL_S,
 )
+from ullage_agent.runtime.recalling import recalled
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
@@ -882,17 +887,63 @@ class Session(Generic[OutputT]):
         }
         await self._command(SettingsChanged(settings=plain))
 
-    async def rewind(self, message_id: str) -> None:
+    async def rewind(self, message_id: str, *, files: bool = False) -> FileChanges:
         """Continue from this message; later ones leave the view and stay in the ledger. Only at rest.
 
+        Cancelling it does not stop it once the rewind is stored.
+
         Args:
-            message_id: One in view.
+            message_id: One in view; empty: the beginning.
+            files: Whether the files that tools have changed since are restored too (docs/rewind.md): those that are as
+                the tools left them. Subagents' tools count.
+
+        Returns:
+            What was restored, what was left alone, and the name of the rewind, which ``uncompact`` undoes.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("message_id", message_id)
-        loop = (await self._driving.look()).ledger.loop
-        if loop.turn:
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.turn:
             raise CommandRefused("A turn is running: cancel it first, then rewind.")
-        await self._command(Rewound(to=message_id))
+        event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
+        undo = await undo_since(runtime, message_id) if files else None
+        return await to_completion(self._undo(event, undo))
+
+    async def changed_files(self, since: str = "") -> FileChanges:
+        """The files that tools have changed since a message, with their diffs: what a rewind to it would restore.
+
+        Args:
+            since: The id of a message of the session; empty: the beginning.
+
+        Raises:
+            CommandRefused: The session has no such message, or its files have no history here.
+            HistoryFailed: The history can't be read.
+        """
+        _check_texts("since", since)
+        undo = await undo_since(await self._look(), since)
+        return await in_thread(undo.told)
+
+    async def _undo(
+        self, event: Rewound | Uncompacted, undo: FileUndo | None
+    ) -> FileChanges:
+        """Store a rewind or its undoing, and then change the files."""
+        name = event.rewind if isinstance(event, Rewound) else ""
+        if undo is None or not undo.plan.moves:
+            await self._command(event)
+            told = FileChanges() if undo is None else undo.told()
+            return structs.replace(told, rewind=name)
+        step = secrets.token_hex(16)
+        await in_thread(undo.history.prepare, step, self.id, undo.plan.moves)
+        try:
+            await self._command(structs.replace(event, files=step))
+        except UllageError:
+            await in_thread(undo.history.drop, step)
+            raise
+        told = await in_thread(undo.carried_out, step)
+        return structs.replace(told, rewind=name)
 
     # -- compaction --
 
@@ -1093,15 +1144,28 @@ class Session(Generic[OutputT]):
                 f"A turn is running: cancel it or wait for its end, then {to_do}."
             )
 
-    async def uncompact(self, compaction: str) -> None:
-        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest.
+    async def uncompact(self, compaction: str) -> FileChanges:
+        """Restore the exact view before a compaction, a prune or a rewind, followed by later messages. Only at rest.
+
+        A rewind that restored files gives them back, where they are as it left them.
 
         Args:
             compaction: Its id, as ``history`` has it.
+
+        Returns:
+            The files that were given back.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("compaction", compaction)
         await self._at_rest("uncompact")
-        await self._command(Uncompacted(compaction=compaction))
+        undo = None
+        for event in await self.history():
+            if isinstance(event, Rewound) and event.files and event.rewind == compaction:
+                undo = await undo_of(await self._look(), [event.files])
+        return await to_completion(self._undo(Uncompacted(compaction=compaction), undo))
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why.
@@ -1112,6 +1176,22 @@ class Session(Generic[OutputT]):
         meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
+
+    async def recall(
+        self, query: str = "", *, read: str = "", tokens: int = RECALL_TOKENS
+    ) -> Recalled:
+        """What left the window: lines found by words, or the exact text around a place, as the model's tool has it.
+
+        Args:
+            query: Words, names, numbers. Those that few lines have count most, those in the same case more.
+            read: In the place of a query, a place as an answer has it (``12:3405``), or a message's id, a colon and
+                a character.
+            tokens: The most tokens of the answer's ``text``.
+
+        Raises:
+            InputError: There is no word to look for, or nothing that left is at this place.
+        """
+        return await recalled(await self._look(), query, read, tokens)
 
     async def rename(self, title: str) -> None:
         """Give the session this title, in lists and displays.

@@ -168,6 +168,13 @@ class Settings:
     stream: bool = _setting(
         True, "whether an answer is shown while it streams", values.flag
     )
+    background: bool = _setting(
+        False,
+        "whether the provider keeps an answer and goes on with it where its reader dies, so that it is fetched and not "
+        "paid again ([a kill costs nothing twice](loop.md#a-kill-costs-nothing-twice))",
+        values.flag,
+        who=authority.RETENTION,
+    )
     reasoning: Literal["all", "last", "none"] = _setting(
         "all",
         "which earlier reasoning is sent back, and so counted: `all`, that of the `last` message that has any, `none`",
@@ -345,6 +352,17 @@ class Settings:
     always_declare: tuple[str, ...] = _setting(
         (), "tools that are never deferred, by name", values.names
     )
+    file_history: bool = _setting(
+        True,
+        "whether what tools change in the root is kept, so that a rewind can restore it ([rewind](rewind.md))",
+        values.flag,
+    )
+    recall: Literal["auto", "always", "never"] = _setting(
+        "auto",
+        "whether the model can ask for what left its window: `auto` from the first compaction on, if it has other "
+        "tools, `always`, `never`",
+        values.one_of("auto", "always", "never"),
+    )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
     )
@@ -411,6 +429,7 @@ class Settings:
             temperature=self.temperature,
             effort=self.effort if isinstance(self.effort, str) else None,
             thinking_budget=self.effort if isinstance(self.effort, int) else None,
+            background=self.background,
         )
 
 

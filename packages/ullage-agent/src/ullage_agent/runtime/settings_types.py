@@ -45,6 +45,9 @@ class AgentSettings(TypedDict, total=False):
     ``tool`` whose arguments are the answer (docs/agent.md). Default: ``schema``."""
     stream: bool | None
     """Whether an answer is shown while it streams. Default: yes."""
+    background: bool | None
+    """Whether the provider keeps an answer and goes on with it where its reader dies, so that it is fetched and
+    not paid again (docs/loop.md). Default: no."""
     reasoning: Literal["all", "last", "none"] | None
     """Which earlier reasoning is sent back, and so counted: ``all``, that of the ``last`` message that has any,
     ``none``. Default: ``all``."""
@@ -131,6 +134,12 @@ class AgentSettings(TypedDict, total=False):
     the window, ``always``, ``never``. Default: ``auto``."""
     always_declare: Sequence[str] | None
     """Tools that are never deferred, by name. Default: none."""
+    file_history: bool | None
+    """Whether what tools change in the root is kept, so that a rewind can restore it (docs/rewind.md). Default:
+    yes."""
+    recall: Literal["auto", "always", "never"] | None
+    """Whether the model can ask for what left its window: ``auto`` from the first compaction on, if it has other
+    tools, ``always``, ``never``. Default: ``auto``."""
     sequential_tools: bool | None
     """Whether tools run one after another. Default: no."""
     result_tokens: int | None

@@ -88,7 +88,9 @@ async def test_each_command_works_in_a_session_with_a_message(tmp_path: Path) ->
             )
 
 
-async def test_a_compaction_is_previewed_and_accepted_line_by_line(tmp_path: Path) -> None:
+async def test_a_compaction_is_previewed_and_accepted_line_by_line(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         for number in range(6):
             await talk.session.ask(f"number {number}: " + "tell me of the cask. " * 200)

@@ -84,6 +84,8 @@ def check_shape(call: CallInProgress) -> None:
             call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))
     if not {"input", "previous_response_id", "prompt", "conversation"} & set(body):
         raise refuse(RULES, "param_missing", path="input")
+    if body.get("background") and body.get("store") is False:
+        raise refuse(RULES, "background_stateless")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
         raise refuse(RULES, "too_small", path="max_output_tokens", least=16, asked=asked)

@@ -7,20 +7,60 @@ response is kept unless ``store`` is false. What it is continued from is the who
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ullage_simulators.body import Body
+from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import refuse
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.seal import digest
-from ullage_simulators.wire import CallInProgress, Memory, Route
+from ullage_simulators.wire import CallInProgress, Memory, Replay, Route
 
 CREATED: Final = 1_767_225_600
 MOST_ITEMS: Final = 20
 """Items that one request adds to a conversation (openai 3.52, ``conversation_create_params.py``)."""
 _PAGE: Final = 20
+
+
+@dataclass(slots=True)
+class BackgroundRun:
+    """A response that goes on without a reader, an event each delay. ``opening`` is the object until its end.
+
+    https://developers.openai.com/api/docs/guides/background: it is streamed again from behind any event, if it was
+    created as a stream, and cancelling it twice changes nothing.
+    """
+
+    opening: Body
+    frames: list[Frame]
+    is_streamed: bool
+    delay_s: float
+    begun: float = field(default_factory=time.monotonic)
+    cancelled: Body | None = None
+
+    @property
+    def reached(self) -> int:
+        """How many events it has come to."""
+        if not self.delay_s:
+            return len(self.frames)
+        return int((time.monotonic() - self.begun) / self.delay_s)
+
+    def shown(self, whole: Body) -> Body:
+        """The object as it is now."""
+        if self.cancelled is not None:
+            return self.cancelled
+        if self.reached >= len(self.frames):
+            return whole
+        return {**self.opening, "status": "in_progress" if self.reached else "queued"}
+
+    def cancel(self, whole: Body) -> Body:
+        shown = self.shown(whole)
+        if shown is not whole and self.cancelled is None:
+            self.cancelled = {**shown, "status": "cancelled"}
+            self.frames = self.frames[: self.reached]
+        return self.shown(whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +70,7 @@ class KeptResponse:
     items: list[Body]
     given: list[Body]
     shown: Body
+    running: BackgroundRun | None = None
 
 
 @dataclass(slots=True)
@@ -60,6 +101,15 @@ def earlier_items(call: CallInProgress) -> list[Body]:
     if not isinstance(kept, KeptResponse):
         raise refuse(RULES, "response_unknown", id=previous)
     return kept.items
+
+
+def run_in_background(
+    call: CallInProgress, identity: str, opening: Body, frames: list[Frame]
+) -> None:
+    """Go on with a kept response whether or not somebody reads it."""
+    kept = call.memory.items[identity]
+    run = BackgroundRun(opening, frames, call.stream, call.memory.scenario.delay_s)
+    call.memory.items[identity] = replace(kept, running=run)
 
 
 def keep(
@@ -120,11 +170,19 @@ def stored(
     endpoint: Route,
     query: Mapping[str, str],
     body: Body,
-) -> Body:
+) -> Body | Replay:
     """The answer to a request about what is kept, by its method and path."""
     match endpoint.method, *endpoint.parts:
+        case "GET", "responses", identity if query.get("stream") == "true":
+            return _replay(_response(memory, identity), query)
         case "GET", "responses", identity:
-            return _response(memory, identity).shown
+            kept = _response(memory, identity)
+            return kept.running.shown(kept.shown) if kept.running else kept.shown
+        case "POST", "responses", identity, _:
+            kept = _response(memory, identity)
+            if kept.running is None:
+                raise refuse(RULES, "not_cancellable")
+            return kept.running.cancel(kept.shown)
         case "DELETE", "responses", identity:
             _response(memory, identity)
             del memory.items[identity]
@@ -154,6 +212,16 @@ def _response(memory: Memory, identity: str) -> KeptResponse:
     if not isinstance(kept, KeptResponse):
         raise refuse(RULES, "response_gone", id=identity)
     return kept
+
+
+def _replay(kept: KeptResponse, query: Mapping[str, str]) -> Replay:
+    run = kept.running
+    if run is None:
+        raise refuse(RULES, "not_background")
+    if not run.is_streamed:
+        raise refuse(RULES, "not_streamed")
+    first = int(query.get("starting_after", -1)) + 1
+    return Replay(run.frames, run.begun, first)
 
 
 def _conversation(memory: Memory, identity: str) -> KeptConversation:

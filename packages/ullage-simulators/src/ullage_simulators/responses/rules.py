@@ -102,6 +102,22 @@ RULES: Final[Mapping[str, Rule]] = {
         QUOTED,
         code="mutually_exclusive_parameters",
     ),
+    "background_stateless": Rule(
+        "Background mode requires store=true.", f"{_DOCS}guides/background", param="store"
+    ),
+    "not_background": Rule(
+        "This response cannot be streamed because it was not created with background=true.",
+        "https://github.com/openai/openai-python/issues/2579",
+        code="invalid_request_error",
+        param="stream",
+    ),
+    "not_streamed": Rule(
+        "This response cannot be streamed because it was not created with stream=true.",
+        f"{_DOCS}guides/background",
+        code="invalid_request_error",
+        param="stream",
+    ),
+    "not_cancellable": Rule("Cannot cancel a synchronous response.", QUOTED),
     "response_gone": Rule("Response with id '{id}' not found.", QUOTED, 404),
     "conversation_unknown": Rule("Conversation with id '{id}' not found.", QUOTED, 404),
     "array_too_long": Rule(

@@ -23,9 +23,17 @@ from ullage_simulators.responses.stream import (
     compacted,
     events,
     failed,
+    queued,
     response,
 )
-from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, WireSimulator
+from ullage_simulators.wire import (
+    Bill,
+    CallInProgress,
+    Memory,
+    Replay,
+    Route,
+    WireSimulator,
+)
 
 
 class Responses(WireSimulator):
@@ -56,6 +64,7 @@ class Responses(WireSimulator):
             case (
                 ("GET" | "DELETE", ["v1", "responses", _])
                 | ("GET", ["v1", "responses", _, "input_items"])
+                | ("POST", ["v1", "responses", _, "cancel"])
                 | ("POST", ["v1", "conversations"])
                 | ("GET" | "POST" | "DELETE", ["v1", "conversations", _])
                 | ("GET" | "POST", ["v1", "conversations", _, "items"])
@@ -101,6 +110,8 @@ class Responses(WireSimulator):
     def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         if call.endpoint.compact:
             return compacted(call, spoken, usage)
+        if call.body.get("background"):
+            return queued(call, spoken, usage)
         return response(call, spoken, usage)
 
     def frames(
@@ -122,7 +133,7 @@ class Responses(WireSimulator):
         endpoint: Route,
         query: Mapping[str, str],
         body: Body,
-    ) -> Body:
+    ) -> Body | Replay:
         return stored(memory, endpoint, query, body)
 
     def models_reply(self, models: Sequence[Model], name: str) -> Body:

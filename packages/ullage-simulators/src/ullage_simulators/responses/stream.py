@@ -6,15 +6,22 @@ event may be incomplete (``response_reasoning_item.py``); here it always is.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ullage_simulators.answer import Call, Spoken
 from ullage_simulators.body import Body
+from ullage_simulators.cache_diagnostics import of_response
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.responses.binding import WIRE, prefix, reads_all_turns
 from ullage_simulators.responses.checks import is_compaction
-from ullage_simulators.responses.kept import CREATED, conversation_id, keep
+from ullage_simulators.responses.kept import (
+    CREATED,
+    conversation_id,
+    keep,
+    run_in_background,
+)
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -41,6 +48,7 @@ def response(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         "incomplete_details": {"reason": incomplete} if incomplete else None,
         "output": output,
         "usage": usage,
+        **of_response(call, identity),
     }
     keep(call, shown, [*kept, *output])
     return shown
@@ -110,6 +118,7 @@ def _frame(call: CallInProgress, identity: str) -> Body:
         "conversation": {"id": conversation} if conversation else None,
         "reasoning": _effective(call),
         "store": body.get("store", True),
+        "background": body.get("background") is True,
         "temperature": 1.0,
         "text": body.get("text") or {"format": {"type": "text"}},
         "tool_choice": body.get("tool_choice", "auto"),
@@ -235,7 +244,16 @@ def events(call: CallInProgress, spoken: Spoken, usage: Body | None) -> list[Fra
     for index, item in enumerate(whole["output"]):
         _item(made, index, item, call.memory.scenario.chunk)
     made.add(f"response.{whole['status']}", response=whole, usage=usage is not None)
+    if call.body.get("background"):
+        run_in_background(call, whole["id"], opening, made.frames)
     return made.frames
+
+
+def queued(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
+    """What a response in the background is at first, where its events are not read."""
+    opening = events(call, spoken, usage)[0].data.partition(b"data: ")[2]
+    shown: Body = json.loads(opening)["response"]
+    return {**shown, "status": "queued"}
 
 
 def _item(made: _Events, index: int, item: Body, chunk: int) -> None:

@@ -33,6 +33,7 @@ from ullage.events import (
     EpochChanged,
     Event,
     FellBack,
+    FilesChanged,
     Forked,
     GrantGiven,
     GrantRevoked,
@@ -247,6 +248,12 @@ def notice(event: Event) -> Notice | None:
                 f"imported from {printable(event.origin) or 'a file'}"
                 + _without(event.dropped),
             )
+        case FilesChanged():
+            more = "" if event.count == len(event.paths) else " …"
+            names = printable(", ".join(event.paths))
+            return _notice(
+                "dim", f"changed {counted(event.count, 'file')}: {names}{more}"
+            )
         case ChildStarted():
             return _notice(
                 "dim", f"agent {printable(event.child)} on {printable(event.model)}"
@@ -299,7 +306,7 @@ def window_notice(event: Event) -> Notice | None:
         case EpochChanged() if event.reasoning_lost:
             return _notice("dim", _lost(event))
         case Uncompacted():
-            return _notice("mark", "undone: the view is as it was before the compaction")
+            return _notice("mark", "undone: the view is as it was before")
         case Rewound():
             return _notice(
                 "mark", "rewound: later messages left the view and stay in the ledger"
@@ -594,6 +601,8 @@ class Screenplay:
                 self.undoable.append(event.compaction)
             case Pruned() if event.prune:
                 self.undoable.append(event.prune)
+            case Rewound() if event.rewind:
+                self.undoable.append(event.rewind)
             case Uncompacted() if event.compaction in self.undoable:
                 del self.undoable[self.undoable.index(event.compaction) :]
         return len(self._entries)

@@ -73,7 +73,21 @@ class StreamFailed(NamedTuple):
     error: ProviderError
 
 
-StreamEvent = TextDelta | ReasoningDelta | CallDelta | PartDone | UsageSeen | StreamFailed
+class ResponseHeld(NamedTuple):
+    """The provider goes on with this answer without a reader, and hands it out again under this id."""
+
+    response: str
+
+
+StreamEvent = (
+    TextDelta
+    | ReasoningDelta
+    | CallDelta
+    | PartDone
+    | UsageSeen
+    | StreamFailed
+    | ResponseHeld
+)
 
 Stop = Literal[
     "stop", "tool_calls", "length", "refused", "paused", "context_full", "other", ""

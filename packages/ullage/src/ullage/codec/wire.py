@@ -122,7 +122,8 @@ class Wire:
     answers, and the results, in a row are read together as one message.
 
     ``default_output`` is the output in tokens that a body asks for unless it is set; ``None`` where a body need not
-    name one. ``version`` ends an address, ``adds_version`` tells that it is added to an address with a path too.
+    name one. ``held_path`` leads to the answers that the provider keeps, by their ids. ``version`` ends an address,
+    ``adds_version`` tells that it is added to an address with a path too.
     ``models_path`` lists the models; ``headers`` go with every request.
     """
 
@@ -145,6 +146,7 @@ class Wire:
     has_system_items: bool = False
     role_of: Callable[[dict[str, Any]], Role] | None = None
     default_output: int | None = None
+    held_path: str = ""
     version: str = "v1"
     adds_version: bool = False
     models_path: str = "/models"

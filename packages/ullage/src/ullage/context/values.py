@@ -23,7 +23,10 @@ _VALUE: Final = re.compile(
  |(?<![\w.+/-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}      # a mail address, a package with its version
  |(?<![\w./~@+-])(?:[A-Za-z]:\\(?:[\w.@+-]{1,100}\\){0,30}[\w.@+-]{0,100}\w  # a path of Windows, and any other
    |~?/?(?:[\w.@+-]{1,100}/){1,30}[\w.@+-]{0,100}\w|/[\w.@+-]{2,100}\b)
- |(?<![\w./-])[\w-]{1,100}(?:\.[\w-]{1,40}){0,3}\.[a-z][a-z0-9]{1,7}\b(?!\()   # a file
+ |(?<![\w./-])[\w-]{1,100}(?:\.[\w-]{1,40}){0,3}\.                   # a file
+   (?:bash|bat|c|cc|cfg|cjs|conf|cpp|cs|css|csv|db|env|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|js|jsonl?|jsx|kt|lock|log
+   |lua|mdx?|mjs|mts|pdf|php|png|proto|ps1|pyi?|rb|rs|rst|scss|sh|sql|sqlite|svelte|svg|swift|tar|tf|toml|tsx?|txt|vue
+   |whl|xlsx?|xml|ya?ml|zig|zip)\b
  |(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)       # a UUID
  |(?<![\w-])(?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}(?!\w)    # a commit, a digest
  |(?<![\w-])[A-Z][A-Z0-9]{0,15}[-_][A-Z0-9_-]{0,30}\d{1,16}(?!\w)   # a ticket, an error's code
@@ -37,14 +40,17 @@ _VALUE: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"[\d.,_-]+")
 
-Speaker = Literal["user", "assistant", "call", "tool", "summary"]
-"""Who wrote a text: a person, the model, the model in a call's arguments, a tool, an earlier compaction."""
+Author = Literal["user", "assistant", "call", "tool"]
+"""Who wrote a text: a person, the model (also of an earlier summary), the model in a call's arguments, a tool."""
+
+COPIED: Final = frozenset({"prefix", "said", "quoted", "trail", "values"})
+"""The parts of a summary message that code writes, by the ends of their ids."""
 
 
-class Passage(NamedTuple):
+class WrittenText(NamedTuple):
     """A text of a message, and who wrote it."""
 
-    speaker: Speaker
+    speaker: Author
     text: str
 
 
@@ -76,25 +82,36 @@ def is_number(value: str) -> bool:
     return _NUMBER.fullmatch(value) is not None
 
 
-def passages(message: Message) -> Iterator[Passage]:
-    """What a message says, by who says it; without reasoning, which no later request holds."""
-    speaker: Speaker = "tool"
-    if message.origin == "summary":
-        speaker = "summary"
-    elif is_request(message):
+def texts_of(message: Message, *, copied: bool = False) -> Iterator[WrittenText]:
+    """What a message says, by who says it; without reasoning, which no later request holds.
+
+    Args:
+        message: Of any role.
+        copied: Also the texts that code has copied into a summary.
+    """
+    speaker: Author = "tool"
+    if is_request(message):
         speaker = "user"
-    elif message.role == "assistant":
+    elif message.role == "assistant" or message.origin == "summary":
         speaker = "assistant"
     for part in message.parts:
         match part:
             case TextPart() | ProviderItem():
-                yield Passage(speaker, part.text)
+                is_copy = message.origin == "summary" and is_copied(part.id)
+                if copied or not is_copy:
+                    yield WrittenText(speaker, part.text)
             case ToolCallPart():
-                yield Passage("call", part.arguments)
+                yield WrittenText("call", part.arguments)
             case ToolResultPart():
-                yield Passage("tool", part.text)
+                yield WrittenText("tool", part.text)
             case _:
                 continue
+
+
+def is_copied(part_id: str) -> bool:
+    """Whether a part of a summary message is one that code copied, and no model's text."""
+    name = part_id.rpartition(".")[2]
+    return name in COPIED or name.startswith("file")
 
 
 def lost_values(
@@ -108,8 +125,8 @@ def lost_values(
     """
     held: set[str] = set()
     for message in stays:
-        for passage in passages(message):
-            held.update(values_in(passage.text))
+        for one in texts_of(message, copied=True):
+            held.update(values_in(one.text))
     lost: dict[str, LostValue] = {}
     for message in leaving:
         for value, is_used in _uses(message).items():
@@ -124,8 +141,8 @@ def lost_values(
 def _uses(message: Message) -> dict[str, bool]:
     """The values of a message, and whether the user or the model wrote them."""
     found: dict[str, bool] = {}
-    for passage in passages(message):
-        is_used = passage.speaker != "tool"
-        for value in values_in(passage.text):
+    for speaker, text in texts_of(message, copied=True):
+        is_used = speaker != "tool"
+        for value in values_in(text):
             found[value] = is_used or found.get(value, False)
     return found

@@ -430,3 +430,8 @@ SESSIONS_AT_MOST = 20_000
 OPEN_CALLS_AT_MOST = 4_000
 LOOKED_THROUGH = 50
 """Lanes, the newest first, in which the signs of a request are looked for that continues none."""
+
+# --- What a request is compared with. Judged by bench.causes.
+
+REQUESTS_KEPT = 8
+"""Earlier requests whose items are kept: those of the conversation, and of what is sent beside it."""

@@ -18,6 +18,7 @@ from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
     CallEnded,
+    CallHeld,
     CallRetried,
     CallStarted,
     CancelAsked,
@@ -150,6 +151,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
 
     call: str = ""
     """A model call that was started and has not ended; ``side_call`` one of another purpose."""
+    response: str = ""
+    """Under which id the provider hands out the answer of ``call``; empty where it does not."""
     retry_note: str = ""
     """Why the call waits before it is sent, until ``retry_at`` in seconds since 1970."""
     retry_at: float = 0.0
@@ -337,6 +340,7 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
     return replace(
         loop,
         call=event.call,
+        response="",
         retry_note="",
         retry_at=0.0,
         steps=loop.steps + 1,
@@ -352,6 +356,10 @@ def _call_retried(loop: Loop, event: CallRetried) -> Loop:
     if event.call not in (loop.call, loop.side_call):
         return loop
     return replace(loop, retry_note=event.error, retry_at=event.at + event.wait_s)
+
+
+def _call_held(loop: Loop, event: CallHeld) -> Loop:
+    return replace(loop, response=event.response) if event.call == loop.call else loop
 
 
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
@@ -380,6 +388,7 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
     return replace(
         loop,
         call="",
+        response="",
         retry_note="",
         retry_at=0.0,
         calls=calls,
@@ -708,6 +717,7 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     HandedOver: _handed_over,
     CallStarted: _call_started,
     CallRetried: _call_retried,
+    CallHeld: _call_held,
     CallEnded: _call_ended,
     MessageAdded: _message,
     Rewound: _rewound,

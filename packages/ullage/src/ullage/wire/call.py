@@ -33,10 +33,12 @@ from ullage.codec.stream import (
     Answer,
     CallDelta,
     PartDone,
+    ResponseHeld,
     StreamEvent,
     StreamFailed,
     UsageSeen,
 )
+from ullage.codec.wires import wire_named
 from ullage.envelope import EMPTY_EVENTS, LOADING_S
 from ullage.errors import (
     LimitExceeded,
@@ -149,11 +151,13 @@ def prepare(
     options: Options = PLAIN,
     history: History | None = None,
     body: Mapping[str, Any] | None = None,
+    response: str = "",
 ) -> Prepared:
     """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``.
 
     With the ``history`` of its session it costs what was added since the last request. A ``body`` that is ready on the
-    endpoint's wire goes out in the place of the encoded one.
+    endpoint's wire goes out in the place of the encoded one. Of a ``response`` that the provider holds, only what it
+    answers is asked for.
     """
     request = addressed(request, endpoint)
     history = History() if history is None else history
@@ -171,6 +175,8 @@ def prepare(
         model=request.model,
         stream=request.stream,
     )
+    if response:
+        post = held_post(post, response, "?stream=true" if request.stream else "")
     return Prepared(request, repaired, encoded, post)
 
 
@@ -206,6 +212,7 @@ async def stream(
     slot: CallSlot | None = None,
     on_wait: Callable[[float], None] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    response: str = "",
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One model call as it comes; the last thing given is the ``Answer``.
 
@@ -217,10 +224,13 @@ async def stream(
     a request that does not stream. With a ``slot`` it waits for its place within the rate limits before it is sent, and
     ``on_wait`` is told for how many seconds; too long a wait raises ``RateLimited``, and a store that can't give it a
     place ``StoreUnavailable``.
+    With a ``response`` that the provider holds nothing is asked for: it is handed out again, from its beginning. OpenAI
+    streams one for five minutes (https://github.com/openai/openai-python/issues/2828); later it is fetched whole.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     options = _eased_before(options, client, endpoint.base_url)
     how: dict[str, Any] = {"policy": policy, "history": history, "body": body}
+    how["response"] = response
     prepared = prepare(request, endpoint, options=options, **how)
     if client.on_call is not None:
         client.on_call(with_options(prepared.repaired.request, options))
@@ -233,28 +243,25 @@ async def stream(
         emitted = False
         try:
             async with aclosing(
-                _attempt(prepared, client, message_id, call, options, slot)
+                _real_attempt(prepared, client, message_id, call, options, slot)
             ) as events:
                 async for event in events:
                     if isinstance(event, Answer):
-                        if not emitted and _is_lost(event):
-                            raise event.error or Unreachable(
-                                f"{_where(prepared)} ended its answer before it began. Try again."
-                            )
                         if slot is not None:
                             slot.ended(event.usage)
                         yield event
                         return
-                    emitted = True
+                    emitted = emitted or not isinstance(event, ResponseHeld)
                     yield event
             raise ServerError(f"{_where(prepared)} gave no answer. Try again.")
         except RequestRejected as rejected:
-            eased = None if emitted else _eased(options, rejected, client, endpoint)
-            if eased is None:
+            is_old = request.stream and bool(response)
+            eased = options if is_old else _eased(options, rejected, client, endpoint)
+            if emitted or eased is None:
                 raise
-            options = eased
+            request = replace(request, stream=request.stream and not is_old)
+            options, attempt = eased, attempt - 1
             prepared = prepare(request, endpoint, options=options, **how)
-            attempt -= 1
             continue
         except ProviderError as problem:
             wait = None
@@ -271,6 +278,13 @@ async def stream(
             if on_retry is not None:
                 on_retry(Retrying(max(1, attempt), wait, problem))
         await (sleep(wait) if refused is None else _wait_for(refused, None, sleep))
+
+
+def held_post(post: Post, response: str, then: str = "", *, method: str = "GET") -> Post:
+    """A request about a response that the provider holds."""
+    path = f"{wire_named(post.endpoint.wire).held_path}{response}{then}"
+    content = b"" if method == "GET" else b"{}"
+    return dataclasses.replace(post, path=path, method=method, content=content)
 
 
 async def _wait_for(
@@ -318,6 +332,31 @@ async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
             if isinstance(event, Answer):
                 return event
     raise ServerError("The call ended without an answer. Try again.")
+
+
+async def _real_attempt(
+    prepared: Prepared,
+    client: Client,
+    message_id: str,
+    call: str | None,
+    options: Options,
+    slot: CallSlot | None,
+) -> AsyncGenerator[StreamEvent | Answer, None]:
+    """One attempt. Raises for an answer that is none, but not where the provider holds what comes of it."""
+    has_begun = False
+    lost: tuple[str, ...] = ("failed", "dropped")
+    tried = _attempt(prepared, client, message_id, call, options, slot)
+    async with aclosing(tried) as events:
+        async for event in events:
+            if isinstance(event, ResponseHeld):
+                lost = ("failed",)
+            elif not isinstance(event, Answer):
+                has_begun = True
+            elif not (has_begun or event.message.parts) and event.outcome in lost:
+                raise event.error or Unreachable(
+                    f"{_where(prepared)} ended its answer before it began. Try again."
+                )
+            yield event
 
 
 async def _attempt(
@@ -373,7 +412,7 @@ async def _attempt(
                         if not emitted and isinstance(out, UsageSeen | StreamFailed):
                             held = [*held, out][-KEPT_EARLY:]
                             continue
-                        if not emitted:
+                        if not (emitted or isinstance(out, ResponseHeld)):
                             emitted = True
                             for early in held:
                                 yield early
@@ -459,6 +498,8 @@ def _eased_before(options: Options, client: Client, address: str) -> Options:
         options = dataclasses.replace(options, include_usage=False)
     if address in client.without_binding:
         options = dataclasses.replace(options, drops_unbound=False)
+    if address in client.without_diagnostics:
+        options = dataclasses.replace(options, compare_with=None)
     return options
 
 
@@ -475,7 +516,15 @@ def _eased(
     if options.drops_unbound and is_binding:
         client.without_binding.add(endpoint.base_url)
         return dataclasses.replace(options, drops_unbound=False)
+    is_told = any(name in said for name in _DIAGNOSTICS)
+    if options.compare_with is not None and is_told:
+        client.without_diagnostics.add(endpoint.base_url)
+        return dataclasses.replace(options, compare_with=None)
     return None
+
+
+_DIAGNOSTICS: Final = ("diagnostics", "prompt_cache_options", "comparison_response")
+"""How a server names the fields that ask why its cache was not read."""
 
 
 _USAGE_FIELDS: Final = ("stream_options", "include_usage")

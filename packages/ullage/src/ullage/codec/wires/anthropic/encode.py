@@ -138,6 +138,10 @@ def encode_head(sending: Sending) -> Encoded:
         if thinking is not None:
             params["thinking"] = thinking
             headers = with_beta(headers, BINDING_BETA)
+    if options.compare_with is not None and request.provider == "anthropic":
+        before = options.compare_with
+        known = before if before.startswith("msg_") else None
+        params.setdefault("diagnostics", {"previous_message_id": known})
     return Encoded(
         "/messages",
         headers,

@@ -25,4 +25,5 @@ WIRE: Final = Wire(
     overflows=reports.WORDINGS,
     counts=(CountEndpoint("input_tokens", encode.encode_count),),
     compaction=ServerCompaction(request=encode.encode_compaction),
+    held_path="/responses/",
 )

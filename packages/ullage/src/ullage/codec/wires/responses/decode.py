@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
@@ -23,7 +24,15 @@ from ullage.codec.foreign import (
     parse,
     text_of,
 )
-from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
+from ullage.codec.stream import (
+    Answer,
+    ResponseHeld,
+    ServerEvent,
+    Stop,
+    StreamEvent,
+    UsageSeen,
+)
+from ullage.errors import ModelLoading
 
 _INCOMPLETE: Final[dict[str, Stop]] = {
     "max_output_tokens": "length",
@@ -45,6 +54,7 @@ _DELTAS: Final = _TEXT_DELTAS | _CALL_DELTAS | _REASONING_DELTAS.keys()
 _ENDS: Final = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
 )
+_UNDER_WAY: Final = frozenset({"queued", "in_progress"})
 _LAST: Final = _ENDS | {"error", "response.error"}
 """Events that are taken whatever their number is: gateways that make them themselves do not count."""
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
@@ -99,7 +109,7 @@ class ResponsesDecoder:
                     )
                 return self._done(_index(fields), fields_of(event.data).get("item"))
             case "response.created" | "response.in_progress" | "response.queued":
-                self._name(get_object(fields, "response"))
+                return self._begun(get_object(fields, "response"))
             case "error" | "response.error":
                 return self.draft.fail(fields)
             case _ if kind in _ENDS:
@@ -206,6 +216,10 @@ class ResponsesDecoder:
         ):
             self.draft.damage("its output is no list of items", body)
             return self.finish(False)
+        if not output and response.get("status") in _UNDER_WAY:
+            self._name(response)
+            self.draft.error = ModelLoading("The provider is still at this answer.")
+            return self.finish(False)
         self._end(body, response)
         return self.finish(True)
 
@@ -224,6 +238,12 @@ class ResponsesDecoder:
     def _name(self, response: Mapping[str, Any]) -> None:
         self.draft.model = get_text(response, "model") or self.draft.model
         self.draft.response_id = get_text(response, "id") or self.draft.response_id
+
+    def _begun(self, response: Mapping[str, Any]) -> list[StreamEvent]:
+        is_new = not self.draft.response_id
+        self._name(response)
+        is_held = is_new and response.get("background") is True
+        return [ResponseHeld(self.draft.response_id)] if is_held else []
 
     def _text_part(self, item: int, content: int) -> Growing:
         growing = self._parts.get((item, content))
@@ -330,6 +350,7 @@ class ResponsesDecoder:
         """The response as a whole: items whose own events were left out, usage, and why it ended."""
         whole = fields_of(data)
         self._name(response)
+        self.draft.verdict = read_verdict(response)
         events: list[StreamEvent] = []
         output = items_of(whole.get("output"))
         for index, raw in enumerate(output):

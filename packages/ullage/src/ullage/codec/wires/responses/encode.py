@@ -45,6 +45,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.models.gpt import has_new_cache
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
@@ -91,13 +92,21 @@ def encode_head(sending: Sending) -> Encoded:
     if options.thinking_budget is not None:
         blocks.miss("thinking_budget")
     params = merged(PARAMS.unowned(request.params), said)
+    is_background = options.background and request.stream
+    if is_background:
+        params["background"] = True
     if options.stateless and not request.chained:
-        params["store"] = False
+        params["store"] = is_background
         included = params.get("include")
         listed = list(included) if isinstance(included, list) else []
         params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
+    before = options.compare_with or ""
+    is_told = request.provider == "openai" and has_new_cache(request.model)
+    if is_told and before.startswith("resp_"):
+        given = nested(request.params, "prompt_cache_options")
+        params["prompt_cache_options"] = {"comparison_response_id": before, **given}
     return Encoded(
         "/responses",
         dict(JSON_HEADERS),
