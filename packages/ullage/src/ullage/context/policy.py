@@ -306,6 +306,9 @@ STRATEGY_CALLS = 50
 NAME_SHOWN = 100
 """Characters of an unknown name that its error shows."""
 
+LARGEST_SEQ = 2**62
+"""No event has such a number, and a store can be asked for it: integers of SQL have 64 bits."""
+
 # --- What the error of a request that can't be sent names.
 
 LARGEST_NAMED = 5

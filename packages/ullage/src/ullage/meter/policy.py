@@ -376,6 +376,9 @@ STEP_BACK_AT_MOST = 4
 MOST_STANDS = 16
 """The newest compactions in a row that reasoning may have outlived."""
 
+MOST_SENT = 128
+"""The newest requests whose ends are known: a provider's cache lives for an hour at most. A bound of memory."""
+
 # --- Answers that the provider holds. A bound of memory.
 
 MOST_ANSWERS = 10_000
