@@ -1,7 +1,8 @@
 """Which facts a text holds, to be looked for in other texts. Nothing here is shared with ``ullage.context.values``.
 
-Wider on purpose than what a product would keep: names of code, quoted words, flags, sizes and the words of errors count
-as well, so that what the product can't see is seen here.
+Wider on purpose than what a product would keep: names of code, quoted words, sizes and the words of errors count as
+well, so that what the product can't see is seen here. What nobody has to remember is left out: flags of commands,
+``/dev/null``, and numbers and switches among the arguments of a tool.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ _PATTERNS: Final[tuple[tuple[FactKind, str], ...]] = (
         "number",
         r"\bv?\d+(?:\.\d+){2,}(?:-?[a-z]\w*)?\b|\b\d{1,3}(?:[,_]\d{3})+\b|\b\d+\.\d+\b|\b\d{3,}\b",
     ),
-    ("symbol", r"(?<![\w-])--?[a-z][\w-]{2,}"),
     (
         "symbol",
         r"\b[A-Za-z]\w*_\w+\b|\b_\w+_?\b|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}\w*\b",
@@ -44,7 +44,8 @@ _PATTERNS: Final[tuple[tuple[FactKind, str], ...]] = (
 AROUND: Final = ("error", "quoted")
 """These hold facts of the other kinds; of those a part is no fact of its own."""
 _ALL: Final = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
-_TIMES: Final = re.compile(r"\d\d:\d\d|\d{4}-\d\d-\d\dT?")
+_KNOWN: Final = re.compile(r"\d\d:\d\d|\d{4}-\d\d-\d\dT?|^/dev/")
+"""Times, which change by themselves, and what is the same on every machine."""
 
 
 class SaidFact(NamedTuple):
@@ -62,7 +63,7 @@ def facts_in(text: str) -> frozenset[SaidFact]:
     for kind, pattern in _ALL:
         for match in pattern.finditer(text if kind in AROUND else left):
             value = match.group().strip("`.,;:'\"() \t")
-            if 3 <= len(value) <= LONGEST and not _TIMES.search(value):
+            if 3 <= len(value) <= LONGEST and not _KNOWN.search(value):
                 found.setdefault(value, kind)
         if kind not in AROUND:
             left = pattern.sub(" ", left)
@@ -109,7 +110,7 @@ def _ends(path: str) -> Iterator[str]:
 
 
 def strings_in(arguments: str) -> str:
-    """The arguments of a tool call as text, with their own line breaks; as they are where they are no JSON."""
+    """The texts among the arguments of a tool call, with their own line breaks; all of it where it is no JSON."""
     try:
         value = json.loads(arguments)
     except ValueError:
@@ -124,5 +125,5 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _strings(each)
-    else:
-        yield str(value)
+    elif isinstance(value, str):
+        yield value

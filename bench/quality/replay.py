@@ -19,7 +19,8 @@ from bench.quality.used_next import Recall, UsedOutcome, next_facts
 from ullage import Compactor
 from ullage.compaction import STRATEGIES
 from ullage.compactor.compactor import THREAD
-from ullage.events import CompactionCommitted
+from ullage.errors import InputError
+from ullage.events import CompactionCommitted, Event
 from ullage_simulators.tokenizer import tokens
 
 TRIGGER: Final = 0.8
@@ -51,6 +52,7 @@ class Replay:
         self.summaries = 0
         self.sent = 0
         self.asked = 0
+        self.index = new_index()
         summarising = [each for each in STRATEGIES if each.name in ("summary", "pieces")]
         self.compactor = Compactor(
             "gpt-4.1",
@@ -62,7 +64,9 @@ class Replay:
             on_event=self.note,
         )
 
-    def note(self, event: object) -> None:
+    def note(self, event: Event) -> None:
+        if self.index is not None:
+            self.index.apply(event)
         self.summaries += (
             isinstance(event, CompactionCommitted) and event.summary is not None
         )
@@ -90,13 +94,31 @@ class Replay:
         self.summary = summary
         THREAD.run(lambda: self.compactor._compact("asked"))
 
-    @property
     def recall(self) -> Recall | None:
-        """``Compactor.recall``, in versions that have it."""
-        method = getattr(self.compactor, "recall", None)
-        if method is None:
+        """What the Agent's tool of that name gives, in versions that have it."""
+        index = self.index
+        if index is None:
             return None
-        return lambda query, most: str(method(query, tokens=most))
+        from ullage.store.recall import states
+
+        in_view = states(self.compactor.meter.state.view)
+
+        def ask(query: str, most: int) -> str:
+            try:
+                return str(index.recall(query, in_view=in_view, tokens=most).text)
+            except InputError:  # no word to look for
+                return ""
+
+        return ask
+
+
+def new_index() -> Any:
+    """An index of what left; ``None`` in versions without one."""
+    try:
+        from ullage.store.recall import RecallIndex
+    except ImportError:
+        return None
+    return RecallIndex()
 
 
 @dataclass(slots=True)
@@ -124,7 +146,7 @@ def at_own_places(session: LoggedSession) -> Iterator[tuple[Behind, Behind]]:
         replay.compact(each.summary)
         given = replay.give(each.place)
         texts = [text(message) for message in given]
-        ours = wanted.outcome(texts, size_of(given), replay.recall)
+        ours = wanted.outcome(texts, size_of(given), replay.recall())
         yield (
             Behind(number, own, trail.left_in(view)),
             Behind(number, ours, trail.left_in(texts)),
@@ -147,7 +169,7 @@ def curve(session: LoggedSession, window: int) -> Iterator[Behind]:
         number += 1
         summaries = replay.summaries
         texts = [text(message) for message in given]
-        facts = next_facts(session, place).outcome(texts, size_of(given), replay.recall)
+        facts = next_facts(session, place).outcome(texts, size_of(given), replay.recall())
         yield Behind(number, facts, files_before(session, place).left_in(texts))
 
 

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Final
 
 from bench.quality.facts import Known, SaidFact, facts_in, unique_ends
@@ -85,7 +86,7 @@ def next_facts(session: LoggedSession, place: int) -> NextFacts:
     rarity: Counter[str] = Counter()
     for item in session.items[:place]:
         before |= facts_in(item.text)
-        rarity.update(set(_words(item.text)))
+        rarity.update(_different_words(item.text))
     used: dict[SaidFact, bool] = {}
     asked: dict[SaidFact, tuple[str, str]] = {}
     shown: set[SaidFact] = set()
@@ -142,6 +143,11 @@ def _rarest(words: Iterable[str], but: set[str], rarity: Counter[str]) -> list[s
     """The words that stood before, rarest first, without those in ``but``."""
     known = {word for word in words if word not in but and rarity[word]}
     return sorted(known, key=lambda word: (rarity[word], word))
+
+
+@lru_cache(maxsize=20_000)
+def _different_words(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
 
 
 def _words(text: str) -> list[str]:

@@ -137,7 +137,6 @@ def test_the_facts_of_a_text_are_of_many_kinds() -> None:
         ("url", "https://a.example/x"),
         ("symbol", "max_fill"),
         ("number", "4711"),
-        ("symbol", "--dry-run"),
         ("quoted", "open the tap"),
         ("id", "9fceb02d"),
         ("id", "CASK-17"),

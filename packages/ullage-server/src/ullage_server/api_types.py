@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from ullage.advice.cause import Cause
 from ullage.context.lineage import MessageStatus
 from ullage.context.surgery import Surgery
 from ullage.events import EndReason, PauseReason
@@ -462,7 +463,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
 
     ``grown`` is the difference to the previous call. ``marks`` are the events in between: ``prune``, ``compaction``,
     ``model``, ``rewind``. ``first``: nothing was known but the request.
-    ``refused``: the reported input that can't be true.
+    ``refused``: the reported input that can't be true. ``cause``: why it paid again for tokens that were cached.
     """
 
     number: int
@@ -479,6 +480,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     first: bool
     refused: int | None
+    cause: Cause | None = None
 
 
 class Steps(Struct, frozen=True, kw_only=True):

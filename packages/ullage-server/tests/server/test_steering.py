@@ -252,6 +252,45 @@ def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
     assert api.messages(session) == messages
 
 
+def test_a_compaction_is_seen_before_it_is_made_and_a_part_is_dropped(
+    cellar: Local,
+) -> None:
+    api, session = (
+        cellar.api,
+        cellar.api.session("previewed", settings={"window": 20_000, "reserve": 2_000}),
+    )
+    for number in range(6):
+        api.say(session, f"number {number}: " + "tell me of the cask. " * 200)
+        api.until(session)
+    at = f"/v1/sessions/{session}"
+    messages = api.messages(session)
+    preview = api.post(f"{at}/preview", json={"instructions": "short"}).json()
+    assert api.messages(session) == messages
+    assert preview["freed"] == preview["before"] - preview["after"] > 0
+    assert {"id", "tokens", "line", "why"} == preview["leaves"][0].keys()
+    found = api.post(f"{at}/preview/nothing/accept")
+    assert (found.status_code, "is no preview" in found.json()["detail"]) == (409, True)
+    accept = f"{at}/preview/{preview['id']}/accept"
+    assert api.post(accept, json={"summary": "Casks."}).status_code == 202
+    api.until(session)
+    assert "Casks." in str(api.messages(session)[0])
+    api.post(f"{at}/uncompact", json={"compaction": preview["id"]})
+    api.until(session)
+    assert api.messages(session) == messages
+    largest = api.get(f"{at}/droppable").json()["droppable"][0]
+    order = {"places": largest["places"], "dry_run": True}
+    priced = api.post(f"{at}/drop", json=order).json()
+    assert (priced["freed"], priced["id"]) == (largest["freed"], "")
+    dropped = api.post(f"{at}/drop", json={"places": largest["places"]}).json()
+    assert dropped["freed"] == largest["freed"] > 0
+    api.until(session)
+    api.post(f"{at}/uncompact", json={"compaction": dropped["id"]})
+    api.until(session)
+    assert api.messages(session) == messages
+    refused = api.post(f"{at}/drop", json={"places": ["gone"]}).json()["refused"]
+    assert "There is no message or part 'gone'" in refused
+
+
 def test_pins_are_told_by_explain(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("pinned")
     name = api.say(session, "keep this")["id"]

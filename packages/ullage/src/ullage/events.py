@@ -99,6 +99,32 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     high: int
 
 
+SentKind = Literal["model", "beta", "tool", "system", "setting", "message"]
+
+
+class SentItem(msgspec.Struct, frozen=True, array_like=True):
+    """One tool, block or setting of a request, by a digest of the bytes that were sent. No content."""
+
+    kind: SentKind
+    name: str
+    digest: str
+    size: int
+    """Bytes."""
+    mark: str = ""
+    """How long the provider is asked to cache what ends here: ``5m``, ``1h``; empty where it is not asked."""
+
+
+class SentBody(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """The items of a request in the order in which a provider caches them (``ullage.meter.sent_items``).
+
+    The first ``same`` are those of the request of the call ``after``; ``items`` are the others.
+    """
+
+    after: str = ""
+    same: int = 0
+    items: tuple[SentItem, ...] = ()
+
+
 # -- the session and what its requests are made of --
 
 
@@ -364,6 +390,8 @@ class CallStarted(
     """The hooks that replaced the request, in order: what was sent is not what the ledger has."""
     added: int = 0
     """Tokens that the replaced request holds beyond the ledger's one; below zero where it holds less."""
+    sent: SentBody | None = None
+    """What the request held item by item, where its body passed."""
 
 
 class CallEnded(

@@ -15,14 +15,18 @@ from ullage.cli.footing import dollars, usage_items
 from ullage.cli.listing import step_table
 from ullage.cli.screenplay import Screenplay, as_markdown
 from ullage.cli.table import LARGEST_NAMED
+from ullage.context.preview import CompactionPreview
+from ullage.context.surgery import STRETCH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, counted, number, padded, printable
 from ullage.errors import BadKey, CommandRefused, InputError
+from ullage.events import CompactAsked
 from ullage.similar import similar
 from ullage.store.export import export_file
 from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
+from ullage_agent.chat.previewing import drop_choices, preview_lines, surgery_lines
 from ullage_agent.cli.permissions import meant
 from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.approvals import may_ask
@@ -45,8 +49,14 @@ COMMANDS: Final = (
     Command("context", "", "what fills the window, down to one message"),
     Command(
         "compact",
-        "[up-to|from MESSAGE] [INSTRUCTIONS]",
-        "make the view smaller: all, or around a message",
+        "[--preview] [up-to|from MESSAGE] [INSTRUCTIONS]",
+        "make the view smaller: all, or around a message; --preview shows it first",
+    ),
+    Command("accept", "[PREVIEW]", "make the compaction that was previewed"),
+    Command(
+        "drop",
+        "[PLACE] [--yes]",
+        "take a result, image or message out; no PLACE: the largest",
     ),
     Command("uncompact", "", "undo the last compaction, prune or rewind"),
     Command("pin", "[MESSAGE]", "keep a message in view, or let it go again"),
@@ -110,6 +120,11 @@ KEYS: Final = (
 )
 
 
+PREVIEW: Final = "--preview"
+YES: Final = "--yes"
+LOSE_REASONING: Final = "--lose-reasoning"
+
+
 class Typed(NamedTuple):
     """A command as it was typed."""
 
@@ -171,6 +186,8 @@ class Acting:
         self.store = store
         self.session = session
         self._environment = environment
+        self._previewed = ""
+        """The id of the last preview."""
         self._shown: FileChanges | None = None
         """The files that a rewind was shown to restore."""
 
@@ -207,16 +224,29 @@ class Acting:
             case "explain" | "export" | "fork" | "new" | "resume":
                 return await self._elsewhere(command.name, typed.argument)
             case _:
-                return await self._change(command.name, typed.argument, transcript)
+                return await self._change(command.name, typed.argument, transcript, width)
 
     async def _change(
-        self, name: str, argument: str, transcript: Screenplay
+        self, name: str, argument: str, transcript: Screenplay, width: int
     ) -> CommandResult:
         """What changes this session."""
         match name:
+            case "compact" if argument.startswith(PREVIEW):
+                preview = await self.preview(argument)
+                hint = "Nothing is changed yet: /accept makes the compaction."
+                lines = preview_lines(preview, width)
+                return CommandResult((*lines, (Span(hint, "mark"),)))
             case "compact":
-                await self._compact(argument)
+                wishes = await self._wishes(argument)
+                await self.session.compact(
+                    wishes.instructions, up_to=wishes.up_to, from_=wishes.from_
+                )
                 return CommandResult()
+            case "accept":
+                await self.session.accept(argument or self._previewed)
+                return CommandResult()
+            case "drop":
+                return await self._drop(argument, width)
             case "uncompact":
                 if not transcript.undoable:
                     return said(
@@ -314,19 +344,53 @@ class Acting:
             return messages[int(place) - 1].id
         return name
 
-    async def _compact(self, argument: str) -> None:
+    async def _wishes(self, argument: str) -> CompactAsked:
         """Compact everything, or what stands before a message (``up-to MESSAGE``), or from it on (``from MESSAGE``)."""
         first, _, rest = argument.partition(" ")
         if first not in ("up-to", "from"):
-            await self.session.compact(argument)
-            return
+            return CompactAsked(instructions=argument)
         name, _, instructions = rest.strip().partition(" ")
         message = await self._named(name)
         wishes = instructions.strip()
         if first == "from":
-            await self.session.compact(wishes, from_=message)
-        else:
-            await self.session.compact(wishes, up_to=message)
+            return CompactAsked(instructions=wishes, from_=message)
+        return CompactAsked(instructions=wishes, up_to=message)
+
+    async def preview(self, argument: str) -> CompactionPreview:
+        """What ``/compact`` would do; the argument begins with ``--preview``."""
+        wishes = await self._wishes(argument.removeprefix(PREVIEW).strip())
+        preview = await self.session.preview(
+            wishes.instructions, up_to=wishes.up_to, from_=wishes.from_
+        )
+        self._previewed = preview.id
+        return preview
+
+    async def _drop(self, argument: str, width: int) -> CommandResult:
+        """The largest parts, the price of a drop, or with ``--yes`` the drop."""
+        words = argument.split()
+        places: list[str] = []
+        for word in words:
+            if not word.startswith("--"):
+                ends = [await self._named(end) for end in word.split(STRETCH)]
+                places.append(STRETCH.join(ends))
+        if not places:
+            found = await self.session.droppable()
+            lines = [choice.line for choice in drop_choices(found, width)]
+            return CommandResult(tuple(lines))
+        surgery = await self.session.drop(
+            *places,
+            dry_run=YES not in words,
+            loses_reasoning=LOSE_REASONING in words,
+        )
+        if surgery.id:
+            return CommandResult()
+        told = list(surgery_lines(surgery))
+        hint = f"/drop {' '.join(words)} {YES}"
+        if not surgery.refused:
+            told.append((Span(f"Nothing is changed yet: {hint} does it.", "mark"),))
+        elif surgery.reasoning_lost:
+            told.append((Span(f"{hint} {LOSE_REASONING} does it all the same.", "mark"),))
+        return CommandResult(tuple(told))
 
     async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""

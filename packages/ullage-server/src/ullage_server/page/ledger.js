@@ -327,6 +327,7 @@ const HANDLERS = {
     to.changed("queue");
   },
   compact_asked: (to, event) => {
+    if (event.preview) return;
     to.asked = event.from ?? event.up_to ?? "";
     if (to.asked) to.part(to.asked, { side: event.from ? "from" : "up_to", state: "asked", compaction: "" });
     else to.order({ state: "asked" });

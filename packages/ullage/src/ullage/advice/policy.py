@@ -35,10 +35,17 @@ ENOUGH_OUTPUT = 2_000
 INSTRUCTION_LINES = 200
 """Of an instruction file (https://code.claude.com/docs/en/memory names this number)."""
 
-# --- Misses of the cache. Judged by bench.usage.
+# --- Misses of the cache. Judged by bench.causes.
 
-MISSED_SHARE = 0.5
-"""Share of the last request from which on not reading it from the cache is a miss."""
+LEAST_MISSED = 1_024
+"""Tokens paid again from which on a call has missed the cache: fewer are never cached (Anthropic and OpenAI), and the
+end of a prompt is often not read yet."""
+
+AROUND = 36
+"""Characters of a text that are quoted where it differs."""
+
+FEWEST_COMPACTED = 3
+"""Pieces that became at most half as many, from which on that is a compaction."""
 
 NAMED_CALLS = 4
 """Calls that a suggestion names."""

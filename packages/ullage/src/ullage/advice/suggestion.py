@@ -28,6 +28,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: SuggestionKind
     title: str
     text: str = ""
+    quote: str = ""
+    """What stands where a request differs: a piece of the system prompt, of a tool or of a setting."""
     how: str = ""
     items: tuple[SavedShare, ...] = ()
     saving: TokenSaving = TokenSaving()

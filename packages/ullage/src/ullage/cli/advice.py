@@ -117,6 +117,8 @@ def _suggestion(
     first = padded(f"{place}", len(INDENT))
     lines = _paragraph(first, printable(suggestion.title), width, "dim", "strong")
     about = printable(suggestion.text)
+    if suggestion.quote:
+        about += f": {printable(suggestion.quote)}"
     room = width - sum(cells(span.text) for span in lines[-1]) - len(BESIDE)
     if room >= FEW_WORDS:
         lines[-1] = (*lines[-1], Span(BESIDE + shortened(about, room), "dim"))

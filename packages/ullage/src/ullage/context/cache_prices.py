@@ -6,13 +6,12 @@ from typing import Final, NamedTuple
 
 from ullage.context.proof import ProofResult
 from ullage.context.situation import Situation
+from ullage.meter.spend import MILLION
 
 WRITE_PRICE: Final = 1.25
 READ_PRICE: Final = 0.1
 """Prices of a cache write and a cache read relative to a fresh token, if the model's own prices are unknown
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
-
-MILLION: Final = 1_000_000
 
 
 class CachePrices(NamedTuple):

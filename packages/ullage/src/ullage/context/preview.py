@@ -12,6 +12,7 @@ from ullage.context.cache_prices import price_of
 from ullage.context.costs import after, sizes_of
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
+from ullage.context.policy import LARGEST_SEQ, NAME_SHOWN
 from ullage.context.proof import ProofResult, prove
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
@@ -99,9 +100,9 @@ def asked_at(name: str) -> int:
     number = name.removeprefix(PREFIX)
     if number == name or not (number.isascii() and number.isdecimal()):
         raise CommandRefused(
-            f"{name[:80]!r} is no preview. Make one first; its id begins with {PREFIX}."
+            f"{name[:NAME_SHOWN]!r} is no preview. Make one first; its id begins with {PREFIX}."
         )
-    return int(number[:18])
+    return min(int(number[:NAME_SHOWN]), LARGEST_SEQ)
 
 
 def find_preview(name: str, events: Iterable[Event]) -> PastPreview:
@@ -134,8 +135,8 @@ def find_preview(name: str, events: Iterable[Event]) -> PastPreview:
             case _:
                 continue
     raise CommandRefused(
-        f"The session has no preview {name[:80]!r}: it was not made, or another compaction was asked for meanwhile. "
-        "Make a new one."
+        f"The session has no preview {name[:NAME_SHOWN]!r}: it was not made, or another compaction was asked for "
+        "meanwhile. Make a new one."
     )
 
 
@@ -290,7 +291,7 @@ def _with_text(
     place = _place_of_text(event)
     if place is None or isinstance(event, Pruned) or event.summary is None:
         raise CommandRefused(
-            "This compaction has no summary that can be edited. Accept it as it is, or reject it. Nothing was changed."
+            "The summary of this compaction can't be edited. Nothing was changed. Use it as it is, or reject it."
         )
     parts = list(event.summary.parts)
     parts[place] = TextPart(id=parts[place].id, text=summary)

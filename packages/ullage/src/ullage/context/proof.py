@@ -42,6 +42,10 @@ PAIRING: Final = frozenset(
 """Repairs that a compaction must not make necessary: they mean that a call lost its result or reasoning."""
 
 
+WITH_MARKS: Final = frozenset({"messages"})
+"""Wires whose requests mark where the provider's cache may end (``codec.blocks.CacheMarks``)."""
+
+
 class ProofResult(NamedTuple):
     """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
 
@@ -119,22 +123,27 @@ def _rewritten(situation: Situation, branch: Fold) -> int:
     fold = situation.fold
     if _is_uncached(fold):
         return 0
+    has_marks = fold.wire in WITH_MARKS and bool(fold.bound.sent)
+    ended_at = branch.bound.was_sent(branch.prefix_head, branch.view)
     before = iter(fold.view)
     is_same = True
     behind: list[str] = []
-    for entry in branch.view:
+    for entry, has_ended in zip(branch.view, ended_at, strict=True):
         old = next(before, None) if is_same else None
         is_same = old is not None and _place_of(old) == _place_of(entry)
+        if has_ended or (is_same and not has_marks):
+            behind.clear()
+            continue
         is_new = entry.id not in fold.view.entries
-        if not is_same and (is_new or fold.anchor is None or fold.is_anchored(entry)):
+        if is_new or fold.anchor is None or fold.is_anchored(entry):
             behind.append(entry.id)
     return round(sizes_of(branch).of(behind))
 
 
 def _is_uncached(fold: Fold) -> bool:
-    """Whether the provider said of the last request that it is in no cache."""
+    """Whether nothing was sent yet, or the provider said of the last request that it is in no cache."""
     if fold.anchor is None:
-        return False
+        return not fold.track.steps
     usage = fold.anchor.usage
     return usage.cache_write == 0 and not usage.cache_read
 

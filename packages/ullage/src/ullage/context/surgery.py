@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ullage.context.cache_prices import price_of
 from ullage.context.keeping import must_stay
+from ullage.context.policy import NAME_SHOWN
 from ullage.context.proof import ProofResult, prove
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
@@ -140,7 +141,9 @@ def droppable(situation: Situation, count: int) -> tuple[Surgery, ...]:
         if part.tokens > 0 and place not in found:
             surgery = planned(situation, (place,)).surgery
             message = situation.fold.view.entries[part.message].message
-            found[place] = replace(surgery, label=part.label or line_of(message))
+            is_named = " " in part.label  # by what it was about, beside its tool
+            label = part.label if is_named else line_of(message)
+            found[place] = replace(surgery, label=label)
     return tuple(sorted(found.values(), key=lambda each: -each.freed))
 
 
@@ -214,8 +217,8 @@ class _Chosen:
         meant = similar(place, [*self._messages, *self._holders], cutoff=0.6)
         hint = f" Did you mean {meant}?" if meant else ""
         return (
-            f"There is no message or part {place[:80]!r} in view.{hint} Name the id of one, or a stretch of messages "
-            f"as FIRST{STRETCH}LAST."
+            f"There is no message or part {place[:NAME_SHOWN]!r} in view.{hint} Name the id of one, or a stretch of "
+            f"messages as FIRST{STRETCH}LAST."
         )
 
 
