@@ -151,7 +151,8 @@ def _instructions(body: Json, _: random.Random) -> str:
 
 
 def _history(body: Json) -> list[Json]:
-    return body.get("messages") or body["input"]
+    found: list[Json] = body.get("messages") or body["input"]
+    return found
 
 
 def _texts(body: Json, least: int = 1) -> list[tuple[int, Json]]:
@@ -301,7 +302,7 @@ def _move_mark(body: Json, _: random.Random) -> str:
 
 def _far_mark(body: Json, _: random.Random) -> str:
     """Thirty blocks come behind the last mark at once."""
-    *_, last = _history(body)
+    last = _history(body)[-1]
     mark: list[Json] = []
     _each_mark(last, mark.append)
     if not mark:
@@ -614,6 +615,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reading, naming = times(chains)
     notes = [
         f"{len(chains)} sequences, {pairs} requests that extend the one before: {alarms} false alarms.",
+        f"The price is within 2 % in {sum(one.error < 0.02 for one in draws)} of {len(draws)} draws.",
         f"Median {reading * 1e3:.2f} ms to read a body's items, {naming * 1e3:.2f} ms to name a cause.",
     ]
     if options.wrong:

@@ -13,7 +13,7 @@ from ullage.store.leases import new_owner
 from ullage_agent.file_history import history as module
 from ullage_agent.file_history.changes import FileChange, UndoPlan, content_of
 from ullage_agent.file_history.history import FileHistory, HistoryFailed
-from ullage_agent.file_history.restoring import restore
+from ullage_agent.file_history.restoring import read_content, restore
 
 
 class World:
@@ -163,7 +163,7 @@ def test_a_tree_that_changes_while_it_is_looked_at(
 ) -> None:
     for number in range(20):
         (world.root / f"f{number}").write_text("before")
-    real = module.read_content
+    real = read_content
 
     def racing(name: str, *given: object) -> bytes:
         other = world.root / f"f{(int(name.rpartition('f')[2]) + 1) % 20}"
@@ -284,6 +284,21 @@ def test_a_full_store_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> 
     (world.root / "a").write_text("after")
     world.history.end(step)
     assert "is full" in world.undo(step).not_covered["a"]
+
+
+def test_a_full_store_lets_the_oldest_steps_go(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+    for _ in range(6):
+        steps.append(world.begin())
+        (world.root / "a").write_bytes(os.urandom(200_000))
+        assert world.history.end(steps[-1])
+    monkeypatch.setattr(module, "LARGEST_STORE", 1_000_000)
+    world.history.end(world.begin())
+    monkeypatch.undo()
+    assert world.history.plan(steps)[1] == 3
+    assert world.history.plan(steps[3:])[0].moves
 
 
 def test_a_damaged_file_of_the_history_is_an_error_that_names_it(world: World) -> None:

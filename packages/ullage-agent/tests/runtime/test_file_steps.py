@@ -103,7 +103,9 @@ async def test_a_file_that_a_person_changed_since_is_left_alone_and_named(
         second = await said(session, "More")
         (root / "b.txt").write_text("mine")
         (root / "own.txt").write_text("never the agent's")
+        (root / ".git").mkdir()
         told = await session.changed_files(second)
+        assert ".git" in [one.path for one in told.not_covered]
         assert told.edited_since == ("b.txt",)
         await session.rewind(second, files=True)
         assert changed(root) == {

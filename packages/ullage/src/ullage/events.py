@@ -114,7 +114,7 @@ class SentItem(msgspec.Struct, frozen=True, array_like=True):
     """How long the provider is asked to cache what ends here: ``5m``, ``1h``; empty where it is not asked."""
 
 
-class Sent(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class SentBody(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """The items of a request in the order in which a provider caches them (``ullage.meter.sent_items``).
 
     The first ``same`` are those of the request of the call ``after``; ``items`` are the others.
@@ -390,7 +390,7 @@ class CallStarted(
     """The hooks that replaced the request, in order: what was sent is not what the ledger has."""
     added: int = 0
     """Tokens that the replaced request holds beyond the ledger's one; below zero where it holds less."""
-    sent: Sent | None = None
+    sent: SentBody | None = None
     """What the request held item by item, where its body passed."""
 
 

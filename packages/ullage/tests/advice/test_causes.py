@@ -145,6 +145,16 @@ def test_the_providers_verdict_comes_first() -> None:
     assert (causes(told)[3].kind, causes(told)[3].by) == ("tools", "provider")
 
 
+def test_what_the_ledger_knows_makes_the_verdict_exact() -> None:
+    came = ToolsChanged(tools=(tool("Read"),))
+    events = Story().user(LONG).chat(2).then(came).chat(2).billed(lost=frozenset({3}))
+    last = [each for each in events if isinstance(each, CallEnded)][2]
+    assert last.usage is not None
+    usage = replace(last.usage, verdict=CacheVerdict(reason="tools_changed"))
+    told = [replace(last, usage=usage) if each is last else each for each in events]
+    assert (causes(told)[3].kind, causes(told)[3].by) == ("tool_added", "provider")
+
+
 def test_what_to_do_depends_on_the_cause() -> None:
     late = Story().user(LONG).chat(2).answer("late", pause_s=400).chat(2)
     suggestion = found(late.billed(lost=frozenset({3})), "cache")

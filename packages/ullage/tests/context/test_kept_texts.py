@@ -6,6 +6,8 @@ from tests.meter.session import said
 from ullage.context.kept_texts import copies, copies_room, lost_lines
 from ullage.context.situation import Situation
 from ullage.context.summary_message import summary_message
+from ullage.messages import TextPart
+from ullage.usage import Usage
 
 OLD = """## Goal
 The cellar is checked.
@@ -42,9 +44,13 @@ def test_the_newest_lost_lines_have_room_first() -> None:
 def test_lines_put_back_are_carried_on_and_the_reported_length_holds() -> None:
     situation = Situation(fold=fold_of())
     first = summary_message(situation, OLD, (), window=16_000, longest=500).message
-    message = summary_message(
-        situation, "## Goal\nThe cellar.", (first,), window=16_000, longest=500
-    ).message
+    text = "## Goal\nThe cellar."
+    usage = Usage(input=900, output=8)
+    message, tokens = summary_message(
+        situation, text, (first,), window=16_000, longest=500, usage=usage
+    )
+    others = [part.text for part in message.of_type(TextPart)][:-1]
+    assert tokens == round(8 + sum(map(situation.count, others)))
     again = summary_message(
         situation, "## Goal\nThe cellar.", (message,), window=16_000, longest=500
     ).message
@@ -66,4 +72,4 @@ def test_each_kind_stands_in_a_part_of_its_own() -> None:
 
 def test_all_of_it_takes_a_share_of_a_small_window() -> None:
     assert copies_room(16_000) == pytest.approx(0.11 * 16_000)
-    assert copies_room(1_000_000) == 7_500 == copies_room(None)
+    assert copies_room(1_000_000) == 9_800 == copies_room(None)

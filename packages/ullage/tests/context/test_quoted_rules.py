@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from tests.context.sessions import fold_of, words
 from tests.context.test_attached_files import called
 from tests.meter.session import result, said
-from ullage.context.quoted_rules import HEADING, quotes_text
+from ullage.context.quoted_rules import quotes_text
 from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart
 
@@ -19,9 +19,25 @@ def shown(name: str, path: str, text: str) -> list[Message]:
 
 
 def test_a_rule_in_a_file_is_quoted_with_its_file() -> None:
-    text = f"# Style\n\n- {RULE}\n- def never(): pass;\n\nThe cat sat on the mat."
+    text = (
+        f"# Style\n\n     7\t- {RULE}\n- x = {{never}}.\n- 合同不要通过电子邮件发送。\n"
+    )
     made = block(shown("c", "CONTRIBUTING.md", text))
-    assert made == f'{HEADING}\nread CONTRIBUTING.md:\n- "{RULE}"'
+    source = "read CONTRIBUTING.md (a document):"
+    assert made.split("\n")[1:] == [
+        source,
+        f'- "{RULE}"',
+        '- "合同不要通过电子邮件发送。"',
+    ]
+
+
+def test_a_plainly_worded_rule_outlives_prose_and_logs() -> None:
+    rule = "Notice: the old endpoint is read-only as of today."
+    prose = "\n".join(f"{words(12, n).capitalize()}." for n in range(80))
+    logs = "\n".join(f"Job {n}: it has finished after {n} s." for n in range(80))
+    made = block(shown("c", "page", f"{prose}\n{logs}\n{rule}\n{prose}"), 100)
+    assert f'- "{rule}"' in made
+    assert "Job " not in made
 
 
 def test_orders_in_a_tool_result_are_quoted_as_no_words_of_the_user() -> None:

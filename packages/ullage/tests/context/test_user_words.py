@@ -54,6 +54,15 @@ def test_rules_stay_where_not_all_has_room() -> None:
     assert "number 29" in made
 
 
+def test_what_is_said_again_and_again_does_not_take_the_room_of_plain_words() -> None:
+    chat = [said(f"u{n}", f"Go on with file {n}.") for n in range(300)]
+    made = block([said("r", " ".join(PLAIN)), *chat], 300)
+    for text in PLAIN:
+        assert text in made
+    assert "Go on with file 299." in made
+    assert "Go on with file 3." not in made
+
+
 def test_of_something_pasted_its_beginning_and_its_end_stay() -> None:
     pasted = ". ".join(words(20, n) for n in range(300))
     made = block([said("u", f"Here is the log. {pasted}. What is wrong with it?")], 9_000)

@@ -12,7 +12,7 @@ create table if not exists seen (
     mode integer not null,
     content text not null
 ) without rowid;
--- calls: ids between spaces. changes: JSON, null while the step runs. due: 1 a rewind that the ledger may lack, 2 one to be finished.
+-- calls: ids, as JSON. changes: JSON, null while the step runs. due: 1 a rewind that the ledger may lack, 2 one to be finished.
 create table if not exists steps (
     number integer primary key,
     step text not null unique,

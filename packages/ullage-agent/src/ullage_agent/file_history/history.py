@@ -12,7 +12,14 @@ import stat
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.resources import files
@@ -119,6 +126,11 @@ class FileHistory:
         self._hurry.set()
         with self._working() as database:
             self._hurry.clear()
+            if _used_bytes(database) > LARGEST_STORE:
+                database.execute(
+                    "delete from steps where number < (select avg(number) from steps)"
+                )
+                _sweep(database)
             until = time.monotonic() + WAIT_S
             self._update(database, lambda: time.monotonic() > until)
             self._insert(database, step, session, calls)
@@ -152,7 +164,7 @@ class FileHistory:
         return [
             LeftStep(
                 step,
-                tuple(calls.split()),
+                tuple(msgspec.json.decode(calls)),
                 tuple(_changes.decode(changes)),
                 bool(late),
                 bool(due),
@@ -168,6 +180,7 @@ class FileHistory:
         if not self.file.exists():
             return UndoPlan(), len(steps)
         with self._working() as database:
+            self._update(database, takes_pending=False)
             rows = database.execute(
                 "select step, changes from steps order by number"
             ).fetchall()
@@ -237,6 +250,11 @@ class FileHistory:
             _sweep(database)
 
     @property
+    def left_out(self) -> Mapping[str, str]:
+        """The directories that the last look left out, each with the reason."""
+        return self._tree.left_out
+
+    @property
     def is_pending(self) -> bool:
         """Whether contents are to be stored that no step has waited for, as before the first look."""
         return self._database is None or PENDING in self._contents.values()
@@ -303,7 +321,13 @@ class FileHistory:
     ) -> None:
         database.execute(
             "insert into steps (step, store, session, calls, owner) values (?, ?, ?, ?, ?)",
-            (step, self._store, session, " ".join(calls), self._owner),
+            (
+                step,
+                self._store,
+                session,
+                msgspec.json.encode(calls).decode(),
+                self._owner,
+            ),
         )
 
     def _restore(
@@ -469,14 +493,19 @@ def _store(database: sqlite3.Connection, data: bytes) -> str:
     """The name of a content, stored. Raises ``Unkept`` where there is no room."""
     sha = sha256(data).hexdigest()
     if not _has(database, sha):
-        (used,) = database.execute(
-            "select page_count * page_size from pragma_page_count, pragma_page_size"
-        ).fetchone()
-        if used > LARGEST_STORE:
+        if _used_bytes(database) > LARGEST_STORE:
             raise Unkept(f"the file history is full, at {LARGEST_STORE:,} bytes")
         packed = zlib.compress(data, 1)
         database.execute("insert into contents values (?, ?)", (sha, packed))
     return sha
+
+
+def _used_bytes(database: sqlite3.Connection) -> int:
+    pages, free, size = (
+        database.execute(f"pragma {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
 
 
 def _has(database: sqlite3.Connection, sha: str) -> bool:
@@ -493,7 +522,9 @@ def _content(database: sqlite3.Connection, sha: str) -> bytes:
 
 
 def _sweep(database: sqlite3.Connection) -> None:
-    """Delete the contents that neither the tree nor a step has any more."""
+    """Delete the contents that neither the tree nor a step has any more, unless a step is open that may have some."""
+    if database.execute("select 1 from steps where changes is null").fetchone():
+        return
     used = {content for (content,) in database.execute("select content from seen")}
     for (changes,) in database.execute(
         "select changes from steps where changes is not null"

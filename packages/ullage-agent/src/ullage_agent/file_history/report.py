@@ -17,6 +17,7 @@ from ullage_agent.file_history.changes import (
     path_of,
 )
 from ullage_agent.file_history.policy import ALL_DIFFS_CHARS, DIFF_CHARS, DIFF_LINES
+from ullage_agent.file_history.restoring import Unkept
 
 NEVER: Final = (
     "what calls did elsewhere: other directories, databases, the network, processes that run; and of files their "
@@ -89,7 +90,7 @@ def _diff(move: FileChange, content: Callable[[str], bytes]) -> str:
         said = f"mode {mode_of(move.new):o} is now {mode_of(move.old):o}\n"
     try:
         before, now = _lines(move.new, content), _lines(move.old, content)
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, Unkept):
         return f"{said}binary data\n"
     if max(len(before), len(now)) > DIFF_LINES:
         return f"{said}{len(before):,} lines are now {len(now):,}\n"

@@ -144,7 +144,8 @@ class _Restoring:
             return
         with _parent(self._top, move.path) as (parent, name):
             now = _state_of(parent, name)
-            if self._is_resumed and now in ("", move.new):
+            is_made = is_directory(now) and is_directory(move.new)
+            if self._is_resumed and (is_made or now in ("", move.new)):
                 return
             if now != move.old:
                 raise Unkept(EDITED)

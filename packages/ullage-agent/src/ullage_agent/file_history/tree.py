@@ -44,15 +44,19 @@ class SeenTree(NamedTuple):
 def is_same(root: str, tree: SeenTree) -> bool:
     """Whether a tree is as it was looked at, more than a tick ago: a directory's stamp tells of names that are new.
 
-    It takes two thirds of the time of ``look``.
+    It takes some 60 % of the time of ``look``.
     """
+    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for path, stamp in tree.stamps.items():
-            if _stamp(os.lstat(f"{root}/{path}")) != stamp:
+            found = os.stat(path, dir_fd=directory, follow_symlinks=False)
+            if _stamp(found) != stamp:
                 return False
+        return _stamp(os.fstat(directory)) == tree.top
     except OSError:
         return False
-    return _stamp(os.stat(root)) == tree.top
+    finally:
+        os.close(directory)
 
 
 def look(root: str) -> SeenTree:

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -285,7 +286,11 @@ async def undo_of(runtime: SessionRuntime, steps: Collection[str]) -> FileUndo:
             "are."
         )
     plan, missing = await in_thread(history.plan, steps)
-    unknown: list[NotCovered] = []
+    unknown = [
+        NotCovered(path=path, reason=reason)
+        for path, reason in islice(history.left_out.items(), NAMED)
+        if path not in plan.not_covered
+    ]
     if missing:
         reason = f"the changes of {counted(missing, 'step')} {ELSEWHERE}"
         unknown.append(NotCovered(path="", reason=reason))

@@ -21,9 +21,10 @@ export class Growth {
 
   drawTable() {
     const rows = () =>
-      this.steps.slice(-500).reverse().map((step) =>
-        h("tr", {}, h("th", { scope: "row" }, step.number), h("td", {}, number(step.estimated)), h("td", {}, step.actual === null && step.refused !== null ? `not ${number(step.refused)}` : number(step.actual)), h("td", {}, step.first ? "first" : percentSigned(step.error_percent)), h("td", {}, step.marks.map((mark) => MARKS[mark] ?? mark).join(", "), step.cause ? h("span", { class: "cause" }, causeText(step.cause)) : null)),
-      );
+      this.steps.slice(-500).reverse().map((step) => [
+        h("tr", {}, h("th", { scope: "row" }, step.number), h("td", {}, number(step.estimated)), h("td", {}, step.actual === null && step.refused !== null ? `not ${number(step.refused)}` : number(step.actual)), h("td", {}, step.first ? "first" : percentSigned(step.error_percent)), h("td", {}, step.marks.map((mark) => MARKS[mark] ?? mark).join(", "))),
+        step.cause ? h("tr", { class: "cause-row" }, h("td", { colspan: "5", class: "cause" }, causeText(step.cause))) : null,
+      ]);
     const body = h("tbody", {});
     const heads = ["Call", "Estimate", "Actual", "Error", ""].map((text) => h("th", { scope: "col" }, text));
     const isOpen = this.table.open;

@@ -59,7 +59,7 @@ function show(page, remote, found, node) {
 }
 
 /** "5,900 tokens of the cache are written again, $0.02. Each later call saves $0.004. The preview cost …". */
-export function priceOf({ cache_lost: lost, usd, saves_usd: saves, reasoning_lost: reasoning, spent = 0, spent_usd: spentUsd = null }) {
+function priceOf({ cache_lost: lost, usd, saves_usd: saves, reasoning_lost: reasoning, spent = 0, spent_usd: spentUsd = null }) {
   const cost = (dollars) => (dollars === null ? "" : `, ${money(dollars)}`);
   return [
     lost ? `${number(lost)} tokens are stored in the cache again${cost(usd)}.` : "Nothing of the cache is lost.",

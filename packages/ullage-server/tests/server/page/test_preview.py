@@ -66,11 +66,14 @@ def test_a_part_is_dropped_for_the_price_that_was_shown(
     local: Local, open_page: Open
 ) -> None:
     screen = full(local, open_page, "dropped")
-    (part, *_) = local.api.get("/v1/sessions/dropped/droppable").json()["droppable"]
-    screen.find("#drop-fold summary").click()
-    line = screen.find(".droppable li").first
+    with screen.page.expect_response("**/droppable?**") as listed:
+        screen.find("#drop-fold summary").click()
+    parts = listed.value.json()["droppable"]
+    place = next(n for n, part in enumerate(parts) if len(part["messages"]) == 1)
+    part = parts[place]
+    line = screen.find(".droppable li").nth(place)
     expect(line).to_contain_text(f"−{part['freed']:,}")
-    expect(line).to_contain_text(f"{part['cache_lost']:,} tokens are stored")
+    expect(line).to_contain_text(f"{part['cache_lost']:,} tokens cached again")
     used = screen.used
     line.get_by_role("button", name="Drop").press("Enter")
     undo = screen.find("#undoable").get_by_role("button", name="Undo")
@@ -82,7 +85,9 @@ def test_a_part_is_dropped_for_the_price_that_was_shown(
 
 def test_what_must_stay_says_why(local: Local, open_page: Open) -> None:
     screen = full(local, open_page, "staying")
+    (largest, *_) = local.api.get("/v1/sessions/staying/largest").json()["largest"]
+    local.api.post("/v1/sessions/staying/pins", json={"messages": [largest["message"]]})
     screen.find("#drop-fold summary").click()
-    stays = screen.find(".droppable li", has_text="must stay").first
+    stays = screen.find(".droppable li", has_text="it is pinned").first
     expect(stays).to_be_visible()
-    expect(stays.get_by_role("button")).to_have_count(0)
+    expect(stays.get_by_role("button", name="Drop")).to_have_count(0)

@@ -348,11 +348,15 @@ def _named(before: SentCall, now: SentCall, verdict: CacheVerdict | None) -> Cau
     old, new = _comparable(before, now)
     by: Witness = "bodies" if old is before.body else "log"
     found = first_difference(old, new, before.text_of, now.text_of)
-    kind, words = _VERDICTS.get(verdict.reason if verdict else "", ("", ""))
-    if words:
-        if found is not None and found.kind in _FAMILIES.get(kind, {kind}):
+    told = None if verdict is None else _VERDICTS.get(verdict.reason)
+    if told is not None:
+        kind, words = told
+        family = _FAMILIES.get(kind, {kind})
+        if verdict is not None and verdict.reason == "input_changed":
+            family = {*family, "system"}  # OpenAI's instructions are input
+        if found is not None and found.kind in family:
             return _cause(found, "provider")
-        return Cause(kind=kind or "unknown", words=words, by="provider")
+        return Cause(kind=kind, words=words, by="provider")
     cause = None if found is None else _cause(found, by)
     pause_s = now.at - before.at if now.at and before.at else 0.0
     is_cold = pause_s > life_s(before) and (found is None or found.kind != "model")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ullage.cli.mcp_answers import AnswerRules, place_of_id
 from ullage.cli.sessions import places_here
+from ullage.display.text import quoted
 from ullage.errors import InputError
 from ullage.importers import FoundSession, find_sessions
 from ullage.importers.growing import GrowingLog
@@ -61,7 +62,8 @@ class OldText:
     def _log_of(self, place: FoundSession) -> RecallLog:
         if not place.session and place.path.stat().st_size > RECALL_LOG_BYTES:
             raise InputError(
-                f"The log of {place.id} has more than {RECALL_LOG_BYTES >> 20} MB, the most that is searched."
+                f"The log of {quoted(place.id)} has more than {RECALL_LOG_BYTES >> 20} MB, the most that is searched. "
+                "Begin a new session, or search the file itself."
             )
         log = self._logs.setdefault((place.path, place.session), RecallLog(place))
         log.look()

@@ -19,7 +19,7 @@ from ullage.context.policy import (
     USER_USES,
     VALUE_CHARACTERS,
 )
-from ullage.context.sentences import sentences, without_bullet
+from ullage.context.sentences import REPEATED, sentences, without_bullet, without_numbers
 from ullage.context.situation import Situation
 from ullage.context.values import Author, is_number, texts_of, values_in
 from ullage.messages import Message, TextPart
@@ -32,7 +32,6 @@ _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
 _ASSIGNED: Final = re.compile(r"(?<![\w=])[\w.-]{1,40} ?= ?[\w.+-]{0,59}\w(?![\w(=])")
 """A setting in prose, with a value of any form."""
-_DIGITS: Final = re.compile(r"\d+")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -133,7 +132,9 @@ def _of_message(message: Message) -> Iterator[KeptValue]:
                 lines = text.split("\n")
                 shapes = Counter(map(_shape, lines))
                 rare = (
-                    without_bullet(line) for line in lines if shapes[_shape(line)] <= 2
+                    without_bullet(line)
+                    for line in lines
+                    if shapes[_shape(line)] <= REPEATED
                 )
                 yield from _in_lines("tool", rare, 0)
             case "call":
@@ -159,7 +160,7 @@ def _in_lines(speaker: Author, lines: Iterable[str], uses: int) -> Iterator[Kept
 
 def _shape(line: str) -> str:
     """Lines of one shape are rows of a table or a log."""
-    return _LETTERS.sub("w", _DIGITS.sub("0", line[:100]))[:40]
+    return _LETTERS.sub("w", without_numbers(line[:100]))[:40]
 
 
 def _carried(message: Message) -> Iterator[KeptValue]:

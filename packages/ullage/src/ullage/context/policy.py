@@ -156,7 +156,7 @@ COMPARED_CHARACTERS = 2_000_000
 # --- What code copies behind a summary. Judged by bench.compaction: facts that are recalled, and tokens.
 
 SAID_SHARE = 0.03
-SAID_MOST = 4_000
+SAID_MOST = 6_000
 """The user's own messages, as a share of the window and in tokens. In 17 real compactions they were 1,000 in the
 median, and less than 2,600 in twelve."""
 
@@ -168,12 +168,12 @@ NEWEST_OF_WORDS = 0.4
 """The share of it up to which the newest sentences fill it. The rest is for those that state how to behave."""
 
 QUOTED_SHARE = 0.01
-QUOTED_MOST = 500
-"""Sentences of tool results that state how to behave."""
+QUOTED_MOST = 800
+"""Lines of tool results that may state how to behave. Judged by bench.compaction_quality."""
 
-QUOTES_OF_ONE = 12
-LONGEST_QUOTE = 300
-"""Sentences of one result, and characters of each."""
+QUOTES_OF_ONE = 30
+LONGEST_QUOTE = 200
+"""Lines of one result, and characters of each."""
 
 TRAIL_SHARE = 0.03
 TRAIL_MOST = 2_000

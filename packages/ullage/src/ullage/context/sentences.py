@@ -29,6 +29,12 @@ _BINDING: Final = re.compile(
 while there is room for it."""
 
 
+REPEATED: Final = 2
+"""What comes more often in a text, numbers aside, is a routine, a table or a flood."""
+
+_DIGITS: Final = re.compile(r"\d+")
+
+
 class Sentence(NamedTuple):
     """A sentence, and where it stands in its text."""
 
@@ -58,6 +64,11 @@ def without_bullet(line: str) -> str:
     bare = line.strip()
     bullet = _BULLET.match(bare)
     return bare if bullet is None else bare[bullet.end() :]
+
+
+def without_numbers(line: str) -> str:
+    """What lines that differ in numbers alone have in common."""
+    return _DIGITS.sub("0", line)
 
 
 def states_a_rule(sentence: str) -> bool:

@@ -6,13 +6,19 @@ then the newest; of what is pasted, the beginning and the end.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ullage.codec.problems import strike_keys
 from ullage.context.exchanges import is_request
 from ullage.context.policy import NEWEST_OF_WORDS, OWN_WORDS_CHARACTERS
-from ullage.context.sentences import sentences, states_a_rule
+from ullage.context.sentences import (
+    REPEATED,
+    sentences,
+    states_a_rule,
+    without_numbers,
+)
 from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart
 
@@ -96,11 +102,20 @@ def _texts(message: Message) -> list[str]:
 
 
 def _chosen(every: tuple[UserWords, ...], most: float) -> dict[int, set[int]]:
-    """The sentences that fit, by message: those that state a rule in their share, then the newest of all."""
+    """The sentences that fit, by message: those that state a rule, then the newest.
+
+    Those that come again and again, numbers aside, are last: *Go on with file 12.*
+    """
     ranked: list[tuple[int, int, UserSentence]] = []
+    routine: list[tuple[int, int, UserSentence]] = []
+    seen: Counter[str] = Counter()
     for place in reversed(range(len(every))):
         for number, sentence in enumerate(every[place].sentences):
-            ranked.append((place, number, sentence))
+            shape = without_numbers(sentence.text)
+            seen[shape] += 1
+            group = routine if seen[shape] > REPEATED else ranked
+            group.append((place, number, sentence))
+    ranked += routine
     chosen: dict[int, set[int]] = {}
     left = most
     for rules_alone, least in ((True, 0.0), (False, (1 - NEWEST_OF_WORDS) * most)):

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.foreign import as_plain
-from ullage.events import Sent, SentItem, SentKind
+from ullage.events import SentBody, SentItem, SentKind
 from ullage.meter.fingerprint import digest
 from ullage.meter.policy import REQUESTS_KEPT
 from ullage.meter.same_content import CACHE_MARKS
@@ -187,7 +187,7 @@ class SentItems:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[SentItem, ...]] = {}
 
-    def take(self, call: str, items: Sequence[SentItem]) -> Sent:
+    def take(self, call: str, items: Sequence[SentItem]) -> SentBody:
         """The items of a call behind those that an earlier one begins with, too."""
         after, most = "", 0
         for name, earlier in self._kept.items():
@@ -198,10 +198,10 @@ class SentItems:
         while len(self._kept) > REQUESTS_KEPT:
             del self._kept[next(iter(self._kept))]
         if not most:
-            return Sent(items=tuple(items))
-        return Sent(after=after, same=most, items=tuple(items[most:]))
+            return SentBody(items=tuple(items))
+        return SentBody(after=after, same=most, items=tuple(items[most:]))
 
-    def read(self, call: str, sent: Sent | None) -> tuple[SentItem, ...]:
+    def read(self, call: str, sent: SentBody | None) -> tuple[SentItem, ...]:
         """What ``take`` was given, from what it gave, in the order of the calls; nothing where that is not known."""
         if sent is None or (sent.after and sent.after not in self._kept):
             return ()

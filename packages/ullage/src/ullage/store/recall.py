@@ -104,7 +104,7 @@ class _OldMessage(NamedTuple):
     text: str
 
 
-class _Found(NamedTuple):
+class _ScoredLine(NamedTuple):
     """A line that has some of the words."""
 
     score: float
@@ -112,7 +112,7 @@ class _Found(NamedTuple):
     text: str
 
 
-class _Candidate(NamedTuple):
+class _ShownLine(NamedTuple):
     """A line for the answer, with its values."""
 
     number: int
@@ -254,7 +254,7 @@ class RecallIndex:
                 near.update(others)
         return sorted(near)
 
-    def _found(self, line: int, share: float, query: str) -> _Found:
+    def _found(self, line: int, share: float, query: str) -> _ScoredLine:
         message = self._messages[self._of_line[line]]
         start = self._starts[line]
         text = message.text[start : start + RECALL_LINE].split("\n", 1)[0]
@@ -266,10 +266,10 @@ class RecallIndex:
             score += RECALL_PHRASE
         if message.who == "user":
             score += RECALL_USER
-        return _Found(score, line, text.strip())
+        return _ScoredLine(score, line, text.strip())
 
     def _answer(
-        self, found: Iterator[_Candidate], complete: int, query: str, tokens: int
+        self, found: Iterator[_ShownLine], complete: int, query: str, tokens: int
     ) -> Recalled:
         lines: list[RecalledLine] = []
         answer = [LABEL]
@@ -340,15 +340,15 @@ def _text_of(message: Message) -> str:
     return "\n".join(texts)[:RECALL_TEXT]
 
 
-def _varied(found: Sequence[_Found]) -> Iterator[_Candidate]:
+def _varied(found: Sequence[_ScoredLine]) -> Iterator[_ShownLine]:
     """Each text once; those whose values were all in texts before come last."""
     texts, seen = set[str](), set[str]()
-    later: list[_Candidate] = []
+    later: list[_ShownLine] = []
     for each in found:
         if each.text in texts:
             continue
         texts.add(each.text)
-        one = _Candidate(each.number, each.text, values_in(each.text))
+        one = _ShownLine(each.number, each.text, values_in(each.text))
         if one.values and seen.issuperset(one.values):
             later.append(one)
         else:

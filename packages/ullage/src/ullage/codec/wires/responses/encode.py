@@ -46,6 +46,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.models.gpt import has_new_cache
+from ullage.models.providers import provider_named
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
@@ -103,8 +104,8 @@ def encode_head(sending: Sending) -> Encoded:
     if request.stream:
         params["stream"] = True
     before = options.compare_with or ""
-    is_told = request.provider == "openai" and has_new_cache(request.model)
-    if is_told and before.startswith("resp_"):
+    is_told = provider_named(request.provider).tells_misses
+    if is_told and has_new_cache(request.model) and before.startswith("resp_"):
         given = nested(request.params, "prompt_cache_options")
         params["prompt_cache_options"] = {"comparison_response_id": before, **given}
     return Encoded(
