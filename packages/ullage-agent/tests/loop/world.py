@@ -17,6 +17,7 @@ from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
     CallEnded,
+    CallHeld,
     CallStarted,
     CancelAsked,
     Cancelled,
@@ -61,6 +62,7 @@ from ullage_agent.loop.steps import (
     DropAttempt,
     EndTurn,
     FallBack,
+    FetchAnswer,
     NextStep,
     Pause,
     Rest,
@@ -199,7 +201,10 @@ class World:
     def revive(self) -> None:
         was_abandoned = self.loop.is_abandoned
         step = decide(self.situation())
-        assert isinstance(step, Settle) == (was_abandoned or bool(self.loop.cancel))
+        settles = isinstance(step, Settle | FetchAnswer)
+        assert settles == (was_abandoned or bool(self.loop.cancel))
+        if isinstance(step, FetchAnswer):
+            return
         if isinstance(step, Settle):
             self.settle(step)
         assert not self.loop.is_abandoned
@@ -313,6 +318,8 @@ class World:
         match step:
             case CallModel():
                 self.call_model()
+            case FetchAnswer():
+                self.answer(self.loop.call)
             case RunTools():
                 self.run_tools(step)
             case AskApproval():
@@ -417,6 +424,11 @@ class World:
         self.draft = ()
         self.write([CallStarted(call=call)])
         self.may_die()
+        if self.tape.happens(3):
+            self.write([CallHeld(call=call, response=f"resp_{call}")])
+        self.answer(call)
+
+    def answer(self, call: str) -> None:
         parts: tuple[Part, ...] = ()
         kind, content = self.tape.choose(8), self.tape.choose(8)
         if kind != 6 and content != 7:
@@ -653,7 +665,7 @@ class World:
             match event:
                 case CancelAsked():
                     is_cancelled = True
-                case Cancelled():
+                case Cancelled() | TurnEnded(reason="cancelled"):
                     is_cancelled = False
                 case TurnStarted():
                     assert not is_cancelled

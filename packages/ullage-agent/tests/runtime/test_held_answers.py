@@ -142,7 +142,7 @@ async def test_an_answer_that_streams_no_more_is_fetched_whole(
 ) -> None:
     await broken_off(simulator, tmp_path)
     (name,) = [name for name in simulator.app.memory.items if name.startswith("resp")]
-    simulator.app.memory.items[name].running.is_streamed = False
+    simulator.app.memory.items[name].is_streamed = False
     events = await ended(simulator, tmp_path)
     assert [one.partition(" ")[0] for one in asked(simulator)][:3] == [
         "POST",
@@ -161,7 +161,7 @@ async def test_a_cancel_stops_the_provider(tmp_path: Path) -> None:
             (held,) = of_kind(await session.history(), CallHeld)
         assert asked(slow)[-1] == f"POST /responses/{held.response}/cancel"
         kept = slow.app.memory.items[held.response]
-        assert kept.running.cancelled["status"] == "cancelled"
+        assert kept.now["status"] == "cancelled"
 
 
 def draft_behind(*shown: DraftPiece) -> AnswerDraft:

@@ -98,7 +98,6 @@ class _Answer:
     streams: bool = False
     begun: float = 0.0
     """When the answer began that goes on without a reader; 0 for any other."""
-    first: int = 0
 
 
 class App:
@@ -276,10 +275,8 @@ class App:
                     kept = wire.stored(self.memory, endpoint, query, body)
                 accepted = Exchange(number, wire.name, "", "", 200, body)
                 if isinstance(kept, Replay):
-                    replayed = _Answer(200, kept.frames[kept.first :], wire.content_type)
-                    replayed.streams, replayed.begun = True, kept.begun
-                    replayed.first = kept.first
-                    return accepted, replayed
+                    kind = wire.content_type
+                    return accepted, _Answer(200, kept.frames, kind, {}, True, kept.begun)
                 return accepted, _Answer(200, [_body(kept)])
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
@@ -465,7 +462,7 @@ class App:
             delay = slow.seconds
         elif answer.streams:
             delay = self.memory.scenario.delay_s
-        for number, frame in enumerate(answer.frames, answer.first + 1):
+        for number, frame in enumerate(answer.frames, 1):
             wait = delay
             if answer.begun:
                 wait = answer.begun + delay * number - time.monotonic()

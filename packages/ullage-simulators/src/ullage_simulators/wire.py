@@ -139,14 +139,10 @@ class CallInProgress:
 
 
 class Replay(NamedTuple):
-    """The events of an answer that goes on without a reader: one each delay from ``begun`` on, by the monotonic clock.
-
-    ``first`` is how many of them are left out.
-    """
+    """Events of an answer that goes on without a reader: one each delay from ``begun`` on, by the monotonic clock."""
 
     frames: list[Frame]
     begun: float
-    first: int = 0
 
 
 class Trouble(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ullage_programs
-from tests.line.logs import answer, result, use
+from tests.line.logs import answer, boundary, result, use
 from ullage_programs.claude_code.hook_events import warning
 from ullage_programs.claude_code.look import look
 from ullage_programs.line.settings import LineSettings
@@ -117,3 +117,29 @@ def test_the_hook_as_the_program_starts_it(log: Path, tmp_path: Path) -> None:
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
     )
     assert json.loads(done.stdout)["systemMessage"].startswith("ullage: Read notes.md")
+
+
+def told(answer: dict[str, object]) -> str:
+    """What the model is told."""
+    output = answer.get("hookSpecificOutput", {})
+    assert isinstance(output, dict)
+    return str(output.get("additionalContext", ""))
+
+
+def test_the_model_is_told_of_its_room_once_before_a_compaction(log: Path) -> None:
+    add(log, answer("msg_2", reported=150_000, output=0))
+    assert told(answered(log, "Stop", tell_room=True)) == ""
+    assert told(answered(log)) == ""
+    assert told(answered(log, tell_room=True)).startswith("About 17k tokens are left")
+    assert told(answered(log, tell_room=True)) == ""
+
+
+def test_far_from_a_compaction_it_is_told_nothing(log: Path) -> None:
+    assert answered(log, tell_room=True) == {}
+
+
+def test_after_a_compaction_it_is_told_again(log: Path) -> None:
+    add(log, answer("msg_2", reported=150_000, output=0))
+    assert told(answered(log, tell_room=True))
+    add(log, boundary("auto", 160_000), answer("msg_3", reported=152_000, output=0))
+    assert told(answered(log, tell_room=True))

@@ -311,9 +311,9 @@ async def _answer(
     asked = request, call, options, history
     answer = await _stream(runtime, *asked, response, shown)
     for _ in range(runtime.settings.tries - 1):
-        response = ledger.loop.response
-        if answer.outcome != "dropped" or not response:
+        if answer.outcome != "dropped" or not answer.is_held:
             break
+        response = ledger.loop.response
         shown = await ledger.store.read_draft(ledger.session, call=call)
         try:
             answer = await _stream(runtime, *asked, response, shown)

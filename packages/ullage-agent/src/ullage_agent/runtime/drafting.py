@@ -84,7 +84,6 @@ class AnswerDraft:
         self._stored = len(shown)
         self._said_again: dict[str, str] = {}
         """By part: what of the text that is shown this answer has not said again."""
-        self._done = {piece.part for piece in shown if piece.kind == "done"}
         for piece in shown:
             if piece.kind != "done":
                 before = self._said_again.get(piece.part, "")
@@ -109,17 +108,16 @@ class AnswerDraft:
 
     def _behind_shown(self, piece: DraftPiece) -> DraftPiece | None:
         """What of a piece is not shown yet. Raises ``DamagedAnswer`` where it contradicts what is."""
-        if piece.kind == "done":
-            return None if piece.part in self._done else piece
-        shown = self._said_again.get(piece.part)
-        if shown is None:
+        shown, text = self._said_again.get(piece.part), piece.text
+        if piece.kind == "done" or shown is None:
             return piece
-        text = piece.text
         if shown.startswith(text):
             self._said_again[piece.part] = shown[len(text) :]
             return None
         if not text.startswith(shown):
-            raise DamagedAnswer("The provider handed out another answer than before.")
+            raise DamagedAnswer(
+                "Another answer than before was handed out. Ask for it again."
+            )
         self._said_again[piece.part] = ""
         return piece._replace(text=text[len(shown) :])
 

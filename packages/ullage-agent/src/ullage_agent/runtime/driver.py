@@ -91,6 +91,7 @@ from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
 from ullage_agent.runtime.output_type import AGAIN, OutputType
 from ullage_agent.runtime.policy import LONGEST_ERROR, MOST_DROPS, POLL_S
 from ullage_agent.runtime.quotas import SessionQuota
+from ullage_agent.runtime.room_notes import room_note
 from ullage_agent.runtime.session_runtime import AgentRuntime, SessionRuntime
 from ullage_agent.runtime.sync_settings import sync_settings, write_instructions
 from ullage_agent.runtime.tooling import ask_approval, run_tools
@@ -357,6 +358,9 @@ class Driver:
                 await count_pieces(runtime, begins=False)
             await runtime.record_reading()
         if isinstance(step, CallModel):
+            if (note := room_note(runtime)) is not None:
+                await runtime.ledger.write([note])
+                return True
             await count_pieces(runtime, begins=True)
         if isinstance(step, Rest | CallModel):
             await save_if_due(runtime)

@@ -11,6 +11,11 @@ from __future__ import annotations
 LONGEST_INSTRUCTIONS = 200_000
 """The largest instruction file in bytes; a larger one is an error."""
 
+# --- What the model is told of its room. Judged by bench.room.
+
+MOST_ROOM_NOTES = 30
+"""In one session: 60 tokens each."""
+
 # --- Limits of calls that processes share. Judged by tests/runtime/test_call_slots.py.
 
 NO_LIMIT_S = 1.0

@@ -237,6 +237,12 @@ class Settings:
         _FROM_NONE,
         unit="tokens",
     )
+    room_note: bool = _setting(
+        False,
+        "whether the model is told before each compaction how much room is left, and asked to write down what it needs "
+        "([the agent knows its room](agent.md#the-agent-knows-its-room))",
+        values.flag,
+    )
     summary_model: str = _setting(
         "",
         "the model that summarises",

@@ -82,6 +82,9 @@ class AgentSettings(TypedDict, total=False):
     reattach_tokens: int | None
     """How much of the files last read or edited follows a summary, at most a tenth of the input limit; 0:
     nothing. Unit: tokens. Default: 5000."""
+    room_note: bool | None
+    """Whether the model is told before each compaction how much room is left, and asked to write down what it
+    needs (docs/agent.md). Default: no."""
     summary_model: str | Provider | None
     """The model that summarises. Default: the session's."""
     summary_instructions: str | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ullage_simulators.body import Body
@@ -26,51 +26,52 @@ _PAGE: Final = 20
 
 
 @dataclass(slots=True)
-class BackgroundRun:
-    """A response that goes on without a reader, an event each delay. ``opening`` is the object until its end.
-
-    https://developers.openai.com/api/docs/guides/background: it is streamed again from behind any event, if it was
-    created as a stream, and cancelling it twice changes nothing.
-    """
-
-    opening: Body
-    frames: list[Frame]
-    is_streamed: bool
-    delay_s: float
-    begun: float = field(default_factory=time.monotonic)
-    cancelled: Body | None = None
-
-    @property
-    def reached(self) -> int:
-        """How many events it has come to."""
-        if not self.delay_s:
-            return len(self.frames)
-        return int((time.monotonic() - self.begun) / self.delay_s)
-
-    def shown(self, whole: Body) -> Body:
-        """The object as it is now."""
-        if self.cancelled is not None:
-            return self.cancelled
-        if self.reached >= len(self.frames):
-            return whole
-        return {**self.opening, "status": "in_progress" if self.reached else "queued"}
-
-    def cancel(self, whole: Body) -> Body:
-        shown = self.shown(whole)
-        if shown is not whole and self.cancelled is None:
-            self.cancelled = {**shown, "status": "cancelled"}
-            self.frames = self.frames[: self.reached]
-        return self.shown(whole)
-
-
-@dataclass(frozen=True, slots=True)
 class KeptResponse:
-    """``items`` is the conversation after the response, ``given`` what the model was given; ``shown`` is the object."""
+    """``items`` is the conversation after the response, ``given`` what the model was given; ``shown`` is the object.
+
+    In the background it goes on without a reader from ``begun`` on, by the monotonic clock, an event each delay;
+    ``opening`` is the object until its end. It is streamed again from behind any event, if it was created as a stream,
+    and cancelling it twice changes nothing: https://developers.openai.com/api/docs/guides/background.
+    """
 
     items: list[Body]
     given: list[Body]
     shown: Body
-    running: BackgroundRun | None = None
+    opening: Body | None = None
+    frames: list[Frame] = field(default_factory=list)
+    is_streamed: bool = False
+    delay_s: float = 0.0
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def now(self) -> Body:
+        """The object as it is now."""
+        reached = self._reached
+        if self.opening is None or reached >= len(self.frames):
+            return self.shown
+        return {**self.opening, "status": "in_progress" if reached else "queued"}
+
+    @property
+    def _reached(self) -> float:
+        return (time.monotonic() - self.begun) // (self.delay_s or 1e-9)
+
+    def cancel(self) -> None:
+        """Ends where it is."""
+        if self.opening is None:
+            raise refuse(RULES, "not_cancellable")
+        if self.now is not self.shown:
+            self.shown = {**self.opening, "status": "cancelled"}
+            self.frames = self.frames[: int(self._reached)]
+
+    def replay(self, after: int) -> Replay:
+        """Its events behind this number."""
+        if self.opening is None:
+            raise refuse(RULES, "not_background")
+        if not self.is_streamed:
+            raise refuse(RULES, "not_streamed")
+        left_out = after + 1
+        begun = self.begun + self.delay_s * left_out
+        return Replay(self.frames[left_out:], begun)
 
 
 @dataclass(slots=True)
@@ -101,15 +102,6 @@ def earlier_items(call: CallInProgress) -> list[Body]:
     if not isinstance(kept, KeptResponse):
         raise refuse(RULES, "response_unknown", id=previous)
     return kept.items
-
-
-def run_in_background(
-    call: CallInProgress, identity: str, opening: Body, frames: list[Frame]
-) -> None:
-    """Go on with a kept response whether or not somebody reads it."""
-    kept = call.memory.items[identity]
-    run = BackgroundRun(opening, frames, call.stream, call.memory.scenario.delay_s)
-    call.memory.items[identity] = replace(kept, running=run)
 
 
 def keep(
@@ -174,15 +166,14 @@ def stored(
     """The answer to a request about what is kept, by its method and path."""
     match endpoint.method, *endpoint.parts:
         case "GET", "responses", identity if query.get("stream") == "true":
-            return _replay(_response(memory, identity), query)
+            after = int(query.get("starting_after", -1))
+            return _response(memory, identity).replay(after)
         case "GET", "responses", identity:
-            kept = _response(memory, identity)
-            return kept.running.shown(kept.shown) if kept.running else kept.shown
+            return _response(memory, identity).now
         case "POST", "responses", identity, _:
             kept = _response(memory, identity)
-            if kept.running is None:
-                raise refuse(RULES, "not_cancellable")
-            return kept.running.cancel(kept.shown)
+            kept.cancel()
+            return kept.now
         case "DELETE", "responses", identity:
             _response(memory, identity)
             del memory.items[identity]
@@ -212,16 +203,6 @@ def _response(memory: Memory, identity: str) -> KeptResponse:
     if not isinstance(kept, KeptResponse):
         raise refuse(RULES, "response_gone", id=identity)
     return kept
-
-
-def _replay(kept: KeptResponse, query: Mapping[str, str]) -> Replay:
-    run = kept.running
-    if run is None:
-        raise refuse(RULES, "not_background")
-    if not run.is_streamed:
-        raise refuse(RULES, "not_streamed")
-    first = int(query.get("starting_after", -1)) + 1
-    return Replay(run.frames, run.begun, first)
 
 
 def _conversation(memory: Memory, identity: str) -> KeptConversation:

@@ -6,7 +6,6 @@ event may be incomplete (``response_reasoning_item.py``); here it always is.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ullage_simulators.answer import Call, Spoken
@@ -16,12 +15,7 @@ from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.responses.binding import WIRE, prefix, reads_all_turns
 from ullage_simulators.responses.checks import is_compaction
-from ullage_simulators.responses.kept import (
-    CREATED,
-    conversation_id,
-    keep,
-    run_in_background,
-)
+from ullage_simulators.responses.kept import CREATED, conversation_id, keep
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -245,15 +239,17 @@ def events(call: CallInProgress, spoken: Spoken, usage: Body | None) -> list[Fra
         _item(made, index, item, call.memory.scenario.chunk)
     made.add(f"response.{whole['status']}", response=whole, usage=usage is not None)
     if call.body.get("background"):
-        run_in_background(call, whole["id"], opening, made.frames)
+        kept = call.memory.items[whole["id"]]
+        kept.opening, kept.frames, kept.is_streamed = opening, made.frames, call.stream
+        kept.delay_s = call.memory.scenario.delay_s
     return made.frames
 
 
 def queued(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
     """What a response in the background is at first, where its events are not read."""
-    opening = events(call, spoken, usage)[0].data.partition(b"data: ")[2]
-    shown: Body = json.loads(opening)["response"]
-    return {**shown, "status": "queued"}
+    events(call, spoken, usage)
+    *_, kept = call.memory.items.values()
+    return {**kept.opening, "status": "queued"}
 
 
 def _item(made: _Events, index: int, item: Body, chunk: int) -> None:

@@ -277,6 +277,7 @@ class Draft:
         """What the provider left out of the request."""
         self.model = ""
         self.response_id = ""
+        self.is_held = False
         self.said = ""
         """The provider's own word for why the model ended."""
         self.error: ProviderError | None = None
@@ -478,6 +479,7 @@ class Draft:
             response_id=self.response_id[:CALL_ID_CHARS],
             said=self.said[:WORD_CHARS],
             error=self.error or broken,
+            is_held=self.is_held,
             unbound=self.unbound,
         )
 

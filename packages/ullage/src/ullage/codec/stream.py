@@ -117,5 +117,7 @@ class Answer(NamedTuple):
     response_id: str = ""
     said: str = ""
     error: ProviderError | None = None
+    is_held: bool = False
+    """The provider goes on with it without a reader."""
     unbound: int = 0
     """How many pieces of reasoning the provider left out of the request: they were bound to another conversation."""

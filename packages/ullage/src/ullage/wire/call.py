@@ -243,10 +243,14 @@ async def stream(
         emitted = False
         try:
             async with aclosing(
-                _real_attempt(prepared, client, message_id, call, options, slot)
+                _attempt(prepared, client, message_id, call, options, slot)
             ) as events:
                 async for event in events:
                     if isinstance(event, Answer):
+                        if not emitted and _is_lost(event):
+                            raise event.error or Unreachable(
+                                f"{_where(prepared)} ended its answer before it began. Try again."
+                            )
                         if slot is not None:
                             slot.ended(event.usage)
                         yield event
@@ -332,31 +336,6 @@ async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
             if isinstance(event, Answer):
                 return event
     raise ServerError("The call ended without an answer. Try again.")
-
-
-async def _real_attempt(
-    prepared: Prepared,
-    client: Client,
-    message_id: str,
-    call: str | None,
-    options: Options,
-    slot: CallSlot | None,
-) -> AsyncGenerator[StreamEvent | Answer, None]:
-    """One attempt. Raises for an answer that is none, but not where the provider holds what comes of it."""
-    has_begun = False
-    lost: tuple[str, ...] = ("failed", "dropped")
-    tried = _attempt(prepared, client, message_id, call, options, slot)
-    async with aclosing(tried) as events:
-        async for event in events:
-            if isinstance(event, ResponseHeld):
-                lost = ("failed",)
-            elif not isinstance(event, Answer):
-                has_begun = True
-            elif not (has_begun or event.message.parts) and event.outcome in lost:
-                raise event.error or Unreachable(
-                    f"{_where(prepared)} ended its answer before it began. Try again."
-                )
-            yield event
 
 
 async def _attempt(
@@ -477,7 +456,9 @@ def _where(prepared: Prepared) -> str:
 
 
 def _is_lost(answer: Answer) -> bool:
-    """Whether an answer is none: it did not come to its end and holds nothing."""
+    """Whether an answer is none: it holds nothing, did not come to its end, and the provider does not go on with it."""
+    if answer.outcome == "dropped" and answer.is_held:
+        return False
     return answer.outcome != "finished" and not answer.message.parts
 
 

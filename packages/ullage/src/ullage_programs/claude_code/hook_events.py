@@ -1,4 +1,4 @@
-"""Claude Code's hooks: a warning about a large tool result.
+"""Claude Code's hooks: a warning about a large tool result, and what the model is told before a compaction.
 
 https://code.claude.com/docs/en/hooks. A hook's ``tool_response`` is not what the model gets: of an output of 31,048
 characters Claude Code 2.1.197 sent 2,236. So sizes come from the log, which holds a result only after the hooks of its
@@ -18,8 +18,16 @@ from ullage_programs.fields import count, text
 from ullage_programs.files import read_object, write_object
 from ullage_programs.line.drawing import amount, clean
 from ullage_programs.line.places import session_file
+from ullage_programs.line.policy import ROOM_SHARE
 from ullage_programs.line.print import read_input, read_settings
 from ullage_programs.line.settings import LineSettings
+
+ROOM = (
+    "About {} tokens are left before this conversation is compacted, and details may be lost. Write what must not be "
+    "(names, values, paths, rules, decisions, open steps) to a notes file now, or edit the one you have; then go on."
+)
+"""Claude Code puts the files that were read or edited last back behind its summary, up to five:
+https://code.claude.com/docs/en/context-window."""
 
 
 def main() -> None:
@@ -37,7 +45,7 @@ def main() -> None:
 def warning(
     event: dict[str, object], size: SessionSize, settings: LineSettings
 ) -> dict[str, object]:
-    """The answer about results that are new since the last event; empty when none is large."""
+    """The answer about results that are new since the last event, and about the room; empty when nothing is to say."""
     log = text(event, "transcript_path")
     seen_file = session_file(log, ".seen.json")
     seen = read_object(seen_file)
@@ -47,25 +55,43 @@ def warning(
     end = threshold_of({**told, **event}, window, size)
     if end is None:
         return {}
-    left = (end.tokens or window) - (size.next_input() or 0)
+    most = end.tokens or window
+    left = most - (size.next_input() or 0)
     large = []
     for call in size.results:
         tokens = count(size.results, call)
         if call not in seen and tokens >= settings.large_share * max(0, left + tokens):
             large.append((tokens, call))
-    if not large:
-        return {}
-    tokens, call = max(large)
-    name = size.names.get(call)
-    said = describe(name if isinstance(name, str) else "", tokens, left)
-    answer: dict[str, object] = {"systemMessage": f"ullage: {said}"}
-    if settings.tell_model and text(event, "hook_event_name") == "PostToolUse":
-        advice = f"{said} Read less at a time: a range of lines, a search, the head."
+    answer: dict[str, object] = {}
+    told_model = ""
+    if large:
+        tokens, call = max(large)
+        name = size.names.get(call)
+        said = describe(name if isinstance(name, str) else "", tokens, left)
+        answer["systemMessage"] = f"ullage: {said}"
+        if settings.tell_model:
+            told_model = (
+                f"{said} Read less at a time: a range of lines, a search, the head."
+            )
+    if text(event, "hook_event_name") != "PostToolUse":
+        return answer
+    if settings.tell_room and 0 < left <= ROOM_SHARE * most and _is_first(log, size):
+        told_model = f"{told_model} {ROOM.format(amount(left))}".lstrip()
+    if told_model:
         answer["hookSpecificOutput"] = {
             "hookEventName": "PostToolUse",
-            "additionalContext": advice,
+            "additionalContext": told_model,
         }
     return answer
+
+
+def _is_first(log: str, size: SessionSize) -> bool:
+    """Whether the model has not been told of its room since the last compaction. It counts as told now."""
+    place = session_file(log, ".room.json")
+    now: dict[str, object] = {"compactions": size.compactions}
+    is_first = read_object(place) != now
+    write_object(place, now)
+    return is_first
 
 
 def describe(name: str, tokens: int, left: int) -> str:

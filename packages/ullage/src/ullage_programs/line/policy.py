@@ -16,6 +16,9 @@ real logs came after more."""
 FEWEST_CALLS = 2
 """Since the start or a compaction, before which it is always asked: the second call holds more than its log as well."""
 
+ROOM_SHARE = 0.15
+"""Of the way to compaction, from which on the model is told of its room: 25,000 of 167,000 tokens, some ten calls."""
+
 ASK_TIMEOUT_S = 10.0
 LARGEST_ASKED = 16 * 1024 * 1024
 """Seconds, and bytes of the log, for which the ledger is asked: the largest of 462 public logs, of 4 MB, take 0.9 to

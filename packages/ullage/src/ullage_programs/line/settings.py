@@ -26,6 +26,7 @@ class LineSettings:
         self.large_share = _share(hooks, "share", 0.05)
         """Share of what is left from which a tool result is called large."""
         self.tell_model = hooks.get("tell_model") is True
+        self.tell_room = hooks.get("tell_room") is True
 
 
 def _share(found: dict[str, object], name: str, default: float) -> float:

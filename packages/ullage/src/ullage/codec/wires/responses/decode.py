@@ -218,7 +218,9 @@ class ResponsesDecoder:
             return self.finish(False)
         if not output and response.get("status") in _UNDER_WAY:
             self._name(response)
-            self.draft.error = ModelLoading("The provider is still at this answer.")
+            self.draft.error = ModelLoading(
+                "The answer is not complete yet: it is asked for again."
+            )
             return self.finish(False)
         self._end(body, response)
         return self.finish(True)
@@ -240,10 +242,11 @@ class ResponsesDecoder:
         self.draft.response_id = get_text(response, "id") or self.draft.response_id
 
     def _begun(self, response: Mapping[str, Any]) -> list[StreamEvent]:
-        is_new = not self.draft.response_id
         self._name(response)
-        is_held = is_new and response.get("background") is True
-        return [ResponseHeld(self.draft.response_id)] if is_held else []
+        if self.draft.is_held or response.get("background") is not True:
+            return []
+        self.draft.is_held = True
+        return [ResponseHeld(self.draft.response_id)]
 
     def _text_part(self, item: int, content: int) -> Growing:
         growing = self._parts.get((item, content))
