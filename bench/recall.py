@@ -174,8 +174,7 @@ def score_of(old: OldLog, cases: Sequence[Case]) -> Score:
 
 def _pieces(answer: Recalled) -> Iterator[tuple[str, str]]:
     for line in answer.lines:
-        for piece in line.text.split("…"):
-            yield line.message, piece
+        yield line.message, line.text
 
 
 def _is_exact(piece: tuple[str, str], texts: dict[str, str]) -> bool:

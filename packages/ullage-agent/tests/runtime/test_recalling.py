@@ -15,8 +15,8 @@ from ullage.testing import FunctionModel
 from ullage_agent.testing.answers import tool_call
 from ullage_agent.tools.functions import tool
 
-FACT = "the bung of cask nine is number 48213"
-QUESTION = "Which number has the bung?"
+FACT = "the bung of cask nine is of oak"
+QUESTION = "Of which wood is the bung?"
 
 
 @tool
@@ -34,7 +34,7 @@ def answer(request: Request) -> object:
         return tool_call(RECALL, query="bung cask nine")
     if "Write down what is needed to go on" in last.text:
         return "## Goal\nThe user looks at casks.\n## Next\nThe next cask."
-    return "It is dry."
+    return f"I see that {FACT}." if "nine" in last.text else "It is dry."
 
 
 def names(request: Request) -> set[str]:
@@ -57,7 +57,7 @@ async def compacted(of: Agent[Any]) -> Any:
     """A session that was told the fact, and has compacted it away."""
     session = of.session("s")
     await session.__aenter__()
-    await session.ask(f"Note that {FACT}.")
+    await session.ask("What is with cask nine?")
     for at in range(3):
         await session.ask(f"Look at cask {at}. " + "It stands in the north. " * 500)
     await session.compact()
@@ -73,16 +73,16 @@ async def test_the_model_finds_what_left_and_quotes_it(tmp_path: Path) -> None:
     result = await session.ask(QUESTION)
     assert FACT in result.text and LABEL in result.text
     found = await session.recall("bung cask nine")
-    assert [line.text for line in found.lines][:1] == [f"Note that {FACT}."]
+    assert [line.text for line in found.lines][:1] == [f"I see that {FACT}."]
     assert len(found.lines) == 1 or FACT not in found.lines[1].text  # no answer is found
     again = await session.recall(read=found.lines[0].place)
-    assert again.lines[0].text == f"Note that {FACT}."
+    assert again.lines[0].text == f"I see that {FACT}."
     await session.close()
 
 
 async def test_nothing_is_found_before_something_left(tmp_path: Path) -> None:
     async with agent(tmp_path).session("s") as session:
-        await session.ask(f"Note that {FACT}.")
+        await session.ask("What is with cask nine?")
         assert not (await session.recall("bung")).lines
         with pytest.raises(InputError, match="no word"):
             await session.recall("?")

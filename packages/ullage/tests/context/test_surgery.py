@@ -17,7 +17,13 @@ from ullage.events import (
     Pruned,
     Uncompacted,
 )
-from ullage.messages import ImagePart, Message, ReasoningPart, TextPart
+from ullage.messages import (
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+)
 from ullage.meter.fold import Fold
 
 PICTURE = Message(
@@ -90,7 +96,8 @@ def test_a_result_leaves_a_notice_that_says_who_removed_it() -> None:
     assert isinstance(pruned, Pruned)
     assert isinstance(epoch, EpochChanged)
     assert pruned.reason == BY_PERSON
-    assert "removed" in after(fold, events).view.entries["r3"].message.parts[0].text
+    (part,) = after(fold, events).view.entries["r3"].message.of_type(ToolResultPart)
+    assert "removed" in part.text
 
 
 def test_several_places_are_one_change_with_one_way_back() -> None:

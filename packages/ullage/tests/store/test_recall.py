@@ -85,11 +85,10 @@ def test_words_of_scripts_without_spaces_and_beginnings_are_found() -> None:
     assert texts(found(index, "config")) == ["the configuration of the vent"]
 
 
-def test_a_long_line_is_shown_around_the_words_and_its_value() -> None:
-    line = f"{'wine ' * 30}bung{' water' * 15} a/b.py{' wood' * 20}"
+def test_a_long_line_is_found_in_pieces() -> None:
+    line = f"{'wine ' * 100}bung{' water' * 100} a/b.py{' wood' * 20}"
     text = texts(found(left(message("m1", line)), "bung"))[0]
-    assert "bung" in text and "a/b.py" in text and len(text) < len(line) / 2
-    assert all(piece in line for piece in text.split("…"))
+    assert "bung" in text and len(text) < len(line) / 2 and text in line
 
 
 def test_only_what_left_is_found() -> None:

@@ -1101,9 +1101,8 @@ class Session(Generic[OutputT]):
             CommandRefused: The agent is working. A place that can't be dropped is no error: see ``Surgery.refused``.
         """
         _check_texts("places", *places)
-        runtime = await self._driving.look()
-        if runtime.ledger.loop.turn and not runtime.ledger.loop.paused:
-            await self._at_rest("drop something")
+        await self._at_rest("drop something", or_paused=True)
+        runtime = await self._look()
         name = f"drop-{runtime.ledger.loop.seq + 1}"
         surgery, events = await self._planned(
             name,
@@ -1136,10 +1135,11 @@ class Session(Generic[OutputT]):
             situation = situation_of(runtime, step, name)
             return await to_completion(in_thread(plan, situation))
 
-    async def _at_rest(self, to_do: str) -> None:
-        """Raise ``CommandRefused`` while a turn is running, or a compaction."""
+    async def _at_rest(self, to_do: str, *, or_paused: bool = False) -> None:
+        """Raise ``CommandRefused`` while a turn is running or paused, or a compaction runs."""
         loop = (await self._look()).ledger.loop
-        if loop.turn or loop.compaction:
+        is_allowed = or_paused and bool(loop.paused)
+        if (loop.turn and not is_allowed) or loop.compaction:
             raise CommandRefused(
                 f"A turn is running: cancel it or wait for its end, then {to_do}."
             )
@@ -1160,7 +1160,7 @@ class Session(Generic[OutputT]):
             HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("compaction", compaction)
-        await self._at_rest("uncompact")
+        await self._at_rest("uncompact", or_paused=True)
         undo = None
         for event in await self.history():
             if isinstance(event, Rewound) and event.files and event.rewind == compaction:

@@ -89,6 +89,7 @@ def test_the_link_answers_tabs_that_want_a_token(guarded: Local, open_page: Open
 
 def test_the_first_paint_is_small_and_local(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("painted"))
+    expect(screen.find("#accuracy")).not_to_be_empty()  # nothing of it comes late
     answers: list[Response] = []
 
     def heard(answer: Response) -> None:

@@ -62,20 +62,11 @@ _VERDICTS: Final[dict[str, tuple[CauseKind, str]]] = {
 """What the providers say (https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics,
 https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics). Their other words tell nothing."""
 
-_FAMILIES: Final[dict[str, frozenset[str]]] = {
-    "tools": frozenset(
-        {
-            "tool_added",
-            "tool_removed",
-            "tools_replaced",
-            "tool_changed",
-            "tools_reordered",
-        }
-    ),
-    "messages": frozenset(
-        {"message_edited", "message_inserted", "messages_removed", "compaction", "rewind"}
-    ),
+_FAMILIES: Final[dict[str, tuple[str, ...]]] = {
+    "tools": ("tool",),
+    "messages": ("message", "compaction", "rewind"),
 }
+"""How the kinds begin that a provider's word stands for."""
 
 
 @dataclass(slots=True)
@@ -351,10 +342,10 @@ def _named(before: SentCall, now: SentCall, verdict: CacheVerdict | None) -> Cau
     told = None if verdict is None else _VERDICTS.get(verdict.reason)
     if told is not None:
         kind, words = told
-        family = _FAMILIES.get(kind, {kind})
+        family = _FAMILIES.get(kind, (kind,))
         if verdict is not None and verdict.reason == "input_changed":
-            family = {*family, "system"}  # OpenAI's instructions are input
-        if found is not None and found.kind in family:
+            family = (*family, "system")  # OpenAI's instructions are input
+        if found is not None and found.kind.startswith(family):
             return _cause(found, "provider")
         return Cause(kind=kind, words=words, by="provider")
     cause = None if found is None else _cause(found, by)

@@ -63,7 +63,7 @@ class OldText:
         if not place.session and place.path.stat().st_size > RECALL_LOG_BYTES:
             raise InputError(
                 f"The log of {quoted(place.id)} has more than {RECALL_LOG_BYTES >> 20} MB, the most that is searched. "
-                "Begin a new session, or search the file itself."
+                "Read the file itself."
             )
         log = self._logs.setdefault((place.path, place.session), RecallLog(place))
         log.look()

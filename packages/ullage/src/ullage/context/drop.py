@@ -17,9 +17,6 @@ from ullage.context.summary_message import summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message
 
-NOTE_PARTS: Final = 2
-"""Its prefix and its text."""
-
 OLDEST: Final = "oldest of what may leave, dropped to make room"
 
 
@@ -105,5 +102,5 @@ def _note(situation: Situation, aim: Aim, leaving: Sequence[Message]) -> Message
     text = f"{len(leaving)} earlier messages were left out here, without a summary."
     made = summary_message(situation, text, leaving, window=aim.window).message
     only_new = [message for message in leaving if message.origin != "summary"]
-    has_copies = len(made.parts) > NOTE_PARTS
-    return made if only_new or has_copies else None
+    _prefix, *copied, _text = made.parts
+    return made if only_new or copied else None

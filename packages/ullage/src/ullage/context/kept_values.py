@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 from ullage.codec.problems import strike_keys
 from ullage.context.policy import (
     LONGEST_VALUE_LINE,
+    REPEATED,
     TOOLS_OF_VALUES,
     USER_USES,
     VALUE_CHARACTERS,
 )
-from ullage.context.sentences import REPEATED, sentences, without_bullet, without_numbers
+from ullage.context.sentences import sentences, without_bullet, without_numbers
 from ullage.context.situation import Situation
 from ullage.context.values import Author, is_number, texts_of, values_in
 from ullage.messages import Message, TextPart

@@ -167,6 +167,9 @@ message counts as pasted."""
 NEWEST_OF_WORDS = 0.4
 """The share of it up to which the newest sentences fill it. The rest is for those that state how to behave."""
 
+REPEATED = 2
+"""What comes more often, numbers aside, is a routine, a table or a flood."""
+
 QUOTED_SHARE = 0.01
 QUOTED_MOST = 800
 """Lines of tool results that may state how to behave. Judged by bench.compaction_quality."""

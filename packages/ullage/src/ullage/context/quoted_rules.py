@@ -18,10 +18,10 @@ from ullage.context.policy import (
     LONGEST_QUOTE,
     OWN_WORDS_CHARACTERS,
     QUOTES_OF_ONE,
+    REPEATED,
     VALUE_CHARACTERS,
 )
 from ullage.context.sentences import (
-    REPEATED,
     states_a_rule,
     without_bullet,
     without_numbers,

@@ -29,9 +29,6 @@ _BINDING: Final = re.compile(
 while there is room for it."""
 
 
-REPEATED: Final = 2
-"""What comes more often in a text, numbers aside, is a routine, a table or a flood."""
-
 _DIGITS: Final = re.compile(r"\d+")
 
 

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 
 from ullage.codec.problems import strike_keys
 from ullage.context.exchanges import is_request
-from ullage.context.policy import NEWEST_OF_WORDS, OWN_WORDS_CHARACTERS
+from ullage.context.policy import NEWEST_OF_WORDS, OWN_WORDS_CHARACTERS, REPEATED
 from ullage.context.sentences import (
-    REPEATED,
     sentences,
     states_a_rule,
     without_numbers,

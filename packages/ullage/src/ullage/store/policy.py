@@ -82,11 +82,6 @@ RECALL_SHORTEST = 15
 RECALL_LINE = 400
 """Characters of the longest line of the index: a longer one is several."""
 
-RECALL_WHOLE = 120
-RECALL_AROUND = 30
-RECALL_VALUES = 3
-"""Of a line of more characters an answer has what is around the words asked for, and around its first values."""
-
 RECALL_TEXT = 1_000_000
 """Characters of one message that are searched and can be read again."""
 

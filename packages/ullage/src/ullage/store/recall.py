@@ -38,7 +38,6 @@ from ullage.meter.view import View
 from ullage.store.policy import (
     MOST_TERMS,
     RECALL_AGE,
-    RECALL_AROUND,
     RECALL_CANDIDATES,
     RECALL_CASE,
     RECALL_KEY,
@@ -51,8 +50,6 @@ from ullage.store.policy import (
     RECALL_TEXT,
     RECALL_TOKENS,
     RECALL_USER,
-    RECALL_VALUES,
-    RECALL_WHOLE,
 )
 from ullage.store.words import words_of
 from ullage.tokens.truncation import estimated_tokens, head_of
@@ -79,8 +76,8 @@ class RecalledLine(NamedTuple):
     """A line that left the window, or the text around a place.
 
     ``place`` is what ``read`` takes: the number of its message, and where it begins in the text of that message, in
-    characters. In ``text`` keys are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``; where it
-    leaves something out it has ``…``. Everything else is as it was.
+    characters. In ``text`` keys are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``. Everything
+    else is as it was.
     """
 
     place: str
@@ -110,14 +107,6 @@ class _ScoredLine(NamedTuple):
     score: float
     number: int
     text: str
-
-
-class _ShownLine(NamedTuple):
-    """A line for the answer, with its values."""
-
-    number: int
-    text: str
-    values: tuple[str, ...]
 
 
 class RecallIndex:
@@ -241,7 +230,7 @@ class RecallIndex:
         found = [self._found(line, scores[line] / total, query) for line in best]
         found.sort(key=lambda each: -each.score)
         complete = sum(score > 0.999 * total for score in scores.values())
-        return self._answer(_varied(found), complete, query, tokens)
+        return self._answer(_varied(found), complete, tokens)
 
     def _with(self, word: str) -> Sequence[int]:
         """The lines with a word; where none has it, those with words that begin so, or that it begins with."""
@@ -269,7 +258,7 @@ class RecallIndex:
         return _ScoredLine(score, line, text.strip())
 
     def _answer(
-        self, found: Iterator[_ShownLine], complete: int, query: str, tokens: int
+        self, found: Iterator[_ScoredLine], complete: int, tokens: int
     ) -> Recalled:
         lines: list[RecalledLine] = []
         answer = [LABEL]
@@ -277,7 +266,7 @@ class RecallIndex:
         for each in found:
             message = self._messages[self._of_line[each.number]]
             place = f"{message.number}:{self._starts[each.number]}"
-            text = marked(_excerpt(each.text, each.values, query))
+            text = marked(each.text)
             shown_line = f"{place} {message.who}: {text}"
             cost = estimated_tokens(shown_line) + 1
             if cost > left:
@@ -340,41 +329,21 @@ def _text_of(message: Message) -> str:
     return "\n".join(texts)[:RECALL_TEXT]
 
 
-def _varied(found: Sequence[_ScoredLine]) -> Iterator[_ShownLine]:
+def _varied(found: Sequence[_ScoredLine]) -> Iterator[_ScoredLine]:
     """Each text once; those whose values were all in texts before come last."""
     texts, seen = set[str](), set[str]()
-    later: list[_ShownLine] = []
+    later: list[_ScoredLine] = []
     for each in found:
         if each.text in texts:
             continue
         texts.add(each.text)
-        one = _ShownLine(each.number, each.text, values_in(each.text))
-        if one.values and seen.issuperset(one.values):
-            later.append(one)
+        values = values_in(each.text)
+        if values and seen.issuperset(values):
+            later.append(each)
         else:
-            seen.update(one.values)
-            yield one
+            seen.update(values)
+            yield each
     yield from later
-
-
-def _excerpt(text: str, values: Sequence[str], query: str) -> str:
-    """A line, or of a long one what is around its values and the words asked for."""
-    if len(text) <= RECALL_WHOLE:
-        return text
-    sought = [*values[:RECALL_VALUES], *_WORD.findall(query)]
-    pattern = "|".join(map(re.escape, sorted(sought, key=len, reverse=True)))
-    pieces: list[list[int]] = []
-    for match in re.finditer(pattern, text, re.IGNORECASE):
-        start, end = match.start() - RECALL_AROUND, match.end() + RECALL_AROUND
-        if pieces and start <= pieces[-1][1]:
-            pieces[-1][1] = end
-        else:
-            pieces.append([max(0, start), end])
-    if not pieces:  # it has a longer word that begins like one asked for
-        pieces = [[0, RECALL_WHOLE]]
-    before = "…" if pieces[0][0] else ""
-    shown_text = "…".join(text[start:end] for start, end in pieces)
-    return f"{before}{shown_text}{'…' if pieces[-1][1] < len(text) else ''}"
 
 
 def marked(text: str) -> str:
