@@ -11,6 +11,7 @@ from ullage.events import (
     Event,
     MessageAdded,
     Pruned,
+    Rewound,
     Uncompacted,
 )
 from ullage.messages import Message
@@ -106,6 +107,29 @@ def test_a_message_edited_after_it_was_cleared_keeps_the_edit() -> None:
     assert fold.view.entries["r0"].message == said("r0", "edited", role="tool")
 
 
+def test_a_rewind_is_undone_by_its_name_with_the_reading() -> None:
+    fold = fold_of(*turns(4, size=200))
+    reported(fold, "call", off=1.4)
+    before, tokens = view(fold), fold.forecast().tokens
+    fold.apply(Rewound(to="u2", rewind="one"))
+    fold.apply(Rewound(to="u1", rewind="two"))
+    fold.apply(Uncompacted(compaction="two"))
+    fold.apply(Uncompacted(compaction="one"))
+    assert (view(fold), fold.forecast().tokens) == (before, tokens)
+    assert fold.compactions == 0
+
+
+def test_undoing_a_compaction_brings_back_nothing_that_a_later_rewind_took() -> None:
+    fold = fold_of(*turns(4))
+    kept = [message for message in view(fold) if message.id not in ("a3", "r3", "b3")]
+    compacted(fold, "c", ("u0", "a0", "r0", "b0"))
+    fold.apply(Rewound(to="u3", rewind="one"))
+    fold.apply(Uncompacted(compaction="c"))
+    assert view(fold) == kept
+    fold.apply(Uncompacted(compaction="one"))
+    assert view(fold) == kept
+
+
 @given(histories())
 def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as_it_was(
     events: list[Event],
@@ -129,6 +153,26 @@ def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as
             replaced=tuple(said(each, "cut") for each in ids[2::3]),
         )
     )
+    fold.apply(Uncompacted(compaction="last"))
+    assert view(fold) == before
+    assert fold.view.digest == digest
+
+
+@given(histories())
+def test_whatever_happened_before_a_rewind_and_its_undoing_leave_the_view_as_it_was(
+    events: list[Event],
+) -> None:
+    fold = Fold(
+        limits=Limits(),
+        calibration=Calibration(),
+        estimator="quarter",
+        policy=ReasoningPolicy(),
+    )
+    for event in events:
+        fold.apply(event)
+    before, digest = view(fold), fold.view.digest
+    middle = before[len(before) // 2].id if before else ""
+    fold.apply(Rewound(to=middle, rewind="last"))
     fold.apply(Uncompacted(compaction="last"))
     assert view(fold) == before
     assert fold.view.digest == digest
