@@ -111,7 +111,9 @@ async def test_random_drops_are_billed_as_predicted_and_undone_to_the_digest(
             if last.fresh < last.input / 2:
                 again = surgery.cache_lost + new
                 stays = bill.input - again
-                off = abs(bill.fresh - again)
+                off = bill.fresh - again
+                if dialect.provider != "anthropic":
+                    off = abs(off)  # there a second mark may have kept more than is known
                 if bill.fresh == bill.input and stays < CACHE_FROM:
                     off -= stays
                 most = max(CACHE_STEP, CACHE_OFF * again)
