@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,15 @@ class ClientFailed(Exception):
 
 
 def measured_by(
-    peer: Peer | None, script: str, *arguments: str, timeout_s: float = 1_800
+    peer: Peer | None,
+    script: str,
+    *arguments: str,
+    timeout_s: float = 1_800,
+    path: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """What a script of ``peers/`` prints last, as JSON; without a peer it runs in this environment.
+
+    Python looks in ``path`` first.
 
     Raises ``ClientFailed`` and ``NotInstalled``.
     """
@@ -75,7 +81,7 @@ def measured_by(
         [str(python_of(peer)), str(PEERS_FOLDER / script), *arguments],
         capture_output=True,
         text=True,
-        env=os.environ | QUIET,
+        env=os.environ | QUIET | found_first(path),
         timeout=timeout_s,
         check=False,
     )
@@ -83,6 +89,11 @@ def measured_by(
         raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def found_first(path: Sequence[Path]) -> dict[str, str]:
+    """The variable that has Python look in these folders first."""
+    return {"PYTHONPATH": os.pathsep.join(map(str, path))} if path else {}
 
 
 def attempted(title: str, work: Callable[[], str]) -> tuple[str, int]:

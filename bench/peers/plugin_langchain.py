@@ -1,6 +1,7 @@
 """langchain's agent with Ullage's middleware, or (``own``) with its SummarizationMiddleware.
 
-That one is as documented: a share of the window, 20 messages kept.
+That one is as documented: a share of the window, 20 messages kept. With ``whole`` it shows all that leaves to the model
+that summarises, where it otherwise shows the newest 4,000 tokens of it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class LangChain(told.Program):
         from langchain.agents.middleware import SummarizationMiddleware  # type: ignore[import-not-found,unused-ignore]
 
         trigger = ("fraction", told.TRIGGER)
+        shown = {"trim_tokens_to_summarize": None} if told.MODE == "whole" else {}
         return SummarizationMiddleware(
-            chat(model), trigger=trigger, keep=("messages", 20)
+            chat(model), trigger=trigger, keep=("messages", 20), **shown
         )
 
     def agent(self, model: str) -> Any:
@@ -99,4 +101,4 @@ class WithUllage(LangChain):
         await self.plugin.aclose()
 
 
-told.drive(LangChain() if told.MODE == "own" else WithUllage())
+told.drive(LangChain() if told.MODE else WithUllage())

@@ -60,6 +60,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ullage_agent": (
         ("loop",),
         ("tools",),
+        ("file_history",),
         ("runtime",),
         ("testing", "cli"),
         ("pytest_plugin",),

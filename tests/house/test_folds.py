@@ -27,7 +27,10 @@ CHANGES: Final = {
             "SessionStarted SystemChanged ToolsChanged ParamsChanged PolicyChanged LimitLearnt OverheadLearnt "
             "InputCounted PiecesCounted SizeStated"
         ),
-        "": "Renamed ToolServerNoticed RequestRepaired ChildStarted RuleFlipped Forked Imported UnknownEvent",
+        "": (
+            "Renamed ToolServerNoticed RequestRepaired ChildStarted FilesChanged RuleFlipped Forked Imported "
+            "UnknownEvent"
+        ),
         "meter loop": "ModelChanged SettingsChanged ReasoningRefused",
         "meter loop memory lineage requests": "MessageAdded",
         "meter memory lineage requests": "MessageReplaced",

@@ -20,8 +20,9 @@ ToolError ToolRetry TurnContext UllageError Usage attach builtin_tools compactio
 hooks http_server measure messages server sessions storage subagent testing tool tools
 """
 OF_A_SESSION = """
-active_agent approve ask cancel close compact context edit events explain fork grant grants hand_over history messages
-pending pin questions rename resume revoke rewind send set stream uncompact wait withdraw
+accept active_agent approve ask cancel changed_files close compact context drop droppable edit events explain fork
+grant grants hand_over history messages pending pin preview questions recall rename resume revoke rewind send set
+stream uncompact wait withdraw
 """
 PUBLIC = NAMES.split()
 """By hand: adding one is a promise, removing one breaks somebody."""

@@ -31,9 +31,10 @@ from tests.context.sessions import words
 from ullage.events import CompactionCommitted, Event, ToolEnded
 from ullage.messages import ToolResultPart
 from ullage.meter.reading import Reading
+from ullage.tokens.truncation import estimated_tokens
 from ullage_agent.runtime.hooks import Hook, Refusal
 from ullage_agent.tools.functions import tool
-from ullage_agent.tools.result_budget import WHOLE, estimated_tokens
+from ullage_agent.tools.result_budget import WHOLE
 from ullage_simulators import running
 from ullage_simulators.server import Exchange
 

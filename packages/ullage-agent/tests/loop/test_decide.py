@@ -49,7 +49,9 @@ def short(step: steps.NextStep) -> str:
         case steps.Deliver():
             return " ".join([kind, *step.messages, *["begins"] * step.begins_turn])
         case steps.Compact():
-            return " ".join([kind, *filter(None, step)])
+            wishes = step.wishes
+            said = (wishes.instructions, wishes.up_to, wishes.from_)
+            return " ".join([kind, step.trigger, *filter(None, said)])
         case steps.CallModel() | steps.Settle() | steps.DropAttempt():
             return f"{kind} {step[0]}".removesuffix(" None")
         case steps.EndTurn() | steps.Pause():

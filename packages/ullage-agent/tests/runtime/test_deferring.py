@@ -166,7 +166,8 @@ async def test_a_compaction_keeps_called_tools_not_found_ones(tmp_path: Path) ->
             events = await session.history()
             await session.uncompact(of_kind(events, CompactionCommitted)[0].compaction)
             result = await session.ask("And after that?")
-    loaded = [set(each) - {"read_result", "tool_search"} for each in declared(events)]
+    always = {"read_result", "tool_search", "recall"}
+    loaded = [set(each) - always for each in declared(events)]
     assert "hub__delete_secret" in loaded[-2]
     assert loaded[-1] == {"hub__list_issue", "hub__create_label"}
     assert result.reason == "finished"
@@ -254,9 +255,10 @@ async def test_a_model_that_binds_its_reasoning_finds_tools_by_references_and_ke
     assert all(exchange.body["tools"] == tools for exchange in sent)
     assert [tool["name"] for tool in tools if "defer_loading" not in tool] == [
         "read_result",
+        "recall",
         "tool_search",
     ]
-    assert len(tools) == len(served_tools()) + 2
+    assert len(tools) == len(served_tools()) + 3
     assert [len(found_by(exchange)) for exchange in sent] == [0, 1, 1, 1]
     assert found_by(sent[-1])[0][0] == "hub__list_issue"
     assert [thoughts_in(exchange) for exchange in sent] == [0, 1, 2, 3]

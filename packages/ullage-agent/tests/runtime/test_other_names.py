@@ -160,7 +160,7 @@ def test_those_of_tools_are_too() -> None:
         with pytest.raises(WrongType, match=" here") as refused:
             ullage.tool(**{name: 3})  # type: ignore[call-overload]
         assert "Did you mean" not in str(refused.value)
-    with pytest.raises(WrongType, match=r"It takes name, description, .*retries\."):
+    with pytest.raises(WrongType, match=r"It takes name, description, .*read_only\."):
         ullage.tool(fast=True)  # type: ignore[call-overload]
 
 

@@ -124,7 +124,7 @@ async def _compacted_and_undone(session: Session) -> None:
     await session.uncompact(done[0].compaction)
 
 
-CHANGED: dict[str, Callable[[Session], Awaitable[None]]] = {
+CHANGED: dict[str, Callable[[Session], Awaitable[object]]] = {
     "rewind": lambda session: session.rewind("m3"),
     "rewind_to_begin": lambda session: session.rewind(""),
     "uncompact": _compacted_and_undone,
@@ -134,7 +134,7 @@ CHANGED: dict[str, Callable[[Session], Awaitable[None]]] = {
 
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
 async def test_a_changed_session_that_never_called_a_model_comes_to_rest(
-    change: Callable[[Session], Awaitable[None]], tmp_path: Path
+    change: Callable[[Session], Awaitable[object]], tmp_path: Path
 ) -> None:
     """Its changed messages were never sent, so that no epoch of requests ends. It wrote its settings for ever once."""
     text = "The gauge reads full. " * 200

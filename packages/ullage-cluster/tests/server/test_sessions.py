@@ -9,7 +9,7 @@ import pytest
 
 from tests.postgres import database
 from tests.server.served import Api, Local, patiently, script, serving
-from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
+from ullage.events import CompactAsked, Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.store.forking import fork
 from ullage.store.store import SessionRow
@@ -201,7 +201,7 @@ WAITING = QueuedMessage(message=Message(id="m", role="user"), kind="steer")
         (Loop(turn="t", paused="approval", open=(CALL,)), "waiting"),
         (Loop(turn="t", paused="failed"), "waiting"),
         (Loop(turn="t", compaction="k"), "compacting"),
-        (Loop(compact_asked=""), "compacting"),
+        (Loop(compact_asked=CompactAsked()), "compacting"),
     ],
 )
 def test_each_state_has_its_word(loop: Loop, state: str) -> None:

@@ -47,7 +47,7 @@ class Operation(NamedTuple):
     def ask(self, api: Api, session: str, handle: str, **params: str) -> Any:
         """The answer to it for a session that has a message ``m``, and keeps bytes of this handle."""
         path = self.path.replace("{session}", session).replace("{handle}", handle)
-        for name in ("message", "call", "grant", "live"):
+        for name in ("message", "call", "grant", "live", "preview"):
             path = path.replace(f"{{{name}}}", "m")
         assert "{" not in path, f"{path}: say what it stands for"
         headers = {"Idempotency-Key": "sepia-key", "Last-Event-ID": "1.0.0"}

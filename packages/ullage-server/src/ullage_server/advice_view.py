@@ -39,7 +39,12 @@ def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
     ahead: CompactionAhead | None = None
     if advice.compaction is not None:
         ahead = _ahead(advice.compaction)
-    return AdviceView(suggestions=tuple(lines), total=advice.total, compaction=ahead)
+    return AdviceView(
+        suggestions=tuple(lines),
+        total=advice.total,
+        compaction=ahead,
+        outcomes=advice.outcomes,
+    )
 
 
 def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[NamedItem, ...]:

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from ullage.advice.cause import Cause
 from ullage.context.lineage import MessageStatus
+from ullage.context.surgery import Surgery
 from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.store.store import PLACE_PATTERN, QueueKind, QueueState
@@ -394,6 +396,29 @@ class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     from_: str = field(default="", name="from")
 
 
+class AcceptOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``summary`` is a text in the place of the preview's own; ``null`` keeps that."""
+
+    summary: str | None = None
+
+
+class DropOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``places`` are ids of messages or parts, or ``FIRST..LAST`` for a stretch of messages.
+
+    With ``dry_run`` nothing is done. ``loses_reasoning`` allows that reasoning behind the cut gets lost.
+    """
+
+    places: tuple[str, ...]
+    dry_run: bool = False
+    loses_reasoning: bool = False
+
+
+class DroppableList(Struct, frozen=True, kw_only=True):
+    """The largest parts in view, the largest first, each with what dropping it would do."""
+
+    droppable: tuple[Surgery, ...]
+
+
 class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The compaction or prune to undo."""
 
@@ -414,9 +439,10 @@ class NewTitle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The conversation continues from this message; empty: from the start."""
+    """The conversation continues from this message; empty: from the start. ``files`` restores what tools changed."""
 
     to: str
+    files: bool = False
 
 
 class SettingsView(Struct, frozen=True, kw_only=True):
@@ -437,7 +463,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
 
     ``grown`` is the difference to the previous call. ``marks`` are the events in between: ``prune``, ``compaction``,
     ``model``, ``rewind``. ``first``: nothing was known but the request.
-    ``refused``: the reported input that can't be true.
+    ``refused``: the reported input that can't be true. ``cause``: why it paid again for tokens that were cached.
     """
 
     number: int
@@ -454,6 +480,7 @@ class StepLine(Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     first: bool
     refused: int | None
+    cause: Cause | None = None
 
 
 class Steps(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from ullage.importers.detect import databases
 from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
+from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LiveView
 from ullage_server.live_types import SHOWN, LiveLine, LiveList
 from ullage_server.problems import LiveOff, NoLiveSession
@@ -187,7 +188,7 @@ class _GrowingView:
         assert self._imported is not None
         meter = log_meter(self._imported)
         events = (*self._events, *self._held)
-        advice = session_advice(events, meter, self._imported)
+        history, advice = session_advice(events, meter, self._imported)
         if not len(meter) and not meter.steps:
             raise NothingInIt(
                 "This session holds no message and no model call yet. Try again after its first answer."
@@ -200,9 +201,9 @@ class _GrowingView:
         self._view = LiveView(
             reading=reading,
             log=facts,
-            steps=tuple(step_lines(meter.steps)),
+            steps=tuple(step_lines(meter.steps, history)),
             largest=largest_of(meter),
-            advice=advice,
+            advice=advice_view(advice, history),
             line=msgspec.structs.replace(
                 line, id=self._name, model=reading.model[:SHOWN]
             ),

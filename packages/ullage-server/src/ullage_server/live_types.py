@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ullage.advice.next_compaction import CallsLeft
 from ullage.advice.savings import TokenSaving
-from ullage.advice.suggestion import SuggestionKind
+from ullage.advice.suggestion import AdviceOutcome, SuggestionKind
 
 SHOWN: Final = 200
 """Characters of a text that comes from elsewhere, such as a title, a label or a path."""
@@ -52,11 +52,12 @@ class CompactionAhead(Struct, frozen=True, kw_only=True):
 
 
 class AdviceView(Struct, frozen=True, kw_only=True):
-    """Suggestions, the best first, and what they save together."""
+    """Suggestions, the best first, what they save together, and what became of earlier ones that were followed."""
 
     suggestions: tuple[AdviceLine, ...]
     total: TokenSaving
     compaction: CompactionAhead | None
+    outcomes: tuple[AdviceOutcome, ...]
 
 
 class LiveLine(Struct, frozen=True, kw_only=True):

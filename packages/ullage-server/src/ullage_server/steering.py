@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import delete, get, patch, post
 from litestar.datastructures import State
-from litestar.params import FromPath, JSONBody
+from litestar.params import FromPath, JSONBody, QueryParameter
 
+from ullage.context.preview import CompactionPreview
+from ullage.context.surgery import Surgery
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven
 from ullage.masking import Secrets, refuse_passwords
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.runtime.precedence import left_out
 from ullage_agent.runtime.sandboxing import warnings_of
@@ -21,11 +24,14 @@ from ullage_agent.runtime.session import Session
 from ullage_agent.runtime.setting_values import plain_value
 from ullage_agent.runtime.settings import KEYS
 from ullage_server.api_types import (
+    AcceptOrder,
     Approval,
     CallPieceView,
     CancelOrder,
     CancelResult,
     CompactOrder,
+    DropOrder,
+    DroppableList,
     GrantLine,
     GrantList,
     NewTitle,
@@ -248,9 +254,64 @@ async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) ->
     operation_id="uncompact",
     summary="Undo a compaction",
 )
-async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> None:
-    """Refused during a turn."""
-    await opened.uncompact(data.compaction)
+async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> FileChanges:
+    """Or a prune, or a rewind with the files that it restored. Refused during a turn."""
+    return await opened.uncompact(data.compaction)
+
+
+@post(
+    "/v1/sessions/{session:str}/preview",
+    status_code=200,
+    operation_id="preview_compaction",
+    summary="Show what a compaction would do",
+)
+async def preview_compaction(
+    opened: Opened, data: JSONBody[CompactOrder | None] = None
+) -> CompactionPreview:
+    """With its summary, for which the model is asked, and what would be lost. Changes nothing; refused during a turn.
+    Answers once the summary is there. It may be accepted as long as the messages that it shows are unchanged."""
+    order = CompactOrder() if data is None else data
+    return await opened.preview(order.instructions, up_to=order.up_to, from_=order.from_)
+
+
+@post(
+    "/v1/sessions/{session:str}/preview/{preview:str}/accept",
+    status_code=202,
+    operation_id="accept_preview",
+    summary="Make the compaction that a preview has shown",
+)
+async def accept_preview(
+    opened: Opened, preview: FromPath[str], data: JSONBody[AcceptOrder | None] = None
+) -> None:
+    """With its summary, or with another one. Refused during a turn, and where the messages have changed."""
+    summary = None if data is None else data.summary
+    await opened.accept(unescaped(preview), summary=summary)
+
+
+@get(
+    "/v1/sessions/{session:str}/droppable",
+    operation_id="list_droppable",
+    summary="The largest parts, and what dropping each would do",
+)
+async def list_droppable(
+    opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=100)] = 20
+) -> DroppableList:
+    """With the tokens it frees, the cache that is lost, and the price, or why it can't be dropped."""
+    return DroppableList(droppable=await opened.droppable(count))
+
+
+@post(
+    "/v1/sessions/{session:str}/drop",
+    status_code=200,
+    operation_id="drop",
+    summary="Take results, images, messages or stretches out of view",
+)
+async def drop(opened: Opened, data: JSONBody[DropOrder]) -> Surgery:
+    """Undone by `uncompact` with its `id`. With `dry_run` only what it would do. What can't be dropped is in
+    `refused`, and nothing has changed then."""
+    return await opened.drop(
+        *data.places, dry_run=data.dry_run, loses_reasoning=data.loses_reasoning
+    )
 
 
 @post(
@@ -281,9 +342,21 @@ async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
     operation_id="rewind",
     summary="Continue from an earlier message",
 )
-async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> None:
-    """Later messages leave the view and stay in the ledger. Refused during a turn."""
-    await opened.rewind(data.to)
+async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> FileChanges:
+    """Later messages leave the view and stay in the ledger. Refused during a turn. The files are those restored."""
+    return await opened.rewind(data.to, files=data.files)
+
+
+@get(
+    "/v1/sessions/{session:str}/files",
+    operation_id="get_changed_files",
+    summary="Files that tools changed since a message",
+)
+async def get_changed_files(
+    opened: Opened, since: Annotated[str, QueryParameter(max_length=1000)] = ""
+) -> FileChanges:
+    """What a rewind to the message would restore, with diffs. Without ``since``: since the beginning."""
+    return await opened.changed_files(since)
 
 
 @get(

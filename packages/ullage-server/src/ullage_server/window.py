@@ -11,9 +11,11 @@ from typing import Annotated, Any
 from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import QueryParameter
+from msgspec.structs import replace
 
-from ullage.advice.history import history_of
-from ullage.advice.suggestions import advice_of
+from ullage.advice.history import WindowHistory, history_of
+from ullage.advice.outcomes import outcomes_of, until_removal
+from ullage.advice.suggestions import Advice, advice_of
 from ullage.errors import InputError
 from ullage.events import Event, FirstCall
 from ullage.importers import ImportedSession, read
@@ -55,7 +57,10 @@ async def get_context(opened: Opened) -> Reading:
 )
 async def list_steps(opened: Opened) -> Steps:
     """With the growth of the window, and the events before each call."""
-    return Steps(steps=tuple(step_lines((await opened._look()).ledger.meter.steps)))
+    events = await opened.history()
+    history = await asyncio.to_thread(history_of, events)
+    steps = (await opened._look()).ledger.meter.steps
+    return Steps(steps=tuple(step_lines(steps, history)))
 
 
 @get(
@@ -88,15 +93,16 @@ async def get_spend(opened: Opened) -> Spend:
 async def get_advice(opened: Opened) -> AdviceView:
     """Suggestions with what each saves, and the next compaction. Reads the whole session."""
     events = await opened.history()
-    return await asyncio.to_thread(session_advice, events, Meter())
+    history, advice = await asyncio.to_thread(session_advice, events, Meter())
+    return advice_view(advice, history)
 
 
 def session_advice(
     events: Sequence[Event],
     meter: Meter,
     imported: ImportedSession | None = None,
-) -> AdviceView:
-    """The advice for a session. ``meter`` is one without events; afterwards it has applied them all.
+) -> tuple[WindowHistory, Advice]:
+    """The history of a session, and the advice for it. ``meter`` is one without events; it has applied them afterwards.
 
     ``imported`` is the log or ledger that the events were read from, beside which those of its subagents are.
     """
@@ -105,11 +111,13 @@ def session_advice(
     if imported is not None:
         called = subagent_tools(imported)
     advice = advice_of(history, meter, events, subagent_tools=called)
-    return advice_view(advice, history)
+    outcomes = outcomes_of(until_removal(events), Meter(), history)
+    return history, replace(advice, outcomes=outcomes)
 
 
-def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
-    """The steps as lines."""
+def step_lines(steps: Sequence[Step], history: WindowHistory) -> Iterator[StepLine]:
+    """The steps as lines, with what the history knows of their causes."""
+    causes = {row.call: row.cause for row in history.main_calls}
     before: int | None = None
     for step in steps:
         size = step.estimated if step.actual is None else step.actual
@@ -128,6 +136,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
             marks=step.marks,
             first=step.first,
             refused=step.refused,
+            cause=causes.get(step.call),
         )
         before = size
 
@@ -199,13 +208,13 @@ def read_log(
             "model call. Choose another file."
         )
     meter = Meter(window=window, overhead=earlier)
-    advice = session_advice(imported.events, meter, imported)
+    history, advice = session_advice(imported.events, meter, imported)
     return LogView(
         reading=meter.reading(),
         log=facts_of(imported, len(meter.steps)),
-        steps=tuple(step_lines(meter.steps)),
+        steps=tuple(step_lines(meter.steps, history)),
         largest=largest_of(meter),
-        advice=advice,
+        advice=advice_view(advice, history),
     )
 
 

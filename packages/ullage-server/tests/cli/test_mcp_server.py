@@ -12,6 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.cli.claude_logs import ClaudeLog
 from tests.cli.logs import SECRET, write_log
 from tests.server.running_logs import metered
 from ullage.cli.mcp_answers import AnswerRules, measured_body, place_of_id, shown_text
@@ -186,3 +187,32 @@ def test_a_body_is_measured_and_one_of_no_api_is_an_error() -> None:
 def test_texts_are_one_line_without_control_characters_and_keys() -> None:
     assert shown_text(f"a\x1b[31m\n{KEY} b") == "a [31m [key] b"
     assert len(shown_text("x" * 100_000)) <= 300
+
+
+@pytest.mark.program
+async def test_what_left_is_recalled_only_where_the_user_switched_it_on(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    log = ClaudeLog(tmp_path, cwd=tmp_path)
+    log.user("Hello.")
+    log.said("Hello.")
+    log.user(f"Note that the bung of cask nine is number 48213, with {KEY}.")
+    log.said("Noted.")
+    log.compact()
+    async with connected(environment, "--recall") as client:
+        found = await answer(client, "recall", query="bung nine")
+        text = "3:0 user: Note that the bung of cask nine is number 48213, with [key]"
+        assert text in found["text"] and found["session"] == log.id
+        around = await answer(client, "recall", read="3:0")
+        assert "48213" in around["text"]
+        log.user("The lid is 777123.")
+        log.compact()
+        assert "777123" in (await answer(client, "recall", query="lid"))["text"]
+        for bad in HOSTILE.values():
+            for name in ("query", "read", "session", "quote"):
+                result = await client.call_tool("recall", {name: bad})
+                assert "root:" not in str(result)
+    async with connected(environment) as client:
+        assert "recall" not in {tool.name for tool in (await client.list_tools()).tools}
+        for tool in ("list_sessions", "reading", "explain", "plan_compaction"):
+            assert "48213" not in str(await client.call_tool(tool, {}))

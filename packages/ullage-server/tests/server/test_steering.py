@@ -252,6 +252,45 @@ def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
     assert api.messages(session) == messages
 
 
+def test_a_compaction_is_seen_before_it_is_made_and_a_part_is_dropped(
+    cellar: Local,
+) -> None:
+    api, session = (
+        cellar.api,
+        cellar.api.session("previewed", settings={"window": 20_000, "reserve": 2_000}),
+    )
+    for number in range(6):
+        api.say(session, f"number {number}: " + "tell me of the cask. " * 200)
+        api.until(session)
+    at = f"/v1/sessions/{session}"
+    messages = api.messages(session)
+    preview = api.post(f"{at}/preview", json={"instructions": "short"}).json()
+    assert api.messages(session) == messages
+    assert preview["freed"] == preview["before"] - preview["after"] > 0
+    assert {"id", "tokens", "line", "why"} == preview["leaves"][0].keys()
+    found = api.post(f"{at}/preview/nothing/accept")
+    assert (found.status_code, "is no preview" in found.json()["detail"]) == (409, True)
+    accept = f"{at}/preview/{preview['id']}/accept"
+    assert api.post(accept, json={"summary": "Casks."}).status_code == 202
+    api.until(session)
+    assert "Casks." in str(api.messages(session)[0])
+    api.post(f"{at}/uncompact", json={"compaction": preview["id"]})
+    api.until(session)
+    assert api.messages(session) == messages
+    largest = api.get(f"{at}/droppable").json()["droppable"][0]
+    order = {"places": largest["places"], "dry_run": True}
+    priced = api.post(f"{at}/drop", json=order).json()
+    assert (priced["freed"], priced["id"]) == (largest["freed"], "")
+    dropped = api.post(f"{at}/drop", json={"places": largest["places"]}).json()
+    assert dropped["freed"] == largest["freed"] > 0
+    api.until(session)
+    api.post(f"{at}/uncompact", json={"compaction": dropped["id"]})
+    api.until(session)
+    assert api.messages(session) == messages
+    refused = api.post(f"{at}/drop", json={"places": ["gone"]}).json()["refused"]
+    assert "There is no message or part 'gone'" in refused
+
+
 def test_pins_are_told_by_explain(cellar: Local) -> None:
     api, session = cellar.api, cellar.api.session("pinned")
     name = api.say(session, "keep this")["id"]
@@ -274,6 +313,36 @@ def test_going_back_to_a_message_leaves_what_came_after_it(cellar: Local) -> Non
     found = api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code
     assert found == 202
     assert [message["id"] for message in api.messages(session)][-1] == second
+
+
+def test_a_rewind_over_http_shows_and_restores_files(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    place = tmp_path_factory.mktemp("files")
+    root = place / "root"
+    root.mkdir()
+    wrote = {
+        "when": {"contains": "write", "after": "user"},
+        "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one"}}],
+    }
+    with (
+        running(script(wrote, PLAIN)) as simulator,
+        serving(
+            simulator.url("anthropic"), place / "s.db", tools=["write"], root=root
+        ) as local,
+    ):
+        api, session = local.api, local.api.session("files")
+        api.say(session, "write it")
+        api.until(session)
+        at = f"/v1/sessions/{session}"
+        (shown,) = api.get(f"{at}/files").json()["files"]
+        assert (shown["path"], shown["change"]) == ("a.txt", "added")
+        assert api.get(f"{at}/files?since=nothing").status_code == 409
+        done = api.post(f"{at}/rewind", json={"to": "", "files": True})
+        assert done.status_code == 202 and not (root / "a.txt").exists()
+        undone = {"compaction": done.json()["rewind"]}
+        assert api.post(f"{at}/uncompact", json=undone).status_code == 202
+        assert (root / "a.txt").read_text() == "one"
 
 
 def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:

@@ -4,7 +4,8 @@
 ``Ask`` for a model call, a ``Candidate``, or ``Declined``. docs/compaction.md shows one.
 
 ``Fitted`` is what a ``Compactor`` gives; ``Keep``, ``Replace`` and ``Insert`` are the items of its ``plan``.
-``Summariser`` is what ``Compactor.lend`` takes, ``CallFollower`` what ``attach`` does.
+``Summariser`` is what ``Compactor.lend`` takes, ``CallFollower`` what ``attach`` does. ``Recalled`` is what
+``Compactor.recall`` and ``Session.recall`` give.
 """
 
 from ullage.codec.stream import Answer
@@ -27,6 +28,7 @@ from ullage.context.strategy import (
 )
 from ullage.plugins.attach import attach, detach
 from ullage.plugins.sdk_calls import CallFollower
+from ullage.store.recall import Recalled, RecalledLine
 
 __all__ = [
     "STRATEGIES",
@@ -43,6 +45,8 @@ __all__ = [
     "Keep",
     "Proposal",
     "Reason",
+    "Recalled",
+    "RecalledLine",
     "Replace",
     "Situation",
     "Strategy",

@@ -99,6 +99,32 @@ class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     high: int
 
 
+SentKind = Literal["model", "beta", "tool", "system", "setting", "message"]
+
+
+class SentItem(msgspec.Struct, frozen=True, array_like=True):
+    """One tool, block or setting of a request, by a digest of the bytes that were sent. No content."""
+
+    kind: SentKind
+    name: str
+    digest: str
+    size: int
+    """Bytes."""
+    mark: str = ""
+    """How long the provider is asked to cache what ends here: ``5m``, ``1h``; empty where it is not asked."""
+
+
+class SentBody(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """The items of a request in the order in which a provider caches them (``ullage.meter.sent_items``).
+
+    The first ``same`` are those of the request of the call ``after``; ``items`` are the others.
+    """
+
+    after: str = ""
+    same: int = 0
+    items: tuple[SentItem, ...] = ()
+
+
 # -- the session and what its requests are made of --
 
 
@@ -235,9 +261,15 @@ class MessageReplaced(
 
 
 class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
-    """The conversation continues from ``to``; later messages left the view. Empty: from the start."""
+    """The conversation continues from ``to``; later messages left the view. Empty: from the start.
+
+    ``Uncompacted`` undoes the one that a person asked for by its name, ``rewind``. ``files`` is the step that took back
+    what tools had done to files, as in ``FilesChanged``.
+    """
 
     to: str = ""
+    rewind: str = ""
+    files: str = ""
 
 
 # -- turns, calls and tools --
@@ -358,6 +390,8 @@ class CallStarted(
     """The hooks that replaced the request, in order: what was sent is not what the ledger has."""
     added: int = 0
     """Tokens that the replaced request holds beyond the ledger's one; below zero where it holds less."""
+    sent: SentBody | None = None
+    """What the request held item by item, where its body passed."""
 
 
 class CallEnded(
@@ -465,6 +499,23 @@ class ToolCallReplaced(
     replaced_by: tuple[str, ...] = ()
 
 
+class FilesChanged(
+    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="files_changed"
+):
+    """Tool calls changed ``count`` files and directories below ``root``; ``paths`` names the first of them.
+
+    ``step`` is their record in the file history of the machine that ran the calls. With ``is_late`` its process ended
+    meanwhile, and what changed until the next start is in it too.
+    """
+
+    step: str
+    calls: tuple[str, ...] = ()
+    root: str = ""
+    count: int = 0
+    paths: tuple[str, ...] = ()
+    is_late: bool = False
+
+
 class ChildStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"
 ):
@@ -511,12 +562,14 @@ class CompactAsked(
     """Somebody wants the history compacted now; ``instructions`` are for the summary.
 
     With ``up_to`` exactly what stands before this message is to leave, with ``from_`` this message and everything
-    behind it; both empty leaves that to the strategies.
+    behind it; both empty leaves that to the strategies. A ``preview`` commits nothing: its result is in the
+    ``CompactionRolledBack`` that ends it.
     """
 
     instructions: str = ""
     up_to: str = ""
     from_: str = msgspec.field(default="", name="from")
+    preview: bool = False
 
 
 class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
@@ -797,20 +850,27 @@ class CompactionRolledBack(
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
     With a ``rung``, only that strategy failed and the next one is tried. Without, the compaction has ended.
+    ``proposed`` is what a preview would have committed, found by ``strategy``; ``reason`` is ``preview`` then.
     """
 
     compaction: str
     reason: str
     note: str = ""
     rung: str = ""
+    proposed: Pruned | CompactionCommitted | None = None
+    strategy: str = ""
 
 
 class Uncompacted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"
 ):
-    """The view from before this compaction is back, followed by the messages added since."""
+    """The view from before this compaction, prune or rewind is back, followed by the messages added since.
+
+    ``files`` is the step that took back what the rewind had done to files.
+    """
 
     compaction: str
+    files: str = ""
 
 
 class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
@@ -882,6 +942,7 @@ Event = (
     | ToolStarted
     | ToolEnded
     | ToolCallReplaced
+    | FilesChanged
     | ChildStarted
     | Queued
     | QueueEdited

@@ -25,7 +25,7 @@ from ullage.meter.window import Denominators, Limit, Limits
 from ullage.models.providers import ProviderRow
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
-from ullage.usage import Cleared, Usage, UsageSum
+from ullage.usage import CacheVerdict, Cleared, Usage, UsageSum
 from ullage.user_file import user_endpoints
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import ClientLimits
@@ -33,6 +33,7 @@ from ullage_programs.limits import ClientLimits
 __all__ = [
     "Accuracy",
     "Basis",
+    "CacheVerdict",
     "Calibration",
     "Cleared",
     "ClientLimits",

@@ -9,8 +9,12 @@ from ullage.installation import explained
 try:
     from ullage.codec.blocks import CacheMarks, Options
     from ullage.context.lineage import Whereabouts
+    from ullage.context.preview import CompactionPreview, PreviewedMessage
+    from ullage.context.surgery import Surgery
+    from ullage.context.values import LostValue
     from ullage.turns.grants import Grant
     from ullage.turns.loop import OpenCall
+    from ullage_agent.file_history.report import FileChanges, FileDiff, NotCovered
     from ullage_agent.runtime.agent import GivenTool
     from ullage_agent.runtime.approvals import Question, ScopedGrant
     from ullage_agent.runtime.copying import Fork
@@ -35,22 +39,29 @@ __all__ = [
     "AgentSettings",
     "CacheMarks",
     "CancelAnswer",
+    "CompactionPreview",
+    "FileChanges",
+    "FileDiff",
     "Fork",
     "GivenTool",
     "Grant",
     "InstructionWriter",
     "Layer",
+    "LostValue",
     "MessageInput",
     "NamedFile",
+    "NotCovered",
     "OpenCall",
     "Options",
     "Override",
+    "PreviewedMessage",
     "Question",
     "Result",
     "ScopedGrant",
     "Session",
     "SessionSettings",
     "SessionView",
+    "Surgery",
     "SyncSession",
     "SyncTextStream",
     "Task",

@@ -20,6 +20,16 @@ class Cleared(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     count: int | None = None
 
 
+class CacheVerdict(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a request was not read from the cache, as the provider says itself.
+
+    ``reason`` is its own word, such as ``tools_changed``; ``tokens`` are those that it says were missed.
+    """
+
+    reason: str
+    tokens: int | None = None
+
+
 class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Token counts of one call, as reported; unknown is ``None``, never 0.
 
@@ -58,6 +68,8 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Values of ``raw`` that could not be true."""
     cleared: tuple[Cleared, ...] = ()
     """Content of the request that the provider left out, and that is not in ``input``."""
+    verdict: CacheVerdict | None = None
+    """What the provider says of a cache that it did not read, where it was asked."""
     raw: OptionalRaw = None
     """The provider's object, byte for byte."""
 

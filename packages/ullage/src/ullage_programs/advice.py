@@ -29,6 +29,8 @@ class CompactionRule(NamedTuple):
     of: Literal["all", "people"] = "all"
     """Whether messages of all kinds stay, or only those of a person."""
     note: str = ""
+    comes: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """At which shares of its threshold it compacts, by our count: early, usual, late."""
 
 
 class ProgramAdvice(NamedTuple):

@@ -351,7 +351,7 @@ SHOWN: list[tuple[Event, str]] = [
     (Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
         "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache anew · /uncompact undoes it"),
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
-    (Uncompacted(compaction="c-1"), "undone: the view is as it was before the compaction"),
+    (Uncompacted(compaction="c-1"), "undone: the view is as it was before"),
     (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
     (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
     (FellBack(turn="t", model="b:n", error="a:m: it is full.", error_kind="RateLimited"),

@@ -384,6 +384,26 @@ def test_compactions_outlive_a_restart(wire: LoopWire, tmp_path: Path) -> None:
         assert len(server.exchanges) == asked
 
 
+async def test_what_left_is_recalled_and_after_a_restart_too(
+    loop: OwnLoop, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"store": tmp_path / "s.db", "session": "casks"}
+    with loop.compactor(**given) as compactor:
+        loop.turn(compactor, "Note that the bung of cask nine is number 48213.")
+        turns(loop, compactor, 25)
+        loop.say("And now?")
+        body = compactor.fit_sync(loop.body()).body
+        assert "48213" not in json.dumps(body)
+        assert "48213" in compactor.recall_sync("bung nine").text
+    with loop.compactor(**given) as again:
+        found = await again.recall("bung nine")
+        assert "48213" in found.lines[0].text
+        read_again = await again.recall(read=found.lines[0].place)
+        assert read_again.lines[0].text == found.lines[0].text
+        with pytest.raises(InputError, match="no word"):
+            await again.recall("")
+
+
 def test_two_compactors_on_one_session_are_refused(tmp_path: Path, loop: OwnLoop) -> None:
     one = loop.compactor(store=tmp_path / "s.db", session="casks")
     other = loop.compactor(store=tmp_path / "s.db", session="casks")

@@ -7,11 +7,10 @@ from ullage.events import CompactionCommitted
 from ullage.messages import Message, TextPart
 
 
-def test_it_has_the_users_words_the_files_and_a_line_a_message() -> None:
+def test_it_has_a_line_a_message() -> None:
     messages = [said("u", "Please fix the gauge."), answer("a", "I look.", calls=1)]
     text = digest(Situation(fold=fold_of(*messages)), messages, most=500).text
-    assert "user (word for word): Please fix the gauge." in text
-    assert "Files: a.py" in text
+    assert "user: Please fix the gauge." in text
     assert "assistant: I look. [read a.py]" in text
 
 

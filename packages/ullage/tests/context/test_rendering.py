@@ -1,5 +1,5 @@
 from tests.meter.session import answer, result, said
-from ullage.context.rendering import line_of, paths_in, rendered, text_length
+from ullage.context.rendering import line_of, rendered, text_length
 
 
 def test_a_message_can_not_close_its_own_tags() -> None:
@@ -23,7 +23,3 @@ def test_a_line_is_one_line_and_bounded() -> None:
     line = line_of(said("u", "first\nsecond " * 100), 80)
     assert "\n" not in line and len(line) <= 80 and line.startswith("user: first second")
     assert line_of(answer("a", calls=1)) == "assistant: [read a.py]"
-
-
-def test_paths_are_read_from_calls() -> None:
-    assert list(paths_in(answer("a", calls=2))) == ["a.py", "a.py"]

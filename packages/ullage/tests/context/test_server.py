@@ -101,19 +101,20 @@ def test_what_the_server_clears_of_a_call_is_in_the_request_for_its_compaction()
     assert max(sizes) - min(sizes) < 0.05 * max(sizes)
 
 
-def test_the_users_rules_that_the_summary_does_not_hold_stand_behind_it() -> None:
+def test_what_code_keeps_and_the_summary_does_not_hold_stands_behind_it() -> None:
     situation = Situation(fold=session())
     event = committed(situation, answered(item("i", text=SUMMARY)))
     assert event.summary is not None
-    compaction, rules = event.summary.parts
+    compaction, words, *_ = event.summary.parts
     assert isinstance(compaction, ProviderItem)
     assert compaction.text == f"{PREFIX}\n\n{SUMMARY}"
-    assert isinstance(rules, TextPart)
-    assert RULE in rules.text
+    assert isinstance(words, TextPart)
+    assert RULE in words.text
     assert prove(situation, event).is_proved
     held = committed(situation, answered(item("i", text=f"{SUMMARY} {RULE}")))
     assert held.summary is not None
-    assert len(held.summary.parts) == 1
+    copied = [part.text for part in held.summary.of_type(TextPart)]
+    assert not any(RULE in text for text in copied)
     assert earlier_text([event.summary]) == SUMMARY
 
 
@@ -124,12 +125,13 @@ def test_an_encrypted_item_has_a_digest_and_its_reported_length() -> None:
     usage = Usage(input=9_000, output=500, dialect="openai-responses")
     event = committed(situation, answered(retained, sealed, usage=usage))
     assert event.summary is not None
-    assert len(event.summary.parts) == 2
     stood_for = event.summary.parts[1]
     assert isinstance(stood_for, ProviderItem)
     assert "Please look at number" in stood_for.text
     assert event.summary_tokens is not None
-    assert 500 < event.summary_tokens < 520
+    copied = [part.text for part in event.summary.of_type(TextPart)]
+    around = sum(map(situation.count, copied))
+    assert 500 < event.summary_tokens - around < 520
 
 
 def test_a_reported_length_that_can_not_be_the_texts_is_not_taken() -> None:

@@ -6,7 +6,6 @@ from ullage.context.situation import Situation
 from ullage.context.summary_message import (
     PREFIX,
     earlier_text,
-    rules_room,
     summary_message,
 )
 from ullage.messages import TextPart
@@ -24,7 +23,7 @@ def test_a_summary_is_the_users_with_its_prefix_and_is_marked() -> None:
     assert PREFIX.startswith("Previous context summary:\n")
 
 
-def test_rules_stand_in_a_part_of_their_own() -> None:
+def test_the_users_words_stand_in_a_part_of_their_own() -> None:
     message = summary_message(
         situation(), "the text", (said("u", "Never push."),), window=16_000
     ).message
@@ -57,8 +56,3 @@ def test_the_earlier_text_is_that_of_the_summaries_alone() -> None:
         situation(), "the text", (said("u", "Never push."),), window=16_000
     ).message
     assert earlier_text((said("u", "hi"), message)) == "the text"
-
-
-def test_rules_may_take_four_percent_of_a_small_window() -> None:
-    assert rules_room(16_000) == 640
-    assert rules_room(1_000_000) == 2_000 == rules_room(None)

@@ -14,10 +14,11 @@ TAGS = set(
     session_started model_changed system_changed tools_changed tool_server_noticed params_changed
     policy_changed limit_learnt settings_changed message_added message_replaced rewound turn_started
     turn_paused turn_resumed turn_ended fell_back handed_over call_started call_ended call_retried
-    call_held request_repaired tool_started tool_ended tool_call_replaced child_started queued queue_edited
-    queue_left compact_asked pinned renamed cancel_asked cancelled approval_asked approval_given grant_given
-    grant_revoked reading_taken calibrated overhead_learnt input_counted pieces_counted size_stated
-    rule_flipped reasoning_refused pruned epoch_changed compaction_started compaction_committed compaction_rolled_back
+    call_held request_repaired tool_started tool_ended tool_call_replaced child_started files_changed
+    queued queue_edited queue_left compact_asked pinned renamed cancel_asked cancelled approval_asked
+    approval_given grant_given grant_revoked reading_taken calibrated overhead_learnt input_counted
+    pieces_counted size_stated rule_flipped reasoning_refused pruned epoch_changed compaction_started
+    compaction_committed compaction_rolled_back
     uncompacted forked imported row_damaged ~
     """.split()  # noqa: SIM905
 )

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import ClassVar, Final
 
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import TextArea
@@ -43,6 +43,8 @@ from ullage_agent.chat.choices import (
 )
 from ullage_agent.chat.commands import (
     LEAVE,
+    PREVIEW,
+    YES,
     Acting,
     CommandResult,
     Typed,
@@ -53,8 +55,9 @@ from ullage_agent.chat.commands import (
 )
 from ullage_agent.chat.driver import TerminalDriver
 from ullage_agent.chat.feed import Feed
-from ullage_agent.chat.lister import ContextScreen, Overlay
+from ullage_agent.chat.lister import ContextScreen, Overlay, PreviewScreen
 from ullage_agent.chat.panels import Panel, Panels, doing
+from ullage_agent.chat.previewing import drop_choices, edited, preview_lines
 from ullage_agent.chat.prompt import Prompt
 from ullage_agent.chat.rendering import visible
 from ullage_agent.cli.agent_options import left_out_line
@@ -63,6 +66,14 @@ from ullage_agent.runtime.approvals import Question, questions
 from ullage_agent.runtime.hosting import Host
 from ullage_agent.runtime.sandboxing import warnings_of
 from ullage_agent.runtime.session import Session
+
+PREVIEW_KEYS: Final = (
+    "a accepts · e edits the summary · Space and Up scroll · Esc rejects it"
+)
+PREVIEW_KEYS_FIXED: Final = "a accepts · Space and Up scroll · Esc rejects it"
+PREVIEW_LEFT: Final = (
+    "Nothing was changed. /accept {} makes that compaction all the same."
+)
 
 FRAME_S: Final = 0.05
 """Seconds between two drawings of what has come in."""
@@ -277,7 +288,10 @@ class ChatApp(App[str]):
                 self._asked_at = time.monotonic()
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
-            self._panels.gauge(self.session._reading, self._grown)
+            expected = None
+            if not self._stands.turn:
+                expected = work_.ledger.causes.expected(work_.fold, time.time())
+            self._panels.gauge(self.session._reading, self._grown, expected)
             self._panels.waiting(self._stands, self._editing)
             self._draw_question()
         self._draw_foot()
@@ -483,6 +497,14 @@ class ChatApp(App[str]):
                 case "attach", name if name:
                     self.prompt.insert(self.attached.word(attachable(name)))
                     return
+                case "compact", wishes if wishes.startswith(PREVIEW):
+                    self._preview(wishes)
+                    return
+                case "drop", "":
+                    found = await self.session.droppable()
+                    choices = drop_choices(found, self.size.width - 4)
+                    self._choose("Drop a part of the view", choices, command.name)
+                    return
                 case "rewind" | "pin" | "explain", "":
                     choices = await message_choices(
                         self.session, command.name, self.size.width - 4
@@ -503,7 +525,39 @@ class ChatApp(App[str]):
             Overlay(title[:1].upper() + title[1:], choices)
         )
         if target:
-            await self.run_command(Typed(command, target))
+            done = f" {YES}" if command == "drop" else ""  # its price stood there
+            await self.run_command(Typed(command, target + done))
+
+    @work(exclusive=True, group="preview")
+    async def _preview(self, wishes: str) -> None:
+        """Show a compaction before it is made, and carry out what the person decides. Escape cancels its call."""
+        try:
+            preview = await self.acting.preview(wishes)
+            summary: str | None = None
+            while True:
+                lines = preview_lines(preview, self.size.width - 4, summary)
+                keys = PREVIEW_KEYS if preview.is_editable else PREVIEW_KEYS_FIXED
+                panel = PreviewScreen(
+                    "Preview: nothing is changed yet",
+                    [Choice(line) for line in lines],
+                    keys,
+                )
+                decided = await self.push_screen_wait(panel)
+                if decided == "edit" and preview.is_editable:
+                    shown = preview.summary if summary is None else summary
+                    with self.batch_update(), self.suspend():
+                        summary = await edited(shown, self._environment)
+                    self.refresh()
+                elif decided == "accept":
+                    await self.session.accept(preview, summary=summary)
+                    return
+                elif not decided:
+                    self._tell([(Span(PREVIEW_LEFT.format(preview.id), "dim"),)])
+                    return
+        except (UllageError, SuspendNotSupported) as problem:
+            self._fail(problem)
+        finally:
+            self._is_stale = True
 
     def _show(self, outcome: CommandResult) -> None:
         self._tell(outcome.lines)

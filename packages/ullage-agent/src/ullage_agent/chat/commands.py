@@ -15,15 +15,20 @@ from ullage.cli.footing import dollars, usage_items
 from ullage.cli.listing import step_table
 from ullage.cli.screenplay import Screenplay, as_markdown
 from ullage.cli.table import LARGEST_NAMED
+from ullage.context.preview import CompactionPreview
+from ullage.context.surgery import STRETCH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, counted, number, padded, printable
 from ullage.errors import BadKey, CommandRefused, InputError
+from ullage.events import CompactAsked
 from ullage.similar import similar
 from ullage.store.export import export_file
 from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
+from ullage_agent.chat.previewing import drop_choices, preview_lines, surgery_lines
 from ullage_agent.cli.permissions import meant
+from ullage_agent.file_history.report import FileChanges
 from ullage_agent.runtime.approvals import may_ask
 from ullage_agent.runtime.quotas import new_session_id
 from ullage_agent.runtime.session import Session
@@ -44,10 +49,16 @@ COMMANDS: Final = (
     Command("context", "", "what fills the window, down to one message"),
     Command(
         "compact",
-        "[up-to|from MESSAGE] [INSTRUCTIONS]",
-        "make the view smaller: all, or around a message",
+        "[--preview] [up-to|from MESSAGE] [INSTRUCTIONS]",
+        "make the view smaller: all, or around a message; --preview shows it first",
     ),
-    Command("uncompact", "", "undo the last compaction or prune"),
+    Command("accept", "[PREVIEW]", "make the compaction that was previewed"),
+    Command(
+        "drop",
+        "[PLACE] [--yes]",
+        "take a result, image or message out; no PLACE: the largest",
+    ),
+    Command("uncompact", "", "undo the last compaction, prune or rewind"),
     Command("pin", "[MESSAGE]", "keep a message in view, or let it go again"),
     Command("model", "[PROVIDER:MODEL]", "take another model, or say which it is"),
     Command("tools", "", "the tools, and which need your approval"),
@@ -60,7 +71,11 @@ COMMANDS: Final = (
     Command("resume", "[SESSION]", "another session"),
     Command("new", "", "a new session"),
     Command("fork", "", "go on in a copy of this session"),
-    Command("rewind", "[MESSAGE]", "go back to before something you said"),
+    Command(
+        "rewind",
+        "[MESSAGE] [--files]",
+        "go back to before something you said; --files: restore what tools changed",
+    ),
     Command(
         "export",
         "FILE",
@@ -78,6 +93,9 @@ COMMANDS: Final = (
     Command("help", "", "keys and commands"),
     Command("quit", "", "leave; the session stays"),
 )
+
+_DIFF: Final = {"+": "row2", "-": "warn"}
+"""The styles of the lines of a diff, by how they begin."""
 
 KEYS: Final = (
     ("Enter", "send; while it works: before the next call"),
@@ -100,6 +118,11 @@ KEYS: Final = (
     ("Page Up, Page Down", "scroll; Ctrl+End goes to the end"),
     ("Ctrl+C", "copy what is selected, else clear; twice: leave"),
 )
+
+
+PREVIEW: Final = "--preview"
+YES: Final = "--yes"
+LOSE_REASONING: Final = "--lose-reasoning"
 
 
 class Typed(NamedTuple):
@@ -151,6 +174,7 @@ class CommandResult(NamedTuple):
 
 
 LEAVE = "-"
+FILES: Final = "--files"
 
 
 class Acting:
@@ -162,6 +186,10 @@ class Acting:
         self.store = store
         self.session = session
         self._environment = environment
+        self._previewed = ""
+        """The id of the last preview."""
+        self._shown: FileChanges | None = None
+        """The files that a rewind was shown to restore."""
 
     async def run(
         self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs
@@ -196,21 +224,36 @@ class Acting:
             case "explain" | "export" | "fork" | "new" | "resume":
                 return await self._elsewhere(command.name, typed.argument)
             case _:
-                return await self._change(command.name, typed.argument, transcript)
+                return await self._change(command.name, typed.argument, transcript, width)
 
     async def _change(
-        self, name: str, argument: str, transcript: Screenplay
+        self, name: str, argument: str, transcript: Screenplay, width: int
     ) -> CommandResult:
         """What changes this session."""
         match name:
+            case "compact" if argument.startswith(PREVIEW):
+                preview = await self.preview(argument)
+                hint = "Nothing is changed yet: /accept makes the compaction."
+                lines = preview_lines(preview, width)
+                return CommandResult((*lines, (Span(hint, "mark"),)))
             case "compact":
-                await self._compact(argument)
+                wishes = await self._wishes(argument)
+                await self.session.compact(
+                    wishes.instructions, up_to=wishes.up_to, from_=wishes.from_
+                )
                 return CommandResult()
+            case "accept":
+                await self.session.accept(argument or self._previewed)
+                return CommandResult()
+            case "drop":
+                return await self._drop(argument, width)
             case "uncompact":
                 if not transcript.undoable:
-                    return said("There is no compaction or prune to undo.", "warn")
-                await self.session.uncompact(transcript.undoable[-1])
-                return CommandResult()
+                    return said(
+                        "There is no compaction, prune or rewind to undo.", "warn"
+                    )
+                told = await self.session.uncompact(transcript.undoable[-1])
+                return CommandResult(tuple(file_lines(told, whole=False)))
             case "retry":
                 await self.session.resume()
                 return CommandResult()
@@ -301,19 +344,53 @@ class Acting:
             return messages[int(place) - 1].id
         return name
 
-    async def _compact(self, argument: str) -> None:
+    async def _wishes(self, argument: str) -> CompactAsked:
         """Compact everything, or what stands before a message (``up-to MESSAGE``), or from it on (``from MESSAGE``)."""
         first, _, rest = argument.partition(" ")
         if first not in ("up-to", "from"):
-            await self.session.compact(argument)
-            return
+            return CompactAsked(instructions=argument)
         name, _, instructions = rest.strip().partition(" ")
         message = await self._named(name)
         wishes = instructions.strip()
         if first == "from":
-            await self.session.compact(wishes, from_=message)
-        else:
-            await self.session.compact(wishes, up_to=message)
+            return CompactAsked(instructions=wishes, from_=message)
+        return CompactAsked(instructions=wishes, up_to=message)
+
+    async def preview(self, argument: str) -> CompactionPreview:
+        """What ``/compact`` would do; the argument begins with ``--preview``."""
+        wishes = await self._wishes(argument.removeprefix(PREVIEW).strip())
+        preview = await self.session.preview(
+            wishes.instructions, up_to=wishes.up_to, from_=wishes.from_
+        )
+        self._previewed = preview.id
+        return preview
+
+    async def _drop(self, argument: str, width: int) -> CommandResult:
+        """The largest parts, the price of a drop, or with ``--yes`` the drop."""
+        words = argument.split()
+        places: list[str] = []
+        for word in words:
+            if not word.startswith("--"):
+                ends = [await self._named(end) for end in word.split(STRETCH)]
+                places.append(STRETCH.join(ends))
+        if not places:
+            found = await self.session.droppable()
+            lines = [choice.line for choice in drop_choices(found, width)]
+            return CommandResult(tuple(lines))
+        surgery = await self.session.drop(
+            *places,
+            dry_run=YES not in words,
+            loses_reasoning=LOSE_REASONING in words,
+        )
+        if surgery.id:
+            return CommandResult()
+        told = list(surgery_lines(surgery))
+        hint = f"/drop {' '.join(words)} {YES}"
+        if not surgery.refused:
+            told.append((Span(f"Nothing is changed yet: {hint} does it.", "mark"),))
+        elif surgery.reasoning_lost:
+            told.append((Span(f"{hint} {LOSE_REASONING} does it all the same.", "mark"),))
+        return CommandResult(tuple(told))
 
     async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""
@@ -327,8 +404,14 @@ class Acting:
         await self.session.pin(message, pinned=not pinned)
         return CommandResult()
 
-    async def rewind(self, name: str) -> CommandResult:
-        """Go back to before a message; what it said comes back, to be said otherwise."""
+    async def rewind(self, argument: str) -> CommandResult:
+        """Go back to before a message; what it said comes back, to be said otherwise.
+
+        With ``--files`` the files are shown first, and the command comes back into the input, to be sent again.
+        """
+        words = argument.split()
+        has_files = FILES in words
+        name = " ".join(word for word in words if word != FILES)
         message = await self._named(name)
         messages = await self.session.messages()
         places = [place for place, one in enumerate(messages) if one.id == message]
@@ -337,8 +420,17 @@ class Acting:
                 f"There is no message {name} in view. /context lists them."
             )
         before = messages[places[0] - 1].id if places[0] else ""
-        await self.session.rewind(before)
-        return CommandResult(text=messages[places[0]].text)
+        if has_files:
+            told = await self.session.changed_files(before)
+            if told != self._shown:
+                self._shown = told
+                asked = (Span("Send the command again to restore these files."),)
+                return CommandResult(
+                    (*file_lines(told), asked), text=f"/rewind {message} {FILES}"
+                )
+        told = await self.session.rewind(before, files=has_files)
+        lines = file_lines(told, whole=False) if has_files else []
+        return CommandResult(tuple(lines), text=messages[places[0]].text)
 
     # -- looking --
 
@@ -470,6 +562,22 @@ class Acting:
 def said(text: str, style: str = "dim") -> CommandResult:
     """One line of ours."""
     return CommandResult(((Span(text, style),),))
+
+
+def file_lines(told: FileChanges, *, whole: bool = True) -> list[Line]:
+    """The files of a rewind, with their diffs if ``whole``, and what is left alone or not covered."""
+    lines: list[Line] = []
+    for one in told.files:
+        lines.append((Span(f"{one.change}  {printable(one.path)}", "strong"),))
+        for text in one.diff.splitlines() if whole else ():
+            lines.append((Span(f"  {printable(text)}", _DIFF.get(text[:1], "dim")),))
+    for path in told.edited_since:
+        text = f"left alone, as it was changed by others since: {printable(path)}"
+        lines.append((Span(text, "warn"),))
+    for missing in told.not_covered:
+        path = f"{printable(missing.path)}: " if missing.path else ""
+        lines.append((Span(f"not restored: {path}{missing.reason}", "dim"),))
+    return lines
 
 
 def help_lines() -> list[Line]:

@@ -129,6 +129,19 @@ class Overlay(ModalScreen[str]):
         self.dismiss("")
 
 
+class PreviewScreen(Overlay):
+    """A compaction before it is made: gives ``accept``, ``edit``, or nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "take('accept')", show=False),
+        Binding("e", "take('edit')", show=False),
+    ]
+
+    def action_take(self, target: str) -> None:
+        """What the person decided."""
+        self.dismiss(target)
+
+
 KEYS = "Enter opens · Esc goes back · s order · p pin · e where it went · q closes"
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.app import App
 from textual.widgets import Static
 
+from ullage.advice.cause import Cause
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs
@@ -68,9 +69,13 @@ class Panels:
     def _width(self) -> int:
         return max(20, self._app.size.width - 2)
 
-    def gauge(self, reading: Reading, grown: int | None) -> None:
-        """The window in one line."""
-        self._put("gauge", [gauge_line(reading, grown, self._width, self._glyphs)])
+    def gauge(self, reading: Reading, grown: int | None, expected: Cause | None) -> None:
+        """The window in one line; below it why the next call will pay again for what is cached."""
+        lines = [gauge_line(reading, grown, self._width, self._glyphs)]
+        if expected is not None:
+            words = shortened(f"the next call: {expected.line}", self._width)
+            lines.append((Span(printable(words), "warn"),))
+        self._put("gauge", lines)
 
     def waiting(self, loop: Loop, editing: str) -> None:
         """The queue in the order of delivery; ``editing`` is the message that is in the input."""

@@ -161,9 +161,7 @@ def _at_rest(loop: Loop) -> NextStep:
 
 def _compact_asked(loop: Loop) -> Compact | None:
     """The compaction that a person asked for."""
-    if loop.compact_asked is None:
-        return None
-    return Compact("asked", loop.compact_asked, loop.compact_up_to, loop.compact_from)
+    return None if loop.compact_asked is None else Compact("asked", loop.compact_asked)
 
 
 def _after_drop(situation: LoopSituation) -> NextStep | None:
@@ -295,7 +293,9 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     if situation.quota is not None:
         return Pause("budget", *situation.quota)
     asked = _compact_asked(loop)
-    if asked is not None and not asked.from_:  # what a turn still adds is part of that
+    if (
+        asked is not None and not asked.wishes.from_
+    ):  # what a turn still adds is part of that
         return asked
     return _call(situation)
 

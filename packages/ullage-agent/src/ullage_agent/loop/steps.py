@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ullage.events import CompactionTrigger, EndReason, PauseReason, ToolOutcome
+from ullage.events import (
+    CompactAsked,
+    CompactionTrigger,
+    EndReason,
+    PauseReason,
+    ToolOutcome,
+)
 from ullage.turns.loop import OpenCall
 
 
@@ -51,12 +57,10 @@ class DropAttempt(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """Make the view smaller, by a person's wishes: all before ``up_to`` is to leave, or ``from_`` and all behind it."""
+    """Make the view smaller, by a person's wishes."""
 
     trigger: CompactionTrigger
-    instructions: str = ""
-    up_to: str = ""
-    from_: str = ""
+    wishes: CompactAsked = CompactAsked()
 
 
 class FallBack(NamedTuple):

@@ -95,6 +95,7 @@ from ullage_agent.runtime.children import answer_within
 from ullage_agent.runtime.config_file import read_configs
 from ullage_agent.runtime.count_endpoints import CountEndpoints
 from ullage_agent.runtime.exported import function_of, mcp_server_of
+from ullage_agent.runtime.file_steps import Histories
 from ullage_agent.runtime.guardrails import Guardrail, Guardrails
 from ullage_agent.runtime.handovers import (
     arguments_within,
@@ -871,14 +872,24 @@ class Agent(Generic[OutputT, DepsT]):
                 stack.push_async_exit(server)
             await open_all(self._servers)
             self._forget_tools()
+            owner = new_owner()
+            stored_in = self._records.shown if self._records else self.stored_in
+            histories = Histories(
+                self._data / "files",
+                store="" if isinstance(store, MemoryStore) else stored_in,
+                owner=owner,
+                sandbox=self._sandbox(settings),
+            )
+            stack.callback(histories.close)
             shared = AgentRuntime(
+                histories=histories,
                 name=self.name,
                 description=self.description,
                 deps_type=self._deps_type,
                 writers=self._instructions.writers,
                 store=store,
                 client=client,
-                owner=new_owner(),
+                owner=owner,
                 arguments=self._arguments,
                 yields=self._yields,
                 files=self._files,

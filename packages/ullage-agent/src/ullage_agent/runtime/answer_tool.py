@@ -69,7 +69,9 @@ def answer_tool(output: OutputType[Any], taken: Collection[str]) -> AgentTool:
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         return Output(_TAKEN, is_answer=True)
 
-    return AgentTool(declaration=declaration, run=run, idempotent=True, is_answer=True)
+    return AgentTool(
+        declaration=declaration, run=run, idempotent=True, is_answer=True, read_only=True
+    )
 
 
 def answer_name(taken: Collection[str]) -> str:

@@ -26,6 +26,7 @@ PROJECT_KEYS: Final[Mapping[str, str]] = {
     "sequential_tools": "the order of calls that run anyway",
     "defer_tools": "when the tools that are there are declared",
     "always_declare": "which of them are declared at once",
+    "recall": "whether the model may read its own session",
 }
 """All that a project's file may set, and why that is harmless: whoever wrote the file, no key and no conversation goes
 to another address, nothing runs or is approved, and no limit of what is spent rises. None depends on the model."""

@@ -74,7 +74,10 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     sent = await passed_request(runtime.shared.hooks, "before_call", request, reading)
     max_output = step.max_output or asked_output(runtime)
     options = dataclasses.replace(
-        settings.options, media=runtime.media, max_output=max_output
+        settings.options,
+        media=runtime.media,
+        max_output=max_output,
+        compare_with=runtime.response_id,
     )
     call = f"call-{ledger.loop.seq + 1}"
     requests = runtime.replaced_requests if sent.by else runtime.requests

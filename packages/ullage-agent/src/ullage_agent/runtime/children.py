@@ -77,7 +77,12 @@ def task_tool(
         return told(await answer_within(agent, (task,), context))
 
     return dataclasses.replace(
-        written, run=run, idempotent=True, outlives_cancel=False, timeout_s=timeout_s
+        written,
+        run=run,
+        idempotent=True,
+        read_only=True,  # its own calls are steps of its session
+        outlives_cancel=False,
+        timeout_s=timeout_s,
     )
 
 

@@ -7,6 +7,7 @@ say so. ``context/`` makes the decisions.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from ullage.compactor.call_waits import CallWaits
 from ullage.compactor.summary_calls import (
@@ -16,9 +17,11 @@ from ullage.compactor.summary_calls import (
     request_for,
     try_strategies,
 )
+from ullage.context.breakers import PREVIEWED
 from ullage.context.budget import aim_of, correction_of
 from ullage.context.choice import ordered
 from ullage.context.known_limits import Served, served_by
+from ullage.context.preview import preview_name
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, Stuck
@@ -41,10 +44,13 @@ from ullage.events import (
     Amount,
     CallEnded,
     CallStarted,
+    CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
     CompactionTrigger,
+    Event,
     Pinned,
+    Pruned,
 )
 from ullage.meter.limits import lookup
 from ullage.meter.reading import Reading
@@ -100,9 +106,9 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
         pins=memory.pins,
         waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
         task_start=memory.task_start,
-        instructions=step.instructions,
-        up_to=step.up_to,
-        from_=step.from_,
+        instructions=step.wishes.instructions,
+        up_to=step.wishes.up_to,
+        from_=step.wishes.from_,
         has_refused=_served(runtime) in runtime.shared.client.without_compaction,
     )
     if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
@@ -158,10 +164,14 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         await runtime.record_reading()
     )  # so that displays show the reading that decides
     name = f"compaction-{runtime.ledger.loop.seq + 1}"
+    if step.wishes.preview:
+        name = preview_name(step.wishes.seq)
     if await _is_allowed(runtime, step, name):
         chosen = ordered(runtime.settings.strategy)
         if await _is_done(runtime, step, name, chosen, before):
             return
+    if step.wishes.preview:
+        return
     situation, error = situation_of(runtime, step, ""), runtime.stuck
     if step.trigger == "overflow" or unsendable(situation, ()):
         name = f"{name}-unread"
@@ -189,6 +199,13 @@ async def _is_done(
         lambda wanted: summarise(runtime, wanted),
     )
     match found:
+        case Commit() if step.wishes.preview:
+            started = () if found.attempt.started else (_started(runtime, step, name),)
+            await runtime.ledger.write([*started, *_without_change(name, found)])
+            return True
+        case Stuck() if step.wishes.preview:
+            await runtime.ledger.write(found.events)
+            return False
         case Commit():
             runtime.stuck = None
             await runtime.ledger.write(found.events, durable=True)
@@ -202,6 +219,34 @@ async def _is_done(
             return False
 
 
+def _without_change(name: str, found: Commit) -> Iterator[Event]:
+    """The events of a preview: those of the compaction up to its change, and one that holds the change."""
+    for event in found.events:
+        match event:
+            case Pruned() | CompactionCommitted():
+                yield CompactionRolledBack(
+                    compaction=name,
+                    reason=PREVIEWED,
+                    proposed=event,
+                    strategy=found.strategy,
+                )
+                return
+            case CompactionStarted():
+                continue
+            case _:
+                yield event
+
+
+def _started(runtime: SessionRuntime, step: Compact, name: str) -> CompactionStarted:
+    return CompactionStarted(
+        compaction=name,
+        trigger=step.trigger,
+        snapshot=runtime.reading.snapshot_id,
+        high=runtime.reading.proven_high,
+        history=runtime.fold.view.digest,
+    )
+
+
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
     """Whether no hook refuses. Pins the messages that hooks name."""
     for hook in runtime.shared.hooks:
@@ -213,16 +258,9 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
             takes=(Refusal, tuple),
         )
         if isinstance(wish, Refusal):
-            started = CompactionStarted(
-                compaction=name,
-                trigger=step.trigger,
-                snapshot=runtime.reading.snapshot_id,
-                high=runtime.reading.proven_high,
-                history=runtime.fold.view.digest,
-            )
             await runtime.ledger.write(
                 [
-                    started,
+                    _started(runtime, step, name),
                     CompactionRolledBack(compaction=name, reason="vetoed", note=wish.why),
                 ]
             )

@@ -22,14 +22,16 @@ from ullage.context.shorten import READER
 from ullage.context.tool_search import find
 from ullage.messages import Tool
 from ullage.meter.fold import Fold
+from ullage.store.recall import RECALL
 from ullage.tokens.content import text_tokens
 from ullage.tokens.tools import tool_tokens
+from ullage_agent.runtime.recalling import with_recall
 from ullage_agent.runtime.session_runtime import CountedTool, SessionRuntime
 from ullage_agent.runtime.settings import Settings
 from ullage_agent.tools.builtin import OPTIONS
 from ullage_agent.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
-BUILTIN: Final = frozenset({*OPTIONS, READER})
+BUILTIN: Final = frozenset({*OPTIONS, READER, RECALL})
 """Tools that are never deferred, whatever they cost."""
 
 
@@ -57,6 +59,7 @@ def tool_set(
     it is declared from then on. A tool of the program that has the search tool's name keeps it, and none is deferred.
     Where the provider loads tools by references, what is declared stays the same, whatever is in use.
     """
+    offered = with_recall(offered, settings, fold)
     tools = tuple(tool.declaration for tool in offered.values())
     rules = DeferralRules(
         settings.defer_tools, always_declared=frozenset(settings.always_declare)
@@ -118,4 +121,4 @@ def _search_tool(declaration: Tool, deferred: tuple[Tool, ...]) -> AgentTool:
         names = tuple(tool.name for tool in found)
         return Output(found_text(found, deferred), found=names)
 
-    return AgentTool(declaration=declaration, run=run, idempotent=True)
+    return AgentTool(declaration=declaration, run=run, idempotent=True, read_only=True)

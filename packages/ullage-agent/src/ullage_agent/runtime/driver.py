@@ -85,6 +85,7 @@ from ullage_agent.runtime.compacting import (
 from ullage_agent.runtime.counting import count_input, needs_count
 from ullage_agent.runtime.counting_pieces import count_pieces, stop_counting
 from ullage_agent.runtime.drafting import put_together
+from ullage_agent.runtime.file_steps import look_ahead, settle_steps
 from ullage_agent.runtime.hooks import HookFailed
 from ullage_agent.runtime.opening import opened, save_if_due, tell_driven
 from ullage_agent.runtime.output_type import AGAIN, OutputType
@@ -222,6 +223,7 @@ class Driver:
         try:
             try:
                 with log_fields(partial(self._log_fields, runtime)):
+                    await settle_steps(runtime)
                     async with background(self._listen(runtime)):
                         while await self._take_step(runtime):
                             pass
@@ -453,7 +455,8 @@ class Driver:
         write, loop = runtime.ledger.write, runtime.ledger.loop
         match step:
             case CallModel():
-                await self._interruptible(runtime, call_model(runtime, step))
+                async with background(look_ahead(runtime)):
+                    await self._interruptible(runtime, call_model(runtime, step))
             case FetchAnswer():
                 await self._interruptible(runtime, fetch_answer(runtime))
             case RunTools():

@@ -139,4 +139,6 @@ def _handover_tool(other: TeamAgent) -> AgentTool:
     if other.description:
         text += f" {name}: {other.description}"
     declaration = Tool(name=f"{HANDOVER}{name}", description=text, schema=_SCHEMA)
-    return AgentTool(declaration=declaration, run=run, sequential=True, idempotent=True)
+    return AgentTool(
+        declaration=declaration, run=run, sequential=True, idempotent=True, read_only=True
+    )

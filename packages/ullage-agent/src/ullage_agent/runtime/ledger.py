@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from ullage.advice.causes import CauseFollower
 from ullage.checkpoint.contents import events_of, put_contents, removed_entries
 from ullage.errors import HistoryLost, LeaseLost
 from ullage.events import Event, Uncompacted
@@ -55,6 +56,8 @@ class Ledger:
         self.lease: Lease | None = None
         self.meter = meter
         self.loop = loop
+        self.causes = CauseFollower()
+        """Why calls paid again, and why the next one will: since this object folds."""
         self.listeners: list[Callable[[Event], None]] = []
         self.is_broken = False
         """An event could not be folded, or a folded one was lost: the session has to be opened again."""
@@ -178,6 +181,7 @@ class Ledger:
         for event in events:
             await load_for(event, self.store, self.session, self.meter)
             self.meter.apply(event)
+            self.causes.follow(event, self.meter._fold)
             self.loop = apply(self.loop, event)
             self.at = event.at
             for listener in self.listeners:

@@ -156,6 +156,12 @@ change is noticed before."""
 LONGEST_TITLE = 200
 """Characters of a session's title: a line of a list."""
 
+LOST_SHOWN = 40
+"""How many lost values a preview in a terminal names; the others are counted."""
+
+LARGEST_DROPPED = 20
+"""How many of the largest parts are looked at for what may be dropped: each costs one pass over the view."""
+
 # --- Settings.
 
 LARGEST_SETTING = 10**12

@@ -17,6 +17,7 @@ import secrets
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
+    Callable,
     Iterable,
     Mapping,
     Sequence,
@@ -45,6 +46,16 @@ from msgspec import structs
 
 from ullage.context.choice import NOOP, ordered
 from ullage.context.lineage import Whereabouts, explain
+from ullage.context.preview import (
+    CompactionPreview,
+    accepted,
+    asked_at,
+    find_preview,
+    preview_name,
+    shown,
+)
+from ullage.context.situation import Situation
+from ullage.context.surgery import Surgery, droppable, planned
 from ullage.display.text import quoted
 from ullage.errors import (
     AnswerInvalid,
@@ -62,6 +73,7 @@ from ullage.events import (
     CancelAsked,
     Cancelled,
     CompactAsked,
+    CompactionRolledBack,
     DraftPiece,
     Event,
     HandedOver,
@@ -86,11 +98,16 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.store.policy import RECALL_TOKENS
+from ullage.store.recall import Recalled
 from ullage.store.store import QueueKind, Receipt, handle_of
 from ullage.store.waiting import edit, withdraw
-from ullage.tasks import start, stop
+from ullage.tasks import start, stop, to_completion
+from ullage.threads import in_thread
 from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
+from ullage_agent.file_history.report import FileChanges
+from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.answer_tool import answer_name, is_by_tool
 from ullage_agent.runtime.approvals import (
     GrantScope,
@@ -103,10 +120,12 @@ from ullage_agent.runtime.approvals import (
     questions,
     revoked_event,
 )
+from ullage_agent.runtime.compacting import situation_of
 from ullage_agent.runtime.copying import Fork, fork
 from ullage_agent.runtime.driver import Driver, resumed
+from ullage_agent.runtime.file_steps import FileUndo, undo_of, undo_since
 from ullage_agent.runtime.guarding import guarded_message, guarded_output
-from ullage_agent.runtime.hooks import HookFailed
+from ullage_agent.runtime.hooks import HookFailed, run_hook
 from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import (
     MessageInput,
@@ -130,7 +149,13 @@ from ullage_agent.runtime.output_type import (
     AnswerMisfit,
     OutputType,
 )
-from ullage_agent.runtime.policy import LONGEST_TITLE, OUTPUT_RETRIES, POLL_S
+from ullage_agent.runtime.policy import (
+    LARGEST_DROPPED,
+    LONGEST_TITLE,
+    OUTPUT_RETRIES,
+    POLL_S,
+)
+from ullage_agent.runtime.recalling import recalled
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage_agent.runtime.settings_types import SessionSettings
 from ullage_agent.runtime.sync_settings import is_synced, reading_in_effect
@@ -862,17 +887,63 @@ class Session(Generic[OutputT]):
         }
         await self._command(SettingsChanged(settings=plain))
 
-    async def rewind(self, message_id: str) -> None:
+    async def rewind(self, message_id: str, *, files: bool = False) -> FileChanges:
         """Continue from this message; later ones leave the view and stay in the ledger. Only at rest.
 
+        Cancelling it does not stop it once the rewind is stored.
+
         Args:
-            message_id: One in view.
+            message_id: One in view; empty: the beginning.
+            files: Whether the files that tools have changed since are restored too (docs/rewind.md): those that are as
+                the tools left them. Subagents' tools count.
+
+        Returns:
+            What was restored, what was left alone, and the name of the rewind, which ``uncompact`` undoes.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("message_id", message_id)
-        loop = (await self._driving.look()).ledger.loop
-        if loop.turn:
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.turn:
             raise CommandRefused("A turn is running: cancel it first, then rewind.")
-        await self._command(Rewound(to=message_id))
+        event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
+        undo = await undo_since(runtime, message_id) if files else None
+        return await to_completion(self._undo(event, undo))
+
+    async def changed_files(self, since: str = "") -> FileChanges:
+        """The files that tools have changed since a message, with their diffs: what a rewind to it would restore.
+
+        Args:
+            since: The id of a message of the session; empty: the beginning.
+
+        Raises:
+            CommandRefused: The session has no such message, or its files have no history here.
+            HistoryFailed: The history can't be read.
+        """
+        _check_texts("since", since)
+        undo = await undo_since(await self._look(), since)
+        return await in_thread(undo.told)
+
+    async def _undo(
+        self, event: Rewound | Uncompacted, undo: FileUndo | None
+    ) -> FileChanges:
+        """Store a rewind or its undoing, and then change the files."""
+        name = event.rewind if isinstance(event, Rewound) else ""
+        if undo is None or not undo.plan.moves:
+            await self._command(event)
+            told = FileChanges() if undo is None else undo.told()
+            return structs.replace(told, rewind=name)
+        step = secrets.token_hex(16)
+        await in_thread(undo.history.prepare, step, self.id, undo.plan.moves)
+        try:
+            await self._command(structs.replace(event, files=step))
+        except UllageError:
+            await in_thread(undo.history.drop, step)
+            raise
+        told = await in_thread(undo.carried_out, step)
+        return structs.replace(told, rewind=name)
 
     # -- compaction --
 
@@ -920,41 +991,181 @@ class Session(Generic[OutputT]):
             CommandRefused: The id is not in view, both are given, or the strategy is ``noop``, which compacts
                 nothing.
         """
-        _check_texts("instructions", instructions)
+        await self._ask_to_compact(
+            CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
+        )
+
+    async def _ask_to_compact(self, asked: CompactAsked) -> int:
+        """Store the command; gives its number."""
+        _check_texts("instructions", asked.instructions)
         runtime = await self._driving.look()
         if not ordered(runtime.resolve_settings().settings.strategy):
             raise CommandRefused(NOOP)
-        if up_to and from_:
+        if asked.up_to and asked.from_:
             raise CommandRefused(
                 "The part to be summarised ends before a message or begins with one: give up_to or from, not both."
             )
-        if from_ and runtime.ledger.loop.turn:
+        if asked.from_ and runtime.ledger.loop.turn:
             raise CommandRefused(
                 "A turn is running: cancel it or wait for its end, then summarise from a message on."
             )
-        chosen = up_to or from_
+        chosen = asked.up_to or asked.from_
         if chosen and chosen not in {message.id for message in await self.messages()}:
             raise CommandRefused(
                 f"There is no message {quoted(chosen)} in view. Choose one that is in view."
             )
         await self._open.quotas.check_calls()
-        await self._command(
-            CompactAsked(instructions=instructions, up_to=up_to, from_=from_)
+        (stored,) = await self._command(asked)
+        return stored.seq
+
+    async def preview(
+        self, instructions: str = "", *, up_to: str = "", from_: str = ""
+    ) -> CompactionPreview:
+        """Show what a compaction would do, with the summary that it would use; nothing is changed. Only at rest.
+
+        The summary is really asked for, and its call is billed. ``accept`` makes the compaction, ``uncompact`` undoes
+        it; a preview that is not accepted has no effect. It is kept in the ledger: any process can accept it.
+        A cancel of the task leaves the call running; a cancel of the session ends it.
+
+        Args:
+            instructions: As in ``compact``.
+            up_to: As in ``compact``.
+            from_: As in ``compact``.
+
+        Raises:
+            CommandRefused: As in ``compact``; and where no strategy has anything to do, or it was cancelled.
+        """
+        await self._at_rest("make the preview")
+        asked = CompactAsked(
+            instructions=instructions, up_to=up_to, from_=from_, preview=True
+        )
+        begun = await self._ask_to_compact(asked)
+        name = preview_name(begun)
+        async with (
+            aclosing(self._open.store.follow(self.id, after=begun)) as events,  # type: ignore[type-var]
+            aclosing(self._until_rest(events, begun)) as ending,
+        ):
+            async for event in ending:
+                if isinstance(event, CompactionRolledBack) and not event.rung:
+                    break
+        past = find_preview(name, await self.history(after=begun - 1))
+        return await self._planned(
+            name, lambda situation: shown(situation, past), past.asked
         )
 
-    async def uncompact(self, compaction: str) -> None:
-        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest.
+    async def accept(
+        self, preview: CompactionPreview | str, *, summary: str | None = None
+    ) -> None:
+        """Make the compaction that a preview has shown, without another call. Only at rest.
+
+        Messages that came since stay. ``uncompact(preview.id)`` undoes it.
+
+        Args:
+            preview: What ``preview`` gave, or its id.
+            summary: A text in the place of its summary.
+
+        Raises:
+            CommandRefused: The messages that it showed have changed, or the edited summary does not fit.
+        """
+        name = preview if isinstance(preview, str) else preview.id
+        _check_texts("preview", name)
+        if summary is not None:
+            _check_texts("summary", summary)
+        await self._at_rest("accept the preview")
+        past = find_preview(name, await self.history(after=asked_at(name) - 1))
+        before = self._reading
+        await self._command(
+            *await self._planned(
+                name, lambda situation: accepted(situation, past, summary), past.asked
+            )
+        )
+        reading = (await self._look()).reading
+        for hook in self._open.hooks:
+            await run_hook(hook, "after_compaction", before, reading)
+
+    async def drop(
+        self, *places: str, dry_run: bool = False, loses_reasoning: bool = False
+    ) -> Surgery:
+        """Take results, images, messages or stretches of them out of view; ``uncompact(surgery.id)`` undoes it.
+
+        Not while the agent works. A result, an image, a file or a text leaves a notice; a message leaves with all that
+        belongs to it: an answer with the results of its calls. Nothing is deleted from the ledger.
+
+        Args:
+            places: The ids of messages or parts, or ``FIRST..LAST``: from one message to another.
+            dry_run: Whether to say only what it would free and cost.
+            loses_reasoning: Whether reasoning behind the cut may get lost, which some models accept only behind the
+                messages that it was written behind.
+
+        Raises:
+            CommandRefused: The agent is working. A place that can't be dropped is no error: see ``Surgery.refused``.
+        """
+        _check_texts("places", *places)
+        runtime = await self._driving.look()
+        if runtime.ledger.loop.turn and not runtime.ledger.loop.paused:
+            await self._at_rest("drop something")
+        name = f"drop-{runtime.ledger.loop.seq + 1}"
+        surgery, events = await self._planned(
+            name,
+            lambda situation: planned(situation, places, loses_reasoning=loses_reasoning),
+        )
+        if dry_run or not events:
+            return surgery
+        await self._command(*events)
+        return structs.replace(surgery, id=name)
+
+    async def droppable(self, count: int = LARGEST_DROPPED) -> tuple[Surgery, ...]:
+        """What dropping each of the largest parts in view would do, the largest first.
+
+        Args:
+            count: How many parts are looked at.
+        """
+        return await self._planned("drop", lambda situation: droppable(situation, count))
+
+    async def _planned(
+        self,
+        name: str,
+        plan: Callable[[Situation], AnyT],
+        asked: CompactAsked | None = None,
+    ) -> AnyT:
+        """What is planned for the session as it is now, beside the event loop."""
+        runtime = await self._look()
+        await runtime.ledger.load()
+        step = Compact("asked", CompactAsked() if asked is None else asked)
+        async with runtime.ledger.still():
+            situation = situation_of(runtime, step, name)
+            return await to_completion(in_thread(plan, situation))
+
+    async def _at_rest(self, to_do: str) -> None:
+        """Raise ``CommandRefused`` while a turn is running, or a compaction."""
+        loop = (await self._look()).ledger.loop
+        if loop.turn or loop.compaction:
+            raise CommandRefused(
+                f"A turn is running: cancel it or wait for its end, then {to_do}."
+            )
+
+    async def uncompact(self, compaction: str) -> FileChanges:
+        """Restore the exact view before a compaction, a prune or a rewind, followed by later messages. Only at rest.
+
+        A rewind that restored files gives them back, where they are as it left them.
 
         Args:
             compaction: Its id, as ``history`` has it.
+
+        Returns:
+            The files that were given back.
+
+        Raises:
+            CommandRefused: A turn is running, or the files have no history here.
+            HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("compaction", compaction)
-        loop = (await self._driving.look()).ledger.loop
-        if loop.turn or loop.compaction:
-            raise CommandRefused(
-                "A turn is running: cancel it or wait for its end, then uncompact."
-            )
-        await self._command(Uncompacted(compaction=compaction))
+        await self._at_rest("uncompact")
+        undo = None
+        for event in await self.history():
+            if isinstance(event, Rewound) and event.files and event.rewind == compaction:
+                undo = await undo_of(await self._look(), [event.files])
+        return await to_completion(self._undo(Uncompacted(compaction=compaction), undo))
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why.
@@ -965,6 +1176,22 @@ class Session(Generic[OutputT]):
         meter = await self._meter()
         events = [event for event in await self.history() if event.seq <= meter.state.seq]
         return explain(message_id, events, [message.id for message in meter.messages])
+
+    async def recall(
+        self, query: str = "", *, read: str = "", tokens: int = RECALL_TOKENS
+    ) -> Recalled:
+        """What left the window: lines found by words, or the exact text around a place, as the model's tool has it.
+
+        Args:
+            query: Words, names, numbers. Those that few lines have count most, those in the same case more.
+            read: In the place of a query, a place as an answer has it (``12:3405``), or a message's id, a colon and
+                a character.
+            tokens: The most tokens of the answer's ``text``.
+
+        Raises:
+            InputError: There is no word to look for, or nothing that left is at this place.
+        """
+        return await recalled(await self._look(), query, read, tokens)
 
     async def rename(self, title: str) -> None:
         """Give the session this title, in lists and displays.

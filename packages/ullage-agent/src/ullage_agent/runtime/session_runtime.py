@@ -41,6 +41,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.forecast import Forecaster
 from ullage.meter.reading import Reading
 from ullage.store.grants import ProjectGrants
+from ullage.store.recall_ledger import RecallLedger
 from ullage.store.store import SessionStore
 from ullage.tokens.text import counter_for
 from ullage.turns.loop import Loop
@@ -48,6 +49,7 @@ from ullage.usage import Usage
 from ullage.watching.status import reading_event
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
+from ullage_agent.file_history.history import FileHistory
 from ullage_agent.loop.memory import LoopMemory, remember
 from ullage_agent.runtime.call_slots import CallSlots
 from ullage_agent.runtime.count_endpoints import CountEndpoints
@@ -116,6 +118,8 @@ class AgentRuntime:
     """What the agent is for, in words of the program."""
     team: dict[str, AgentRuntime] = field(default_factory=dict)
     """The agents that a session of this one may be handed over to, by name."""
+    histories: Callable[[Path], FileHistory | str] = lambda root: "the agent is not open"
+    """The history of the files below a root, or why none is kept."""
     quotas: Quotas = field(init=False)
     """What the tenant of the store may use today."""
     slots: CallSlots = field(init=False)
@@ -248,6 +252,7 @@ class SyncedTo(NamedTuple):
     output: OutputType[Any] | None
     instructions: WrittenInstructions | None
     told: tuple[str, ...]
+    is_compacted: bool
 
 
 @dataclass(slots=True, kw_only=True, weakref_slot=True)
@@ -314,6 +319,8 @@ class SessionRuntime:
     """What the program gave for the tools when it opened the session. Not stored."""
     output: OutputType[Any] | None = None
     """The type of the answers that the program asks for. Not stored."""
+    recalled: RecallLedger = field(default_factory=RecallLedger)
+    """What left the window, once it was asked for."""
     instructions: WrittenInstructions | None = None
     """What the program's functions wrote for the newest turn; ``None`` before this process began or resumed one."""
 

@@ -358,6 +358,17 @@ class Settings:
     always_declare: tuple[str, ...] = _setting(
         (), "tools that are never deferred, by name", values.names
     )
+    file_history: bool = _setting(
+        True,
+        "whether what tools change in the root is kept, so that a rewind can restore it ([rewind](rewind.md))",
+        values.flag,
+    )
+    recall: Literal["auto", "always", "never"] = _setting(
+        "auto",
+        "whether the model can ask for what left its window: `auto` from the first compaction on, if it has other "
+        "tools, `always`, `never`",
+        values.one_of("auto", "always", "never"),
+    )
     sequential_tools: bool = _setting(
         False, "whether tools run one after another", values.flag
     )

@@ -211,12 +211,22 @@ class SyncSession(Generic[OutputT]):
     """Change settings of this session; the next reading shows it."""
     rewind = _twin(Session.rewind)
     """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
+    changed_files = _twin(Session.changed_files)
+    """The files that tools have changed since a message, with their diffs: what a rewind to it would restore."""
     hand_over = _twin(Session.hand_over)
     """Let another agent continue, as soon as no tool call is open."""
     compact = _twin(Session.compact)
     """Compact now, or before the next model call of the current turn."""
     uncompact = _twin(Session.uncompact)
-    """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
+    """Restore the exact view before a compaction, a prune or a rewind, followed by later messages. Only at rest."""
+    preview = _twin(Session.preview)
+    """Show what a compaction would do, with the summary that it would use; nothing is changed. Only at rest."""
+    accept = _twin(Session.accept)
+    """Make the compaction that a preview has shown, without another call. Only at rest."""
+    drop = _twin(Session.drop)
+    """Take results, images, messages or stretches of them out of view; ``uncompact(surgery.id)`` undoes it."""
+    droppable = _twin(Session.droppable)
+    """What dropping each of the largest parts in view would do, the largest first."""
     rename = _twin(Session.rename)
     """Give the session this title, in lists and displays."""
     fork = _twin(Session.fork)
@@ -236,6 +246,8 @@ class SyncSession(Generic[OutputT]):
     """The events of the ledger."""
     explain = _twin(Session.explain)
     """Where a message went: in view, cleared, in which summary, dropped and why."""
+    recall = _twin(Session.recall)
+    """What left the window: lines found by words, or the exact text around a place, as the model's tool has it."""
 
 
 class SyncTextStream(Iterator[str], Generic[OutputT]):

@@ -106,7 +106,7 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
 
     Writes nothing. Raises ``SettingError``, ``StoreUnavailable``.
     """
-    reading = runtime.reading
+    reading, fold = runtime.reading, runtime.fold
     if not is_synced(runtime):
         pending = changes(runtime, runtime.resolve_settings().settings)
         if any(isinstance(event, ModelChanged) for event in pending.events):
@@ -114,9 +114,13 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
             reading = runtime.reading  # the driver may have recorded them meanwhile
             pending = changes(runtime, runtime.resolve_settings().settings)
         events = [*pending.events, *pending.told]
-        after = Meter._of(fold_after(runtime.fold, events)).reading()
+        fold = fold_after(runtime.fold, events)
+        after = Meter._of(fold).reading()
         reading = msgspec.structs.replace(after, seq=reading.seq)
     notes: list[str] = []
+    warning = runtime.ledger.causes.expected(fold, runtime.shared.clock())
+    if warning is not None:
+        notes.append(f"The next call: {warning.line}.")
     for server in runtime.shared.servers():
         if server.is_missing:
             problem = clean_text(server.problem).text[:LONGEST_PROBLEM]
@@ -140,6 +144,7 @@ def _state(runtime: SessionRuntime, own: Mapping[str, object]) -> SyncedTo:
         runtime.output,
         runtime.instructions,
         fold.told,
+        bool(fold.compactions),
     )
 
 

@@ -448,6 +448,9 @@ class Telemetry(Hook):
                 self._start(session, key, key, event, attributes)
             case CompactionRolledBack() if event.rung:
                 self._note(session, key, event, "rung", "reason")
+            case CompactionRolledBack() if event.proposed is not None:
+                attributes = {"ullage.strategy": event.strategy}
+                self._end(session, key, event, attributes)
             case CompactionRolledBack():
                 self._end(session, key, event, wrong=event.reason, text=event.note)
             case CompactionCommitted() | Pruned():

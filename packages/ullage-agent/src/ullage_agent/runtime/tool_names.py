@@ -13,6 +13,7 @@ from ullage.context.deferral import SEARCH
 from ullage.display.text import quoted
 from ullage.errors import SettingError
 from ullage.similar import did_you_mean
+from ullage.store.recall import RECALL
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.policy import LONGEST_LIST
 from ullage_agent.runtime.precedence import Resolved
@@ -27,7 +28,7 @@ NAMING: Final[Mapping[str, frozenset[str]]] = {
 }
 """The settings that name tools, and the words that stand for several of them. ``tools`` is checked as they are made."""
 
-ULLAGES_OWN: Final = frozenset({*OPTIONS, SEARCH})
+ULLAGES_OWN: Final = frozenset({*OPTIONS, SEARCH, RECALL})
 """Tools that any agent may have: a file or variable for several programs may name them in all of them."""
 
 _IN_SESSION: Final = (

@@ -39,6 +39,7 @@ from ullage.turns.loop import OpenCall
 from ullage_agent.loop.steps import Compact
 from ullage_agent.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage_agent.runtime.compacting import situation_of
+from ullage_agent.runtime.file_steps import file_step
 from ullage_agent.runtime.hooks import Refusal, arguments_text, hook_name, run_hook
 from ullage_agent.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage_agent.tools.result_budget import budget_tokens, fit
@@ -128,7 +129,10 @@ async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> Non
             rows.append(_started(runtime, call, tool))
     await runtime.ledger.write(rows, durable=True)
     try:
-        async with asyncio.TaskGroup() as group:
+        async with (
+            file_step(runtime, [one.call for one in ready]),
+            asyncio.TaskGroup() as group,
+        ):
             for one in ready:
                 group.create_task(_run(runtime, one))
     except BaseExceptionGroup as problems:

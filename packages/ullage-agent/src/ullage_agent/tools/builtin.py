@@ -24,12 +24,16 @@ MARGIN_S: Final = 10.0
 """Seconds on top of a tool's own time limit, in which it ends what it started."""
 
 OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "read": {"idempotent": True},
-    "write": {"sequential": True, "idempotent": True},
-    "edit": {"sequential": True},
-    "list": {"idempotent": True},
-    "search": {"idempotent": True, "timeout_s": files.SEARCH_S + MARGIN_S},
-    "shell": {"sequential": True, "timeout_s": LONGEST_S + MARGIN_S},
+    "read": {"idempotent": True, "read_only": True},
+    "write": {"sequential": True, "idempotent": True, "read_only": False},
+    "edit": {"sequential": True, "read_only": False},
+    "list": {"idempotent": True, "read_only": True},
+    "search": {
+        "idempotent": True,
+        "read_only": True,
+        "timeout_s": files.SEARCH_S + MARGIN_S,
+    },
+    "shell": {"sequential": True, "read_only": False, "timeout_s": LONGEST_S + MARGIN_S},
 }
 """Every built-in tool, and how it runs, as arguments of ``tool``."""
 

@@ -57,6 +57,7 @@ class ToolOptions(TypedDict, total=False):
     timeout_s: float
     result_tokens: int | None
     retries: int
+    read_only: bool | None
 
 
 @overload
@@ -93,8 +94,8 @@ def tool(
         fn: The function.
         name: The tool's name, by default the function's.
         description: What the model reads, by default the docstring without its ``Args``.
-        options: ``sequential``, ``idempotent``, ``needs_approval``, ``timeout_s``, ``result_tokens`` and ``retries``,
-            as ``ullage.tools.AgentTool`` has them.
+        options: ``sequential``, ``idempotent``, ``needs_approval``, ``timeout_s``, ``result_tokens``, ``retries`` and
+            ``read_only``, as ``ullage.tools.AgentTool`` has them.
 
     Raises:
         SettingError: A model can't call the function: a parameter has no name or no JSON form, or it is a generator.

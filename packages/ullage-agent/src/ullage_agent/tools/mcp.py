@@ -269,6 +269,7 @@ class McpServer:
             declaration=each.declaration,
             run=lambda arguments, _: self._call(each, arguments),
             idempotent=each.is_idempotent,
+            read_only=each.is_read_only or (False if self._address.command else None),
             needs_approval=self._needs_approval,
             timeout_s=self._timeout_s,
             result_tokens=self._result_tokens,

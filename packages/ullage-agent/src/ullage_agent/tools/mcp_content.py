@@ -46,6 +46,7 @@ class Offered(NamedTuple):
     declaration: Tool
     name: str
     is_idempotent: bool
+    is_read_only: bool = False
 
 
 class Offer(NamedTuple):
@@ -86,8 +87,9 @@ def offered(tools: Sequence[theirs.Tool], server: str) -> Offer:
         declaration = Tool(
             name=name, description=description, schema=schema, server=server
         )
-        is_idempotent = bool(hints and (hints.read_only_hint or hints.idempotent_hint))
-        made[each.name] = Offered(declaration, each.name, is_idempotent)
+        is_read_only = bool(hints and hints.read_only_hint)
+        is_idempotent = is_read_only or bool(hints and hints.idempotent_hint)
+        made[each.name] = Offered(declaration, each.name, is_idempotent, is_read_only)
     if len(tools) > MCP_TOOLS:
         notes.append(f"it declares more than {MCP_TOOLS} tools: the others are left out")
     return Offer(tuple(made.values()), tuple(notes))

@@ -13,19 +13,19 @@ import msgspec
 from ullage.context.shorten import READER
 from ullage.messages import Tool
 from ullage.threads import in_thread
-from ullage.tokens.text import counter_for
+from ullage.tokens.truncation import (
+    CountTokens,
+    estimated_tokens,
+    head_of,
+    tail_of,
+    whole_characters,
+)
 from ullage_agent.tools.tool import (
     AgentTool,
     BadArguments,
     Output,
     ToolContext,
     ToolError,
-)
-from ullage_agent.tools.truncation import (
-    CountTokens,
-    head_of,
-    tail_of,
-    whole_characters,
 )
 
 RESULT_TOKENS: Final = 25_000
@@ -72,11 +72,6 @@ def budget_tokens(
     return max(LEAST, limit)
 
 
-def estimated_tokens(text: str) -> float:
-    """Tokens of a text, cheaply: the core's estimator, which needs no tokenizer, for the o200k vocabulary."""
-    return counter_for("pretoken").count(text, "o200k")
-
-
 async def fit(
     output: Output,
     context: ToolContext,
@@ -121,7 +116,7 @@ def read_result(
         room = max(LEAST, tokens(context) if callable(tokens) else tokens)
         return Output(await _page(asked, context, room, count))
 
-    return AgentTool(declaration=_declaration(), run=run, idempotent=True)
+    return AgentTool(declaration=_declaration(), run=run, idempotent=True, read_only=True)
 
 
 class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from ullage.threads import in_thread
+from ullage.tokens.truncation import whole_characters
 from ullage_agent.tools.outputs import looks_binary
 from ullage_agent.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage_agent.tools.sandbox import Sandbox
 from ullage_agent.tools.tool import Output, ToolError
-from ullage_agent.tools.truncation import whole_characters
 
 TIMEOUT_S: Final = 120.0
 LONGEST_S: Final = 600.0

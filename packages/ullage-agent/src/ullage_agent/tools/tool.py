@@ -135,6 +135,8 @@ class AgentTool:
         retries: How often in a turn it may ask to be called again (``ToolRetry``).
         deps_type: The type of the ``deps`` that it can't run without; ``None``: it needs none.
         is_answer: Its arguments are the answer of the turn, and limits of tool calls and steps don't hold it back.
+        read_only: ``True`` changes no files, ``False`` may: the files of the root are looked at before and after, so
+            that a rewind can restore them. ``None``: they are where another tool of the agent may change files.
     """
 
     declaration: Tool
@@ -149,6 +151,7 @@ class AgentTool:
     retries: int = 1
     deps_type: object = None
     is_answer: bool = False
+    read_only: bool | None = None
 
     @property
     def name(self) -> str:

@@ -80,11 +80,43 @@ async def test_each_command_works_in_a_session_with_a_message(tmp_path: Path) ->
                 "rewind",
                 "export",
                 "explain",
+                "accept",
             ):
                 continue
             assert isinstance(await perform(talk, f"/{command.name}"), CommandResult), (
                 command.name
             )
+
+
+async def test_a_compaction_is_previewed_and_accepted_line_by_line(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        for number in range(6):
+            await talk.session.ask(f"number {number}: " + "tell me of the cask. " * 200)
+        before = await talk.session.messages()
+        shown = words(await perform(talk, "/compact --preview be short"))
+        assert "/accept makes the compaction" in shown
+        assert await talk.session.messages() == before
+        await perform(talk, "/accept")
+        assert (await talk.session.messages())[0].origin == "summary"
+        with pytest.raises(CommandRefused, match="Make a new preview"):
+            await perform(talk, "/accept")
+
+
+async def test_a_drop_says_its_price_first_and_is_undone(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        for number in range(3):
+            await talk.session.ask(f"number {number}: " + "tell me of the cask. " * 50)
+        before = await talk.session.messages()
+        assert "freed" in words(await perform(talk, "/drop"))
+        assert "/drop #1..#2 --yes does it" in words(await perform(talk, "/drop #1..#2"))
+        assert await talk.session.messages() == before
+        await perform(talk, "/drop #1..#2 --yes")
+        assert await talk.session.messages() == before[2:]
+        assert "newest request" in words(await perform(talk, "/drop #3 --yes"))
+        await perform(talk, "/uncompact")
+        assert await talk.session.messages() == before
 
 
 async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.advice.cause import Cause
 from ullage.codec.held import continued_as
 from ullage.codec.parts import as_text
 from ullage.codec.routes import ApiRoute, route_of
@@ -30,6 +31,7 @@ from ullage.messages import Request
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.meter.sent_items import sent_items
 from ullage.meter.without_content import ContentRemover
 from ullage.metering.lane_shelf import LaneShelf, LearningHooks, Notices
 from ullage.metering.metered_lane import MeteredLane
@@ -52,6 +54,8 @@ class MeteredCall(NamedTuple):
     end: CallEnded
     reading: Reading | None
     """``None`` for a call beside the conversation."""
+    cause: Cause | None = None
+    """Why it paid again for tokens that were cached."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -228,7 +232,8 @@ class CallMeter:
         if call in lane.started:
             estimate = lane.reading()
         elif placed.purpose in ("main", "child"):
-            estimate = lane.before(request, call, placed.mark)
+            items = sent_items(body, seen.headers, model=route.model)
+            estimate = lane.before(request, call, placed.mark, items)
         else:
             calibration = self._learnt.calibration()
             estimate = Meter(calibration=calibration).before(request)
@@ -331,6 +336,7 @@ class CallMeter:
             opened.estimate,
             end,
             lane.reading() if is_step else None,
+            lane.cause if is_step else None,
         )
         self._show(shown)
 

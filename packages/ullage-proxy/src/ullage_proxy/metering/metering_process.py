@@ -24,7 +24,7 @@ from ullage.directories import data_directory
 from ullage.display.call_line import WIDE, CallFigures, call_line
 from ullage.display.glyphs import glyphs_for
 from ullage.display.styles import ansi
-from ullage.display.text import Line, plain, printable
+from ullage.display.text import Line, Span, plain, printable
 from ullage.errors import StoreError
 from ullage.log_lines import logged
 from ullage.metering.lane_shelf import LearningHooks
@@ -235,6 +235,10 @@ class CallPrinter:
                 )
             )
             sys.stderr.write(f"{text}\n")
+            if call.cause is not None:
+                line = printable(call.cause.line)
+                said = self._drawn((Span(f"          {line}", "warn"),))
+                sys.stderr.write(f"{said}\n")
             sys.stderr.flush()
 
     def _drawn(self, line: Line) -> str:

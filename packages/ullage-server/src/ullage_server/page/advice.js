@@ -12,7 +12,7 @@ export async function drawAdvice(node, advice, reveal, title = "") {
   const drawn = advice.suggestions.map((one) => h("li", { class: "suggestion" }, drawOne(one, reveal)));
   const none = h("p", { class: "hint" }, "Nothing worth leaving out was found.");
   const together = drawn.length > 1 ? h("p", { class: "together" }, `Together: ${savingText(advice.total)}`) : null;
-  replace(node, title ? h("h3", {}, title) : null, together, drawn.length ? h("ol", { class: "suggestions" }, drawn) : none, ahead(advice.compaction));
+  replace(node, title ? h("h3", {}, title) : null, together, drawn.length ? h("ol", { class: "suggestions" }, drawn) : none, followed(advice.outcomes), ahead(advice.compaction));
 }
 
 function drawOne(one, reveal) {
@@ -43,12 +43,16 @@ function savingText({ tokens = 0, low = 0, high = 0, so_far = 0, usd = null }) {
   return [each, so_far ? `${brief(so_far)} tokens so far${worth}` : ""].filter(Boolean).join(" · ");
 }
 
+function followed(outcomes) {
+  const entry = (one) => h("li", {}, `${firstLine(one.title, 200)}: promised ${number(one.promised)} tokens a ${one.unit}, measured ${number(one.measured)}${one.has_helped ? "" : ". It did not help"}`);
+  return outcomes.length ? [h("h4", { class: "ahead" }, "Followed since"), h("ul", { class: "followed" }, outcomes.map(entry))] : null;
+}
+
 function ahead(compaction) {
   if (!compaction) return null;
   const { by, threshold, left, leaves, stays, note } = compaction;
   const who = by ? `${by} compacts` : "Ullage would compact";
-  const ends = left ? [number(left.low), left.high === null ? "many" : number(left.high)] : [];
-  const range = ends[0] === ends[1] ? "" : ` (${ends.join(" to ")})`;
+  const range = left ? ` (${number(left.low)} to ${number(left.high)})` : "";
   const when = !left ? "" : left.calls > 0 ? `, in about ${counted(left.calls, "call")}${range}` : ", perhaps at the next call";
   const moves = leaves === 0 ? "It would find nothing to take out now." : `If it came now, ${number(leaves)} tokens would leave the window and ${number(stays)} would stay.`;
   const what = leaves === null ? "" : ` ${moves}`;

@@ -327,6 +327,7 @@ const HANDLERS = {
     to.changed("queue");
   },
   compact_asked: (to, event) => {
+    if (event.preview) return;
     to.asked = event.from ?? event.up_to ?? "";
     if (to.asked) to.part(to.asked, { side: event.from ? "from" : "up_to", state: "asked", compaction: "" });
     else to.order({ state: "asked" });
@@ -391,7 +392,8 @@ const HANDLERS = {
   },
   uncompacted: (to, event) => {
     const at = to.compactions.findIndex((one) => one.id === event.compaction);
-    const undone = new Set(at < 0 ? [event.compaction] : to.compactions.splice(at).map((one) => one.id));
+    const undone = new Set([event.compaction]);
+    if (at >= 0) for (const one of to.compactions.splice(at)) if (one.kind !== "rewind") undone.add(one.id);
     for (const [id, { by }] of [...to.away]) {
       if (!undone.has(by)) continue;
       to.away.delete(id);
@@ -417,6 +419,9 @@ function rewind(to, event) {
   const from = event.to ? keys.indexOf(`m:${event.to}`) : -1;
   for (const key of keys.slice(from + 1)) {
     const item = to.items.get(key);
-    if (item.kind === "message" && !to.away.has(item.message.id)) to.leave(item.message.id, "rewound", "");
+    if (item.kind === "message" && !to.away.has(item.message.id)) to.leave(item.message.id, "rewound", event.rewind ?? "");
   }
+  if (!event.rewind) return;
+  to.compactions.push({ kind: "rewind", id: event.rewind, event });
+  to.changed("compactions");
 }

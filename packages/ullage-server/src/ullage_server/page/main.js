@@ -78,6 +78,13 @@ class Page {
     drawToolRuns(byId("tools"), this.ledger, (item) => this.reveal(item));
   }
 
+  async showDroppable() {
+    const { remote } = this;
+    if (!remote || !byId("drop-fold").open) return;
+    const { showDroppable } = await import("./drop.js");
+    await showDroppable(this, byId("droppable"));
+  }
+
   get remote() {
     return this.following?.remote;
   }
@@ -93,6 +100,7 @@ class Page {
     byId("settings-fold").ontoggle = () => this.showSettings().catch(tell);
     byId("tools-fold").ontoggle = () => this.showTools().catch(tell);
     byId("grants-fold").ontoggle = () => this.showGrants().catch(tell);
+    byId("drop-fold").ontoggle = () => this.showDroppable().catch(tell);
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
     this.tab("conversation");
@@ -219,7 +227,7 @@ class Page {
     this.composer.open(id);
     byId("menu").hidden = false;
     byId("settings-fold").hidden = false;
-    for (const name of ["advice", "settings", "grants", "tools"]) byId(`${name}-fold`).open = false;
+    for (const name of ["advice", "settings", "grants", "tools", "drop"]) byId(`${name}-fold`).open = false;
     replace(byId("settings"));
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
@@ -313,7 +321,7 @@ class Page {
     if (what === "state") this.showHit().catch(tell);
     if (what === "reading") this.brief();
     if (what === "reading" && this.following?.isCaughtUp) this.sessions.full(this.following.id, this.ledger.near);
-    if (MOVING.has(what)) this.showAdvice().catch(() => {}); // the stream shows the connection; the next event asks again
+    if (MOVING.has(what)) for (const shown of [this.showAdvice(), this.showDroppable()]) shown.catch(() => {}); // the stream shows the connection; the next event asks again
     if (what === "tools" || what === "ended") this.showTools().catch(tell);
     if (what === "grants") this.showGrants().catch(tell);
     if (["ended", "title", "interrupted"].includes(what)) this.sessions.soon();
@@ -386,6 +394,7 @@ class Page {
     return {
       resume: () => this.act((to) => to.resume()),
       compact: (instructions) => this.compact(instructions),
+      preview: async (instructions) => this.remote && (await import("./preview.js")).preview(this, instructions),
       summarise: (message, side) => this.summarise(message, side),
       uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
       questions: () => this.act((to) => to.questions()),

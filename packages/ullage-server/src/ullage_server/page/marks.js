@@ -34,7 +34,7 @@ const SAID_HERE = {
 };
 
 function actionOf(event, acts, ledger) {
-  const done = { compaction_committed: event.compaction, pruned: event.prune }[event.type];
+  const done = { compaction_committed: event.compaction, pruned: event.prune, rewound: event.rewind }[event.type];
   if (ledger.compactions.some((one) => one.id === done)) return button("Undo", () => acts.uncompact(done), { kind: "small", "data-needs": "write", hint: "Bring back into view what left it" });
   if (["turn_paused", "interrupted"].includes(event.type)) return button("Resume", acts.resume, { kind: "small", "data-needs": "write", hint: "Continue from here" });
   return null;

@@ -1,6 +1,6 @@
 // The right column: the window of the session that is shown, always from one reading at a time.
 
-import { byId, h, replace } from "./dom.js";
+import { byId, button, h, replace } from "./dom.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Rows } from "./rows.js";
 
@@ -100,6 +100,6 @@ export function compactForm(acts) {
     const asked = instructions.value;
     if (await acts.compact(asked) && instructions.value === asked) instructions.value = ""; // else a person types the next one
   };
-  return h("form", { class: "compact", onsubmit: submit }, instructions, h("button", { type: "submit", class: "button", id: "compact", "data-needs": "write" }, "Compact"));
+  return h("form", { class: "compact", onsubmit: submit }, instructions, button("Preview", () => acts.preview(instructions.value), { id: "preview", "data-needs": "write", hint: "See first what would leave and what would be lost" }), h("button", { type: "submit", class: "button", id: "compact", "data-needs": "write" }, "Compact"));
 }
 

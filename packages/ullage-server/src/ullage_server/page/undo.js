@@ -16,7 +16,7 @@ export function drawUndoable(node, compactions, acts) {
 }
 
 function line({ kind, event }) {
-  const what = kind === "prune" ? `pruned ${counted(event.parts.length, "result")}` : "compacted";
+  const what = kind === "prune" ? `pruned ${counted(event.parts.length, "result")}` : kind === "rewind" ? `rewound${event.files ? " with files" : ""}` : event.rung === "surgery" ? "dropped" : "compacted";
   return h("span", {}, what, h("small", {}, ` ${[moved(event), when(event.at)].filter(Boolean).join(" · ")}`));
 }
 

@@ -217,6 +217,31 @@ def test_what_a_compaction_removed_can_be_read(
     assert not any(found.values()), found
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_a_preview_and_what_can_be_dropped_have_no_violation(
+    compacted: Local, open_page: Open, size: ViewportSize, scheme: str
+) -> None:
+    name = f"previewed-{size['width']}-{scheme}"
+    compacted.api.session(name)
+    for turn in range(3):
+        compacted.api.say(name, f"Turn {turn}: look at the logs.")
+        compacted.api.until(name)
+    look: dict[str, Any] = {"viewport": size, "color_scheme": scheme}
+    screen = open_page(compacted.url, name, **look)
+    if screen.find("#tabs").is_visible():
+        screen.find("#tabs [data-tab=window]").click()
+    screen.find("#drop-fold summary").click()
+    expect(screen.find(".droppable li").first).to_be_visible()
+    found = {"droppable": violations(screen)}
+    screen.find("#preview").click()
+    expect(screen.find("#preview-summary")).to_be_visible()
+    for moved in screen.find(".moved summary").all():
+        moved.click()
+    found["preview"] = violations(screen)
+    assert not any(found.values()), found
+
+
 def test_a_violation_is_found(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "own")
     screen.page.evaluate("document.querySelector('#say').removeAttribute('aria-label')")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
 from playwright.sync_api import expect
 
 from tests.server.page.screen import Open, Screen
-from tests.server.served import Local
+from tests.server.served import Local, script, serving
+from ullage_simulators import running
 
 
 def three_turns(local: Local, open_page: Open, name: str) -> Screen:
@@ -54,3 +60,47 @@ def test_a_no_changes_nothing(local: Local, open_page: Open) -> None:
     screen.find("#dialog").get_by_role("button", name="Rewind").click()
     expect(screen.marks("Rewound")).to_be_visible()
     assert local.api.messages("kept") == []
+
+
+@pytest.fixture(scope="module")
+def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, Path]]:
+    """A server whose model writes a file at each turn, and the root of its tools."""
+    place = tmp_path_factory.mktemp("writing")
+    root = place / "root"
+    root.mkdir()
+    writes: list[dict[str, Any]] = []
+    for content in ("one\n", "two\n"):
+        call = {"name": "write", "arguments": {"path": "a.txt", "content": content}}
+        writes.append({"when": {"after": "user"}, "calls": [call], "times": 1})
+    with running(script(*writes, {"text": "Done."})) as at:
+        url = at.url("anthropic")
+        with serving(url, place / "s.db", tools=["write"], root=root) as server:
+            yield server, root
+
+
+def test_a_rewind_shows_and_restores_files_and_is_undone(
+    writing: tuple[Local, Path], open_page: Open
+) -> None:
+    local, root = writing
+    written = root / "a.txt"
+    local.api.session("files")
+    for word in ("First", "Second"):
+        local.api.say("files", f"{word} file.")
+        local.api.until("files")
+    assert written.read_text() == "two\n"
+    screen = open_page(local.url, "files")
+    second = screen.find("article.user", has_text="Second file.")
+    second.hover()
+    second.get_by_role("button", name="Rewind …").click()
+    dialog = screen.find("#dialog")
+    dialog.locator(".changed-files summary").click()
+    expect(dialog.locator(".diff .minus").last).to_have_text("-one\n")
+    expect(dialog.locator(".diff .plus").last).to_have_text("+two\n")
+    dialog.get_by_role("button", name="Rewind with 1 file").click()
+    expect(screen.marks("Rewound")).to_be_visible()
+    assert written.read_text() == "one\n"
+    undo = screen.find("#undoable").get_by_role("button", name="Undo")
+    expect(screen.find("#undoable")).to_contain_text("rewound with files")
+    undo.click()
+    expect(second.locator(".tag")).to_have_count(0)
+    assert written.read_text() == "two\n"

@@ -136,7 +136,7 @@ def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> Non
     steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
     screen.find(".calls-table summary").click()
     for kind, word in (("prune", "pruned"), ("compaction", "compacted")):
-        rows = screen.find(".calls-table tbody tr", has_text=word)
+        rows = screen.find(".calls-table tbody tr:not(.cause-row)", has_text=word)
         expect(rows).to_have_count(sum(kind in step["marks"] for step in steps))
     assert any(
         "compaction" in step["marks"] or "prune" in step["marks"] for step in steps
@@ -172,7 +172,7 @@ def test_the_calls_are_listed_with_actuals(local: Local, open_page: Open) -> Non
         f"estimate {last['estimated']:,}, actual {last['actual']:,}"
     )
     screen.find(".calls-table summary").click()
-    expect(screen.find(".calls-table tbody tr")).to_have_count(len(steps))
+    expect(screen.find(".calls-table tbody tr:not(.cause-row)")).to_have_count(len(steps))
     newest = screen.find(".calls-table tbody th").first
     expect(newest).to_have_text(str(last["number"]))
 
@@ -251,3 +251,19 @@ def test_a_pin_and_a_message_s_place_are_shown(local: Local, open_page: Open) ->
     )
     screen.page.keyboard.press("Escape")
     expect(screen.find("dialog")).to_be_hidden()
+
+
+def test_a_call_that_paid_again_says_why(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("dear"))
+    fill(screen, local, "dear", 3)
+    settings = {"system": "Another system prompt, which no cache holds."}
+    local.api.patch("/v1/sessions/dear/settings", json=settings)
+    local.api.say("dear", "And now?")
+    local.api.until("dear")
+    steps = local.api.get("/v1/sessions/dear/steps").json()["steps"]
+    (cause,) = (step["cause"] for step in steps if step["cause"])
+    assert "system" in cause["words"]
+    screen.find(".calls-table summary").click()
+    row = screen.find(".calls-table .cause")
+    expect(row).to_contain_text(f"Paid again for {cause['tokens']:,} tokens")
+    expect(row).to_contain_text(cause["words"])

@@ -13,6 +13,7 @@ from ullage_simulators.anthropic.compaction import blocks_of, is_asked
 from ullage_simulators.anthropic.thinking import has_controls, sign, summary
 from ullage_simulators.anthropic.threads import hold
 from ullage_simulators.body import Body
+from ullage_simulators.cache_diagnostics import of_message
 from ullage_simulators.faults import Frame
 from ullage_simulators.wire import CallInProgress, chunks, event
 
@@ -44,7 +45,7 @@ def message(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         body["usage"] = usage
     if has_controls(call):
         body["input_transformations"] = call.dropped
-    return {**body, **report_of(call)}
+    return {**body, **of_message(call, body["id"]), **report_of(call)}
 
 
 def _content(call: CallInProgress, spoken: Spoken) -> list[Body]:

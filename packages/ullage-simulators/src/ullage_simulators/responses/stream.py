@@ -10,6 +10,7 @@ from typing import Any
 
 from ullage_simulators.answer import Call, Spoken
 from ullage_simulators.body import Body
+from ullage_simulators.cache_diagnostics import of_response
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.responses.binding import WIRE, prefix, reads_all_turns
@@ -41,6 +42,7 @@ def response(call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
         "incomplete_details": {"reason": incomplete} if incomplete else None,
         "output": output,
         "usage": usage,
+        **of_response(call, identity),
     }
     keep(call, shown, [*kept, *output])
     return shown

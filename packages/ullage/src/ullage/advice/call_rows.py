@@ -8,6 +8,7 @@ from ullage.advice.following import ItemFollower
 from ullage.advice.lives import CallRow
 from ullage.codec.dialects import hour_writes
 from ullage.events import CallEnded
+from ullage.meter.fold import Fold
 from ullage.meter.meter import Meter
 from ullage.meter.spend import HOUR_WRITE
 from ullage.usage import Usage
@@ -24,20 +25,11 @@ def call_row(
     before = fold.spend.money
     started = fold.pending.get(event.call)
     meter.apply(event)
-    usage = event.usage or Usage()
     money = fold.spend.money
-    row = CallRow(
+    row = replace(
+        reported_row(event, fold),
         number=follower.next_call - 1,
-        call=event.call,
         at=event.at or (started.at if started is not None else 0),
-        purpose=event.purpose,
-        outcome=event.outcome,
-        model=event.model or fold.model,
-        used=usage.context or 0,
-        cached=usage.cache_read,
-        written=usage.cache_write,
-        hour_written=hour_writes(usage),
-        output=usage.output,
         usd=money.usd - before.usd if money.priced > before.priced else None,
     )
     if event.purpose != "main":
@@ -51,12 +43,30 @@ def call_row(
         used = step.estimated if step.actual is None else step.actual
         marks = tuple(dict.fromkeys((*step.marks, *marks)))
     row = replace(row, number=number, used=used, marks=marks)
-    return _with_prices(row, meter, before_used)
+    return with_prices(row, fold, before_used)
 
 
-def _with_prices(row: CallRow, meter: Meter, before_used: int) -> CallRow:
+def reported_row(event: CallEnded, fold: Fold) -> CallRow:
+    """What a call has reported, without its number and what it cost."""
+    usage = event.usage or Usage()
+    return CallRow(
+        number=0,
+        call=event.call,
+        at=event.at,
+        purpose=event.purpose,
+        outcome=event.outcome,
+        model=event.model or fold.model,
+        used=usage.context or 0,
+        cached=usage.cache_read,
+        written=usage.cache_write,
+        hour_written=hour_writes(usage),
+        output=usage.output,
+    )
+
+
+def with_prices(row: CallRow, fold: Fold, before_used: int = 0) -> CallRow:
     """The row with the prices of its input."""
-    known = meter._fold.known
+    known = fold.known
     if known is None or known.prices is None:
         return row
     rate = known.prices.at(row.used)

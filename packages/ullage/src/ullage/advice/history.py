@@ -12,10 +12,11 @@ from collections.abc import Iterable
 import msgspec
 
 from ullage.advice.call_rows import call_row
+from ullage.advice.causes import CauseFollower
 from ullage.advice.fitting import items_now
 from ullage.advice.following import ItemFollower
 from ullage.advice.lives import CallRow, ItemLife
-from ullage.events import CallEnded, Event
+from ullage.events import CallEnded, CallStarted, Event
 from ullage.meter.meter import Meter
 
 
@@ -40,11 +41,17 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return tuple(row for row in self.calls if row.purpose == "main")
 
     def without_content(self) -> WindowHistory:
-        """The same without labels and paths, which quote what was said in the session."""
+        """The same without labels, paths and quotes, which have what was said in the session."""
         items: list[ItemLife] = []
         for item in self.items:
             items.append(msgspec.structs.replace(item, label="", path=""))
-        return msgspec.structs.replace(self, items=tuple(items))
+        calls: list[CallRow] = []
+        for row in self.calls:
+            cause = row.cause
+            if cause is not None:
+                cause = msgspec.structs.replace(cause, quote="")
+            calls.append(msgspec.structs.replace(row, cause=cause))
+        return msgspec.structs.replace(self, items=tuple(items), calls=tuple(calls))
 
 
 def history_of(
@@ -62,17 +69,24 @@ def history_of(
     ended = {event.call for event in known if isinstance(event, CallEnded)}
     fold = meter._fold
     follower = ItemFollower(fold, ended)
+    causes = CauseFollower()
     rows: list[CallRow] = []
     before_used = 0
     for event in known:
         if isinstance(event, CallEnded):
             row = call_row(event, meter, follower, before_used)
+            if row.purpose == "main":
+                verdict = event.usage.verdict if event.usage is not None else None
+                cause = causes.end(row, fold, verdict)
+                row = msgspec.structs.replace(row, cause=cause)
             rows.append(row)
             if row.purpose == "main" and row.outcome != "failed":
                 before_used = row.used
         else:
             meter.apply(event)
             follower.follow(event)
+            if isinstance(event, CallStarted) and event.purpose == "main":
+                causes.start(event, fold)
     reading = meter.reading()
     return WindowHistory(
         session=fold.session,

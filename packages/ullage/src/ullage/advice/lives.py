@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from ullage.advice.cause import Cause
 from ullage.events import Outcome, Purpose
 
 WhyLeft = Literal["", "compaction", "pruning", "rewind", "edit"]
@@ -79,3 +80,5 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     marks: tuple[str, ...] = ()
     """What happened since the main call before: ``compaction``, ``prune``, ``rewind``, ``model``, ``uncompact``,
     ``system`` and ``tools`` for changes of these, ``edit`` for a replaced message."""
+    cause: Cause | None = None
+    """Why it paid again for what an earlier call had sent; ``None`` where it did not."""

@@ -5,14 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from contextlib import suppress
-from math import sqrt
+from math import ceil, exp, sqrt
 from typing import Final
 
 import msgspec
 
 from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
-from ullage.advice.policy import FEWEST_STEPS, GROWTH_WIDTH, NEWEST_CALLS
+from ullage.advice.policy import (
+    FEWEST_STEPS,
+    LONGEST_STEP,
+    NEWEST_CALLS,
+    SPREAD_A_CALL,
+    SPREAD_AT_ALL,
+    USUAL_STEPS,
+)
 from ullage.context.choice import STRATEGIES, ordered
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
@@ -34,11 +41,11 @@ SHORTENING: Final = frozenset({"compaction", "prune", "rewind", "uncompact", "mo
 
 
 class CallsLeft(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls until the threshold at ``growth`` tokens a call. ``high`` of ``None``: perhaps never."""
+    """Calls until the compaction at ``growth`` tokens a call; 80 of 100 times it comes from ``low`` to ``high``."""
 
     calls: int
     low: int
-    high: int | None
+    high: int
     growth: int
 
 
@@ -99,26 +106,34 @@ def next_compaction(
 
 
 def calls_left(history: WindowHistory, reading: Reading) -> CallsLeft | None:
-    """Calls until the threshold, from the growth of the newest calls; ``None`` with too few of them."""
-    room = reading.until_compaction
+    """Calls until the compaction, from the growth of the session's calls; ``None`` with too few of them.
+
+    Growth is heavy-tailed: one result can be as large as twenty others. So a step counts for at most ``LONGEST_STEP``
+    usual ones, and the interval is a factor, which is wider where fewer calls are left.
+    """
+    point = reading.compaction_point
     steps = _growth(history)
-    if room is None or len(steps) < FEWEST_STEPS:
+    if point is None or len(steps) < FEWEST_STEPS:
         return None
-    mean = sum(steps) / len(steps)
-    squares = sum((step - mean) ** 2 for step in steps)
-    error = GROWTH_WIDTH * sqrt(squares / (len(steps) - 1) / len(steps))
-    if mean <= 0:
+    usual = sum(steps) / len(steps)
+    newest = [min(step, LONGEST_STEP * usual) for step in steps[-NEWEST_CALLS:]]
+    growth = (sum(newest) + USUAL_STEPS * usual) / (len(newest) + USUAL_STEPS)
+    if usual <= 0 or growth <= 0:
         return None
-    room = max(0, room)
-    high: int | None = None
-    if mean - error > 0:
-        high = round(room / (mean - error))
-    return CallsLeft(
-        calls=round(room / mean),
-        low=int(room / (mean + error)),
-        high=high,
-        growth=round(mean),
+    rule = compaction_rule_of(history.program) or CompactionRule()
+    low, middle, high = (
+        max(0, share * point - reading.used.tokens) / growth for share in rule.comes
     )
+    return CallsLeft(
+        calls=round(middle),
+        low=int(low / _spread(low)),
+        high=ceil((high + 1) * _spread(high)),
+        growth=round(growth),
+    )
+
+
+def _spread(calls: float) -> float:
+    return exp(sqrt(SPREAD_AT_ALL + SPREAD_A_CALL / (calls + 1)))
 
 
 def _growth(history: WindowHistory) -> list[int]:
@@ -131,7 +146,7 @@ def _growth(history: WindowHistory) -> list[int]:
         if before is not None and not is_shortened:
             steps.append(row.used - before)
         before = row.used
-    return steps[-NEWEST_CALLS:]
+    return steps
 
 
 def _messages(history: WindowHistory) -> list[tuple[int, ItemLife]]:

@@ -28,11 +28,23 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: SuggestionKind
     title: str
     text: str = ""
+    quote: str = ""
+    """What stands where a request differs: a piece of the system prompt, of a tool or of a setting."""
     how: str = ""
     items: tuple[SavedShare, ...] = ()
     saving: TokenSaving = TokenSaving()
     number: int = 0
     """How many items, calls or tools the title names."""
+
+
+class AdviceOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Suggestions that were followed: the tokens that they promised and those that were saved, a ``unit`` each."""
+
+    title: str
+    unit: str
+    promised: int
+    measured: int
+    has_helped: bool
 
 
 class AdviceInput(NamedTuple):

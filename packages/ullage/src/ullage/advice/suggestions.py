@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ullage.advice.cache_misses import cache_misses, missed_cache
+from ullage.advice.cache_misses import missed_cache, misses_of
 from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import NextCompaction, next_compaction
 from ullage.advice.policy import (
@@ -18,7 +18,7 @@ from ullage.advice.policy import (
     MOST_SHOWN,
 )
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
-from ullage.advice.suggestion import AdviceInput, Suggestion, name_of
+from ullage.advice.suggestion import AdviceInput, AdviceOutcome, Suggestion, name_of
 from ullage.advice.waste import long_instructions, long_outputs, unused_tools
 from ullage.events import Event
 from ullage.meter.meter import Meter
@@ -57,6 +57,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     paid: int = 0
     usd: float | None = None
     """What all calls have cost, those for summaries, titles and subagents among them; ``None`` without any price."""
+    outcomes: tuple[AdviceOutcome, ...] = ()
+    """What became of earlier suggestions (``ullage.advice.outcomes``)."""
 
 
 def advice_of(
@@ -131,16 +133,17 @@ def _total(
     if all(suggestion.kind != "cache" for suggestion in suggestions):
         return total
     again, usd = 0.0, total.usd
-    for miss in cache_misses(history):
+    for row in misses_of(history):
         saved = 0.0
         for place, share in shares:
             item = history.items[place]
-            if item.is_held_at(miss.row.number) and item.is_summed:
+            if item.is_held_at(row.number) and item.is_summed:
                 saved += share * item.tokens
-        left = max(0.0, 1 - saved / max(1, miss.row.used))
-        again += left * miss.again
-        if miss.usd is not None:
-            usd = (usd or 0.0) + left * miss.usd
+        left = max(0.0, 1 - saved / max(1, row.used))
+        assert row.cause is not None
+        again += left * row.cause.tokens
+        if row.cause.usd is not None:
+            usd = (usd or 0.0) + left * row.cause.usd
     so_far = total.so_far + round(again)
     return msgspec.structs.replace(total, so_far=so_far, usd=usd)
 

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ullage.messages import ToolCallPart, ToolResultPart
-from ullage.meter.call_names import call_label
+from ullage.meter.call_names import PATHS, call_label
 from ullage.meter.policy import ARGUMENTS_READ
-
-PATHS: Final = (
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "notebook_path",
-    "path",
-    "filename",
-)
-"""Arguments that name a file: those of the tools of Claude Code, Codex, OpenCode, pi, Gemini CLI and our own."""
 
 
 class ResultFacts(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ullage.advice.held import TOOLS
+from ullage.advice.lives import ItemLife
 from ullage.advice.policy import (
     ENOUGH_OUTPUT,
     FEWEST_REQUESTS,
@@ -86,12 +87,24 @@ def unused_tools(given: AdviceInput) -> list[Suggestion]:
     return found
 
 
+def is_output(item: ItemLife) -> bool:
+    """Whether it is what a command wrote."""
+    return item.category == TOOL_RESULTS and item.tool.lower() in SHELLS
+
+
+def is_instruction(item: ItemLife) -> bool:
+    """Whether it is instructions that a person can shorten."""
+    if item.message:
+        is_file = item.label == REMINDER or item.label.endswith(".md")
+        return is_file and not item.tool
+    return item.category in INSTRUCTIONS
+
+
 def long_outputs(given: AdviceInput) -> list[Suggestion]:
     """Outputs of commands above ``LONG_OUTPUT``, as if they were cut to ``ENOUGH_OUTPUT``."""
     shares: list[SavedShare] = []
     for place, item in enumerate(given.history.items):
-        is_output = item.category == TOOL_RESULTS and item.tool.lower() in SHELLS
-        if is_output and item.tokens >= LONG_OUTPUT:
+        if is_output(item) and item.tokens >= LONG_OUTPUT:
             shares.append(SavedShare(place, 1 - ENOUGH_OUTPUT / item.tokens))
     if not shares:
         return []
@@ -129,9 +142,7 @@ def _instructions(given: AdviceInput) -> dict[int, str]:
     """The instructions in the next request: blocks of the system prompt, and files that came as reminders."""
     places: dict[tuple[str, str], int] = {}
     for place, item in enumerate(given.history.items):
-        is_file = item.label == REMINDER or item.label.endswith(".md")
-        is_wanted = is_file if item.message else item.category in INSTRUCTIONS
-        if is_wanted and item.last_call is None:
+        if is_instruction(item) and item.last_call is None:
             places[item.message, item.part] = place
     found: dict[int, str] = {}
     for event in given.events:

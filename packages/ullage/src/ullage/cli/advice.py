@@ -7,7 +7,7 @@ from typing import Final
 from ullage.advice.history import WindowHistory
 from ullage.advice.next_compaction import CallsLeft, NextCompaction
 from ullage.advice.savings import TokenSaving
-from ullage.advice.suggestion import Suggestion
+from ullage.advice.suggestion import AdviceOutcome, Suggestion
 from ullage.advice.suggestions import Advice, ItemCost
 from ullage.cli.drawing import drawn_width
 from ullage.cli.footing import dollars
@@ -65,6 +65,10 @@ def advice_lines(
         for cost in advice.costs:
             bar = _bar(cost.so_far, largest, width, glyphs)
             lines.append(_cost(cost, bar, width))
+    if advice.outcomes:
+        lines += [(), (Span("Followed since", "title"),)]
+        for outcome in advice.outcomes:
+            lines += _paragraph(INDENT, printable(outcome_text(outcome)), width)
     if advice.compaction is not None:
         lines += [(), (Span("Next compaction", "title"),)]
         text = printable(_compaction(advice.compaction, history))
@@ -113,6 +117,8 @@ def _suggestion(
     first = padded(f"{place}", len(INDENT))
     lines = _paragraph(first, printable(suggestion.title), width, "dim", "strong")
     about = printable(suggestion.text)
+    if suggestion.quote:
+        about += f": {printable(suggestion.quote)}"
     room = width - sum(cells(span.text) for span in lines[-1]) - len(BESIDE)
     if room >= FEW_WORDS:
         lines[-1] = (*lines[-1], Span(BESIDE + shortened(about, room), "dim"))
@@ -139,6 +145,13 @@ def saving_text(saving: TokenSaving) -> str:
     if saving.usd is not None and saving.usd >= CENT:
         so_far += f", {dollars(saving.usd)}"
     return BESIDE.join([*parts, so_far])
+
+
+def outcome_text(outcome: AdviceOutcome) -> str:
+    """What was promised and what was saved, in a sentence."""
+    text = f"{outcome.title}: promised {number(outcome.promised)} tokens a {outcome.unit}"
+    text += f", measured {number(outcome.measured)}"
+    return text if outcome.has_helped else text + ". It did not help"
 
 
 def _worth(suggestion: Suggestion) -> float:
@@ -202,12 +215,8 @@ def _when(left: CallsLeft) -> str:
     growth = f"at {number(left.growth)} tokens a call"
     if left.calls > FAR:
         return f"more than {counted(FAR, 'call')} away {growth}"
-    ends = f" (at least {number(left.low)})"
-    if left.high is not None:
-        ends = f" ({number(left.low)} to {number(left.high)})"
-    if left.high == left.low:
-        ends = ""
-    return f"in about {counted(left.calls, 'call')}{ends} {growth}"
+    ends = f"{number(left.low)} to {number(left.high)}"
+    return f"in about {counted(left.calls, 'call')} ({ends}) {growth}"
 
 
 def short(tokens: int) -> str:

@@ -176,6 +176,9 @@ COMMANDS: Final = (
         ),
         flag("--here", "only sessions that were begun in this directory"),
         flag("--no-content", "no titles, paths and commands, only ids and numbers"),
+        flag(
+            "--recall", "offer the text that left the window of this directory's session"
+        ),
     ),
     Subcommand(
         "simulate",

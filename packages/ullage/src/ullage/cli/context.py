@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from ullage.advice.history import history_of
+from ullage.advice.outcomes import outcomes_of, until_removal
+from ullage.advice.suggestion import AdviceOutcome
 from ullage.advice.suggestions import advice_of
 from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
@@ -19,7 +22,7 @@ from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
 from ullage.cli.session import Metered, metered, skipped
-from ullage.cli.sessions import chosen_session, newest_session
+from ullage.cli.sessions import chosen_session, newest_session, session_before
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
 from ullage.display.text import counted
@@ -49,7 +52,8 @@ def context(options: argparse.Namespace) -> int:
     screen = Screen()
     if options.advice:
         with progress("Looking for what could be left out"):
-            _advise(session, options, new_meter(options, learnt, overhead, found), screen)
+            new = partial(new_meter, options, learnt, overhead, found)
+            _advise(session, options, new, screen)
         return 0
     ending = f"/{meter.reading().model}"
     earlier = sum(state.n for key, state in learnt.models.items() if key.endswith(ending))
@@ -63,10 +67,11 @@ def context(options: argparse.Namespace) -> int:
 def _advise(
     session: Metered,
     options: argparse.Namespace,
-    meter: Meter,
+    new: Callable[[], Meter],
     screen: Screen,
 ) -> None:
-    """Print the advice. ``meter`` has no events yet: they are folded once more, with each item followed."""
+    """Print the advice. The events are folded once more, with each item followed."""
+    meter = new()
     history = history_of(session.events, meter)
     advice = advice_of(
         history,
@@ -75,6 +80,11 @@ def _advise(
         no_content=options.no_content,
         subagent_tools=subagent_tools(session.imported),
     )
+    before = session_before(session.imported)
+    outcomes: list[AdviceOutcome] = []
+    for events in (until_removal(session.events), before.events if before else ()):
+        outcomes += outcomes_of(events, new(), history, no_content=options.no_content)
+    advice = msgspec.structs.replace(advice, outcomes=tuple(outcomes))
     if options.json:
         if options.no_content:
             history = history.without_content()

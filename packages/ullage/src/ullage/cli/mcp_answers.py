@@ -1,7 +1,8 @@
 """What ``ullage mcp`` answers: sessions, readings, what fills a window, and the next compaction, as plain JSON.
 
 Sessions are named by their ids alone, so that a caller opens no file that ``ullage sessions`` does not list. No answer
-holds the text of a conversation, and every text is without control characters and without what looks like a key.
+of these holds the text of a conversation (``mcp_recall`` has those that do, for a user who wants them), and every text
+is without control characters and without what looks like a key.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import msgspec
 
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.next_compaction import next_compaction
+from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import advice_of
+from ullage.cli.advice import outcome_text
 from ullage.cli.context import for_people, largest
 from ullage.cli.meters import client_settings
 from ullage.cli.overhead import usable_overhead
@@ -93,8 +96,9 @@ def reading_of(rules: AnswerRules, session: str = "") -> dict[str, Any]:
 def explained(rules: AnswerRules, session: str = "", count: int = 10) -> dict[str, Any]:
     """What fills the window: its rows, the largest single parts, and what could be left out."""
     found = _metered(rules, session)
+    history = history_of(found.events, _meter(found))
     advice = advice_of(
-        history_of(found.events, _meter(found)),
+        history,
         found.meter,
         found.events,
         no_content=rules.no_content,
@@ -113,6 +117,9 @@ def explained(rules: AnswerRules, session: str = "", count: int = 10) -> dict[st
     answer = _reading(_person_reading(found))
     most = min(max(1, count), MOST_LARGEST)
     answer |= {"largest": _largest(found.meter, most, rules), "advice": suggestions}
+    earlier = until_removal(found.events)
+    outcomes = outcomes_of(earlier, _meter(found), history, no_content=rules.no_content)
+    answer["followed"] = [outcome_text(outcome) for outcome in outcomes]
     return shown(_with_session(found, rules, answer))
 
 
@@ -277,6 +284,7 @@ def _planned(
             "by": plan.by or "Ullage",
             "threshold": plan.threshold,
             "in_calls": plan.left and plan.left.calls,
+            "in_calls_interval": plan.left and [plan.left.low, plan.left.high],
             "leaves": plan.leaves,
             "stays": plan.stays,
             "writes_summary": plan.is_summary,

@@ -21,7 +21,8 @@ from ullage.cli.mcp_answers import (
     reading_of,
     shown_text,
 )
-from ullage.errors import MissingExtra, UllageError
+from ullage.cli.mcp_recall import OldText
+from ullage.errors import MissingExtra, SettingError, UllageError
 from ullage.installation import extra_command, part
 
 INSTRUCTIONS: Final = (
@@ -32,8 +33,12 @@ INSTRUCTIONS: Final = (
 
 def run(args: argparse.Namespace) -> int:
     """Serve until standard input ends. Raises ``MissingExtra`` and ``SettingError``."""
+    if args.recall and args.no_content:
+        raise SettingError(
+            "--recall answers with the text of the conversation, and --no-content forbids it. Leave one of them out."
+        )
     rules = AnswerRules(is_here_only=args.here, no_content=args.no_content)
-    server = server_of(rules)
+    server = server_of(rules, recalls=args.recall)
     if args.agent:
         part("ullage_agent.cli.mcp_agent").agent_at(args.agent).serve_mcp()
         return 0
@@ -47,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def server_of(rules: AnswerRules) -> Any:
+def server_of(rules: AnswerRules, *, recalls: bool = False) -> Any:
     """The server of the MCP SDK with our tools. Raises ``MissingExtra``."""
     try:
         from mcp.server import MCPServer
@@ -107,6 +112,20 @@ def server_of(rules: AnswerRules) -> Any:
     ) -> dict[str, Any]:
         """The tokens of a request body of any API, and what a compaction would take out of it."""
         return await answered(measured_body, body, window)
+
+    if recalls:
+        old = OldText()
+
+        @server.tool(title="Recall what left the window", annotations=looks)
+        async def recall(
+            query: str = "", read: str = "", session: str = "", quote: str = ""
+        ) -> dict[str, Any]:
+            """Exact lines of this conversation that left the window when it was compacted.
+
+            Ask with words, names or numbers of the line (query), then read the text around a place of an answer, such
+            as 12:340 (read). Where several sessions are in use, quote some words of the user's last message.
+            """
+            return await answered(old.recalled, query, read, session, quote)
 
     return server
 

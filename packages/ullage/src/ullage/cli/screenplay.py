@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ullage.cli.limit_texts import WINDOW_SOURCES, threshold_sentence
 from ullage.codec.foreign import parse_json
+from ullage.context.surgery import BY_PERSON, STRATEGY
 from ullage.display.text import Line, Span, counted, number, plain, printable, shortened
 from ullage.events import (
     ApprovalAsked,
@@ -32,6 +33,7 @@ from ullage.events import (
     EpochChanged,
     Event,
     FellBack,
+    FilesChanged,
     Forked,
     GrantGiven,
     GrantRevoked,
@@ -246,6 +248,12 @@ def notice(event: Event) -> Notice | None:
                 f"imported from {printable(event.origin) or 'a file'}"
                 + _without(event.dropped),
             )
+        case FilesChanged():
+            more = "" if event.count == len(event.paths) else " …"
+            names = printable(", ".join(event.paths))
+            return _notice(
+                "dim", f"changed {counted(event.count, 'file')}: {names}{more}"
+            )
         case ChildStarted():
             return _notice(
                 "dim", f"agent {printable(event.child)} on {printable(event.model)}"
@@ -272,6 +280,9 @@ def _learnt_rule(event: RuleFlipped) -> str:
 def window_notice(event: Event) -> Notice | None:
     """The notice of an event that changes what a window holds or how large it is; ``None`` for other events."""
     match event:
+        case Pruned() if event.reason == BY_PERSON:
+            dropped = f"dropped: {counted(len(event.parts), 'tool result')}"
+            return _notice("mark", dropped + _sizes(event.before, event.after), _UNDO)
         case Pruned():
             pruned = f"pruned: {counted(len(event.parts), 'old tool result')} cleared"
             rewritten = (
@@ -286,13 +297,16 @@ def window_notice(event: Event) -> Notice | None:
             return _notice("mark", _compaction_started(event))
         case CompactionCommitted():
             return _notice("mark", _compacted(event), _UNDO)
+        case CompactionRolledBack() if event.proposed is not None:
+            shown = f"previewed: {printable(event.compaction)}, nothing is changed"
+            return _notice("dim", shown, f"/accept {printable(event.compaction)}")
         case CompactionRolledBack() if not event.rung:
             why = printable(event.note or event.reason)
             return _notice("warn", f"compaction failed: {why}")
         case EpochChanged() if event.reasoning_lost:
             return _notice("dim", _lost(event))
         case Uncompacted():
-            return _notice("mark", "undone: the view is as it was before the compaction")
+            return _notice("mark", "undone: the view is as it was before")
         case Rewound():
             return _notice(
                 "mark", "rewound: later messages left the view and stay in the ledger"
@@ -358,6 +372,12 @@ def _compaction_started(event: CompactionStarted) -> str:
 
 def _compacted(event: CompactionCommitted) -> str:
     gone = len(event.summarised) + len(event.dropped)
+    if event.rung == STRATEGY:
+        parts = len(event.replaced)
+        what = (
+            counted(gone, "message") if gone else f"parts of {counted(parts, 'message')}"
+        )
+        return f"dropped: {what}{_sizes(event.before, event.after)}"
     before = counted(gone, "message") if gone else "the kept messages"
     fallback = "a summary" if event.summary else printable(event.rung) or "less"
     after = _STRATEGIES.get(event.rung, fallback)
@@ -581,6 +601,8 @@ class Screenplay:
                 self.undoable.append(event.compaction)
             case Pruned() if event.prune:
                 self.undoable.append(event.prune)
+            case Rewound() if event.rewind:
+                self.undoable.append(event.rewind)
             case Uncompacted() if event.compaction in self.undoable:
                 del self.undoable[self.undoable.index(event.compaction) :]
         return len(self._entries)

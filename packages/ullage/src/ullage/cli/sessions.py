@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -171,6 +172,19 @@ def newest_session() -> ImportedSession:
             "Name one: `ullage context FILE`."
         )
     raise no_session(found)
+
+
+def session_before(session: ImportedSession) -> ImportedSession | None:
+    """The program's last session of the same directory that is older than this one; ``None`` where there is none."""
+    places = iter(find_sessions().once.places[:NEWEST_LOOKED_INTO])
+    for place in places:
+        if str(place.path) == session.path:
+            break
+    for place in places:
+        if place.format == session.format and directory_of(place) == session.cwd:
+            with suppress(InputError):
+                return read_session(place.path, place.session)
+    return None
 
 
 def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:

@@ -69,7 +69,9 @@ class Options:
     Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
     ``compaction`` asks for the provider's own compaction of the conversation instead of an answer, with these
     instructions; empty is the provider's own prompt. ``drops_unbound`` has Claude drop thinking that is bound to
-    another prefix, in the place of a refusal; off for servers that refuse the field.
+    another prefix, in the place of a refusal; off for servers that refuse the field. ``compare_with`` is the id of the
+    answer before, with whose request the provider compares this one where it tells why its cache was not read; empty
+    asks it to remember this one.
     ``background`` has the Responses wire go on with a streamed answer that loses its reader, and keep it (``store``),
     so that it is fetched and not paid again: https://developers.openai.com/api/docs/guides/background.
     """
@@ -85,6 +87,7 @@ class Options:
     compaction: str | None = None
     drops_unbound: bool = True
     background: bool = False
+    compare_with: str | None = None
     media: Mapping[str, bytes] = field(default_factory=dict)
 
 

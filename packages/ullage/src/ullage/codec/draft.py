@@ -55,7 +55,7 @@ from ullage.messages import (
     ToolCallPart,
     clean_text,
 )
-from ullage.usage import Cleared, Usage
+from ullage.usage import CacheVerdict, Cleared, Usage
 
 PLAIN_BYTES = 4096
 """Up to this size a frame with few brackets needs no closer look: nearly all of them."""
@@ -272,6 +272,7 @@ class Draft:
         self.parts: list[Growing] = []
         self.usages: list[dict[str, object]] = []
         self.cleared: tuple[Cleared, ...] = ()
+        self.verdict: CacheVerdict | None = None
         self.unbound = 0
         """What the provider left out of the request."""
         self.model = ""
@@ -443,7 +444,9 @@ class Draft:
     def usage(self, *, complete: bool) -> Usage:
         """The usage in our terms. A single object that is complete is kept byte for byte."""
         usage = self._reported(complete=complete)
-        return replace(usage, cleared=self.cleared) if self.cleared else usage
+        if self.cleared or self.verdict is not None:
+            usage = replace(usage, cleared=self.cleared, verdict=self.verdict)
+        return usage
 
     def _reported(self, *, complete: bool) -> Usage:
         if len(self.usages) == 1 and complete:

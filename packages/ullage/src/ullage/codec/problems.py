@@ -140,9 +140,11 @@ _BY_STATUS: Final[dict[int, type[ProviderError]]] = {
 }
 
 _SECRET: Final = re.compile(
-    r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)[-_.]?[A-Za-z0-9*_\-.]{8,}"
-    r"|(?:bearer|basic)\s+[A-Za-z0-9._~+/=\-]{8,}|(?<=key=)[^&\s\"']+|(?<=x-api-key: )\S+"
+    r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)(?=[A-Za-z_\-.]*[0-9*])[-_.]?[A-Za-z0-9*_\-.]{8,}"
+    r"|(?:bearer\s+|basic\s+(?=\S*\d))[A-Za-z0-9._~+/=\-]{8,}|(?<=key=)[^&\s\"']+|(?<=x-api-key: )\S+"
+    r"|(?:(?<=token=)|(?<=secret=)|(?<=password=))[^&\s\"']+|\beyJ[\w-]{8,}\.[\w.-]+|(?<=://)[^\s/@\"'<>]+(?=@)"
 )
+_DIGIT: Final = re.compile(r"\d")
 _REQUEST_IDS: Final = (
     "request-id",
     "x-request-id",
@@ -250,9 +252,18 @@ def _visible(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
-def strike_keys(text: str) -> str:
-    """The text without anything that looks like a key."""
-    return _SECRET.sub("[key]", text)
+def strike_keys(text: str, *, shortest: int = 0) -> str:
+    """The text without anything that looks like a key.
+
+    With ``shortest`` only what has so many characters and a digit: in code, ``token_count`` begins like a key too.
+    """
+
+    def struck(found: re.Match[str]) -> str:
+        key = found.group()
+        is_word = len(key) < shortest or (shortest and not _DIGIT.search(key))
+        return key if is_word else "[key]"
+
+    return _SECRET.sub(struck, text)
 
 
 def _error(

@@ -17,6 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, Self
 
 from msgspec.structs import replace
@@ -55,7 +56,10 @@ from ullage.metering.sdk_errors import problem_of
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import NO_ENDPOINTS, ProviderRow, read_name
 from ullage.store.places import StorePlace
+from ullage.store.policy import RECALL_TOKENS
+from ullage.store.recall import Recalled, RecallIndex, states
 from ullage.tasks import to_completion
+from ullage.threads import in_thread as own_thread
 from ullage.tokens.calibration import Calibration
 
 log = logging.getLogger("ullage.compactor")
@@ -164,6 +168,7 @@ class Compactor:
         self._ledger = None if store is None else ConversationLedger(store, session)
         self._unstored: list[Event] = []
         self._is_restored = False
+        self._index = RecallIndex()
         self._conversation = CallerConversation(rules, base_url=base_url)
         self._meter = Meter(
             model,
@@ -301,6 +306,46 @@ class Compactor:
         """The window now, as ``Meter.reading`` gives it; ``spend`` includes the summaries."""
         return self._meter.reading()
 
+    async def recall(
+        self, query: str = "", *, read: str = "", tokens: int = RECALL_TOKENS
+    ) -> Recalled:
+        """What a compaction took out: lines found by words, or the exact text around a place.
+
+        Give the model a tool that returns its ``text``. With a ``store`` it has what left before a restart too.
+
+        Args:
+            query: Words, names, numbers. Those that few lines have count most, those in the same case more.
+            read: In the place of a query, a place as an answer has it: ``12:3405``.
+            tokens: The most tokens of the answer's ``text``.
+
+        Raises:
+            InputError: There is no word to look for, or nothing that left is at this place.
+            CompactorBusy: Another call runs.
+        """
+        with self._alone():
+            return await self._recall(query, read, tokens)
+
+    def recall_sync(
+        self, query: str = "", *, read: str = "", tokens: int = RECALL_TOKENS
+    ) -> Recalled:
+        """``recall`` for a program without an event loop.
+
+        Args:
+            query: As in ``recall``.
+            read: As in ``recall``.
+            tokens: As in ``recall``.
+        """
+        with self._alone():
+            return THREAD.run(lambda: self._recall(query, read, tokens))
+
+    async def _recall(self, query: str, read: str, tokens: int) -> Recalled:
+        await self._restored()
+        in_view = states(self._meter.state.view)
+        work = partial(
+            self._index.recall, query, in_view=in_view, read=read, tokens=tokens
+        )
+        return await to_completion(own_thread(work))
+
     @property
     def meter(self) -> Meter:
         """The meter of this conversation, to look at: its events are the Compactor's."""
@@ -372,6 +417,7 @@ class Compactor:
 
     def _note(self, event: Event) -> None:
         self._conversation.note(event)
+        self._index.apply(event)
         if self._ledger is not None:
             self._unstored.append(event)
         if self._on_event is not None:
@@ -438,6 +484,9 @@ class Compactor:
         if events:
             self._unstored.clear()
             self._conversation.restore(events)
+            self._index = RecallIndex()
+            for event in events:
+                self._index.apply(event)
 
     async def _stored(self, *, durable: bool) -> None:
         """Write what has happened since the last write."""

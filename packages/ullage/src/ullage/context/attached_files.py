@@ -11,14 +11,14 @@ which the heading says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from ullage.bounds import json_excess
 from ullage.context.budget import aim_of
+from ullage.context.file_trail import arguments_of
 from ullage.context.kept_thinking import has_block_alone, notice_id, with_texts
 from ullage.context.policy import (
     FILE_TOKENS,
@@ -83,7 +83,7 @@ def _follow(
     """What a call of a file tool says about its file."""
     if call.name not in ("read", "write", "edit"):
         return
-    arguments = _arguments(call)
+    arguments = arguments_of(call)
     path = arguments.get("path")
     if not isinstance(path, str):
         return
@@ -110,17 +110,6 @@ def _edited(text: str, old: str, new: str, *, is_all: bool) -> str | None:
     if count == 0 or (count > 1 and not is_all) or length > LONGEST_EDITED:
         return None
     return text.replace(old, new)
-
-
-def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
-    raw = call.arguments.encode("utf-8", "replace")
-    if json_excess(raw):
-        return {}
-    try:
-        found = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _take_attached(files: dict[str, KnownFile], part: TextPart, message: str) -> None:

@@ -18,7 +18,10 @@ from ullage.events import (
     Uncompacted,
 )
 
-BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted"})
+PREVIEWED: Final = "preview"
+"""The reason of a rollback that only a person's wish to see the compaction caused."""
+
+BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted", PREVIEWED})
 """Reasons of a rollback that don't tell whether the compaction could have worked."""
 
 
@@ -48,7 +51,10 @@ class Breakers:
                 high = event.high or 0
                 soon = self.after is not None and high - self.after < step(event.limit)
                 attempt = PastAttempt(event.compaction, event.history, high, event.limit)
-                return replace(self, current=attempt, quick=self.quick + 1 if soon else 0)
+                quick = self.quick + 1 if soon else 0
+                if event.trigger == "asked":  # a person's wish says nothing of the next
+                    quick = self.quick
+                return replace(self, current=attempt, quick=quick)
             case CompactionCommitted():
                 return replace(
                     self, current=None, failed=None, reason="", after=event.after

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.context.budget import Aim, aim_of
+from ullage.context.cache_prices import cache_prices
 from ullage.context.costs import reading_after
 from ullage.context.policy import PROTECT_SHARE
 from ullage.context.rules import NOTICE, READABLE_NOTICE
@@ -23,11 +24,6 @@ READS: Final = re.compile(r"read|view|cat|open|show", re.IGNORECASE)
 
 WORTH: Final = 2.0
 """A result is cleared if it has at least this many times the tokens of the notice."""
-
-WRITE_PRICE: Final = 1.25
-READ_PRICE: Final = 0.1
-"""Prices of a cache write and a cache read relative to a fresh token, if the model's own prices are unknown
-(https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
 
 LEAST_READS: Final = 1
 
@@ -201,16 +197,9 @@ def cache_cost(
     situation: Situation, aim: Aim, *, saved: int, rewritten: int, after: int
 ) -> CacheCost:
     """The cost and the saving of clearing at the provider's cache prices, until the next compaction."""
-    write, read = WRITE_PRICE, READ_PRICE
-    known = situation.fold.known
-    if known is not None and known.prices is not None:
-        rate = known.prices.at(situation.sizes.used)
-        if rate.input:
-            cache_write = rate.input if rate.cache_write is None else rate.cache_write
-            cache_read = rate.input if rate.cache_read is None else rate.cache_read
-            write, read = cache_write / rate.input, cache_read / rate.input
+    prices = cache_prices(situation)
     reads = max(LEAST_READS, _calls_until(situation, aim, after))
-    return CacheCost(rewritten * max(0.0, write - read), saved * read * reads, reads)
+    return CacheCost(rewritten * prices.again, saved * prices.read * reads, reads)
 
 
 def _calls_until(situation: Situation, aim: Aim, after: int) -> int:

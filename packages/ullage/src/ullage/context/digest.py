@@ -1,4 +1,5 @@
-"""A summary without a model: the user's messages, the used files, and one line per message."""
+"""A summary without a model: one line per message. The user's messages and the files stand beside it
+(``kept_texts``)."""
 
 from __future__ import annotations
 
@@ -7,10 +8,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ullage.context.budget import aim_of
-from ullage.context.exchanges import is_request
 from ullage.context.plan import committed, plan_for
-from ullage.context.policy import DIGEST_FILES, EARLIER_SHARE, USER_SHARE
-from ullage.context.rendering import line_of, paths_in
+from ullage.context.policy import EARLIER_SHARE
+from ullage.context.rendering import line_of
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
@@ -33,15 +33,10 @@ def digest(situation: Situation, messages: Sequence[Message], *, most: float) ->
     room = _DigestRoom(situation, most)
     earlier = room.excerpt(earlier_text(messages), EARLIER_SHARE * most)
     shown = [message for message in messages if message.origin != "summary"]
-    texts = room.words(shown, USER_SHARE * room.left)
-    paths: dict[str, None] = {}
-    for message in reversed(shown):
-        paths |= dict.fromkeys(paths_in(message))
-    files = room.line("Files: " + ", ".join(list(paths)[:DIGEST_FILES])) if paths else ""
-    texts |= room.lines([message for message in shown if message.id not in texts])
+    texts = room.lines(shown)
     covered = [message.id for message in shown if message.id in texts]
     head = "No model could summarise this conversation, so this is a list of its messages, oldest first."
-    sections = [head, earlier, files, "\n".join(texts[name] for name in covered)]
+    sections = [head, earlier, "\n".join(texts[name] for name in covered)]
     text = "\n\n".join(section for section in sections if section)
     summaries = [message.id for message in messages if message.origin == "summary"]
     return Digest(text, (*summaries, *covered))
@@ -70,20 +65,6 @@ class _DigestRoom:
         if tokens > most:
             text = excerpt(text, int(0.9 * len(text) * most / tokens), "")
         return self.line(text)
-
-    def words(self, messages: Sequence[Message], most: float) -> dict[str, str]:
-        """The user's messages, whole, newest first, within ``most``."""
-        texts: dict[str, str] = {}
-        for message in reversed(messages):
-            if not is_request(message):
-                continue
-            text = message.text
-            tokens = self.count(text) + 1
-            if text and tokens <= min(most, self.left):
-                texts[message.id] = f"user (word for word): {text}"
-                most -= tokens + 6
-                self.left -= tokens + 6
-        return texts
 
     def lines(self, messages: Sequence[Message]) -> dict[str, str]:
         """One line per message, newest first; shorter lines for many messages."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.constraints import rules_part_id
 from ullage.context.keeping import KeptMessages, keep
 from ullage.context.plan import SHARES, kept_for, place_behind
 from ullage.context.policy import DROP_MARGIN
@@ -18,6 +17,9 @@ from ullage.context.summary_message import summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message
 
+NOTE_PARTS: Final = 2
+"""Its prefix and its text."""
+
 OLDEST: Final = "oldest of what may leave, dropped to make room"
 
 
@@ -25,7 +27,7 @@ OLDEST: Final = "oldest of what may leave, dropped to make room"
 class DropOldest:
     """Drops the oldest exchanges until the rest fits, if necessary all that may leave. Needs no model call.
 
-    The user's rules stay if there is room for them.
+    What code copies of them stays if there is room for it.
     """
 
     name: str = "drop"
@@ -103,5 +105,5 @@ def _note(situation: Situation, aim: Aim, leaving: Sequence[Message]) -> Message
     text = f"{len(leaving)} earlier messages were left out here, without a summary."
     made = summary_message(situation, text, leaving, window=aim.window).message
     only_new = [message for message in leaving if message.origin != "summary"]
-    has_rules = any(part.id == rules_part_id(made.id) for part in made.parts)
-    return made if only_new or has_rules else None
+    has_copies = len(made.parts) > NOTE_PARTS
+    return made if only_new or has_copies else None

@@ -15,13 +15,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.context.budget import aim_of
-from ullage.context.constraints import collected, rules_part_id, written
 from ullage.context.exchanges import HistoryExchange
 from ullage.context.keeping import KeptMessages, must_stay
+from ullage.context.kept_texts import copies
 from ullage.context.plan import SHARES, Plan, committed, room_for
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
-from ullage.context.summary_message import rules_room, summary_id
+from ullage.context.summary_message import summary_id
 from ullage.events import CompactionCommitted
 from ullage.messages import (
     COMPACTION,
@@ -165,22 +165,21 @@ def _with_block(
     name = summary_id(situation.compaction)
     summary = Message(id=name, role="user", origin="summary", parts=items)
     event = replace(event, summary=summary, added=_repeated(situation, leaving))
-    rules = missing_rules(situation, leaving, items, notice_id(situation))
-    return with_texts(situation, event, rules)
+    return with_texts(
+        situation, event, copies_beside(situation, leaving, items, notice_id(situation))
+    )
 
 
-def missing_rules(
+def copies_beside(
     situation: Situation,
-    leaving: Iterable[Message],
+    leaving: Sequence[Message],
     items: Iterable[ProviderItem],
     message: str,
 ) -> tuple[TextPart, ...]:
-    """The part of ``message`` with the user's rules that the provider's items don't hold word for word, if any."""
+    """The parts of ``message`` with what code keeps and the provider's items don't hold word for word."""
     held = "\n".join(item.text for item in items)
-    most = rules_room(aim_of(situation).window)
-    rules = collected(leaving, most=most, count=situation.count)
-    missing = written(rule for rule in rules if rule not in held)
-    return (TextPart(id=rules_part_id(message), text=missing),) if missing else ()
+    window = aim_of(situation).window
+    return copies(situation, leaving, message, window=window, held=held)
 
 
 def may_repeat(situation: Situation) -> bool:

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from ullage.context.budget import Aim, aim_of
 from ullage.context.keeping import KeptMessages, keep, must_stay
-from ullage.context.policy import REQUEST_SHARE, UNREAD_RESULTS
+from ullage.context.kept_texts import copies_room
+from ullage.context.policy import COPIES_EXPECTED, REQUEST_SHARE, UNREAD_RESULTS
 from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
-from ullage.context.summary_message import own_tokens, rules_room, summary_message
+from ullage.context.summary_message import own_tokens, summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message, TextPart
 from ullage.usage import Usage
@@ -73,7 +74,7 @@ def room_for(
     situation: Situation, aim: Aim, length: float, newest: float, share: float
 ) -> KeptRoom:
     """The room beside a summary of that length, a ``share`` of it; the newest exchanges may take ``newest`` of all."""
-    around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
+    around = situation.sizes.fixed + length + COPIES_EXPECTED * copies_room(aim.window)
     room = share * max(0.0, aim.goal - around)
     every = (message.id for message in situation.messages)
     return KeptRoom(room, min(room, newest * situation.weigh(every)))
@@ -115,8 +116,10 @@ def committed(
 
     ``usage`` is that of the call whose whole visible answer the text is.
     """
-    window = aim_of(situation).window
-    made = summary_message(situation, text, leaving, window=window, usage=usage)
+    aim = aim_of(situation)
+    made = summary_message(
+        situation, text, leaving, window=aim.window, longest=aim.summary, usage=usage
+    )
     lost = {each.id for each in dropped}
     return CompactionCommitted(
         compaction=situation.compaction,

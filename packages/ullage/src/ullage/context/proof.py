@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ullage.codec.repair import Repair, repair
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import after as fold_after
-from ullage.context.costs import count_images, size_bytes
+from ullage.context.costs import count_images, size_bytes, sizes_of
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
@@ -27,6 +27,7 @@ from ullage.messages import (
 )
 from ullage.meter.fold import Fold
 from ullage.meter.same_content import same_content
+from ullage.meter.view import ContentLocation, Entry
 
 PAIRING: Final = frozenset(
     {
@@ -41,11 +42,16 @@ PAIRING: Final = frozenset(
 """Repairs that a compaction must not make necessary: they mean that a call lost its result or reasoning."""
 
 
+WITH_MARKS: Final = frozenset({"messages"})
+"""Wires whose requests mark where the provider's cache may end (``codec.blocks.CacheMarks``)."""
+
+
 class ProofResult(NamedTuple):
     """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
 
     ``before`` and ``after`` are the reading's middle, ``high`` its upper end afterwards. ``rewritten`` is what the
-    provider's cache has to store again, ``lost`` the reasoning that stays in view and could no longer be sent.
+    provider's cache has to store because of the change; ``lost`` the reasoning that stays in view and could no longer
+    be sent.
     """
 
     reason: Reason | None
@@ -67,15 +73,17 @@ def prove(
     event: Pruned | CompactionCommitted,
     *,
     must_fit_only: bool = False,
+    any_size: bool = False,
 ) -> ProofResult:
     """Whether the event may be committed, and the reading after it.
 
-    ``must_fit_only`` waives the bar and the least saving: for the last resort if the request can't be sent.
+    ``must_fit_only`` waives the bar and the least saving: for the last resort if the request can't be sent. With
+    ``any_size`` every smaller request is good enough: a person chose what leaves.
     """
     sizes = situation.sizes
     branch = fold_after(situation.fold, (event,))
     forecast = branch.forecast()
-    rewritten = _rewritten(situation, event, branch)
+    rewritten = _rewritten(situation, branch)
 
     def verdict(reason: Reason | None, note: str = "") -> ProofResult:
         return ProofResult(
@@ -85,7 +93,7 @@ def prove(
             forecast.tokens,
             forecast.proven_high,
             rewritten,
-            branch.reasoning_lost,
+            branch.reasoning_lost - situation.fold.reasoning_lost,
         )
 
     wrong = (
@@ -95,29 +103,54 @@ def prove(
     )
     if wrong is not None:
         return verdict(*wrong)
-    short = _too_large(
-        situation,
-        aim_of(situation),
-        forecast.tokens,
-        forecast.proven_high,
-        must_fit_only=must_fit_only,
-    )
-    if short is not None:
-        return verdict(*short)
-    shape = _shape(situation, branch)
-    return verdict(*shape) if shape is not None else verdict(None)
+    if any_size:
+        is_smaller = forecast.tokens < sizes.used
+        short = None if is_smaller else _Wrong("no_progress", "It would free nothing.")
+    else:
+        short = _too_large(
+            situation,
+            aim_of(situation),
+            forecast.tokens,
+            forecast.proven_high,
+            must_fit_only=must_fit_only,
+        ) or _over_limits(situation, branch)
+    wrong = short or _torn_by(situation, branch)
+    return verdict(*wrong) if wrong is not None else verdict(None)
 
 
-def _rewritten(
-    situation: Situation, event: Pruned | CompactionCommitted, branch: Fold
-) -> int:
-    """Tokens of messages that the provider's cache stores again: all, or those behind a summary's place."""
-    tokens = 0.0
-    for entry in branch.view:
-        tokens += entry.cost.tokens * situation.fold.scale_of(entry)
-        if isinstance(event, CompactionCommitted) and entry.id == event.behind:
-            tokens = 0.0
-    return round(tokens)
+def _rewritten(situation: Situation, branch: Fold) -> int:
+    """Tokens that the next request stores in the cache because of the change: what was sent behind it, and new ones."""
+    fold = situation.fold
+    if _is_uncached(fold):
+        return 0
+    has_marks = fold.wire in WITH_MARKS and bool(fold.bound.sent)
+    ended_at = branch.bound.was_sent(branch.prefix_head, branch.view)
+    before = iter(fold.view)
+    is_same = True
+    behind: list[str] = []
+    for entry, has_ended in zip(branch.view, ended_at, strict=True):
+        old = next(before, None) if is_same else None
+        is_same = old is not None and _place_of(old) == _place_of(entry)
+        if has_ended or (is_same and not has_marks):
+            behind.clear()
+            continue
+        is_new = entry.id not in fold.view.entries
+        if is_new or fold.anchor is None or fold.is_anchored(entry):
+            behind.append(entry.id)
+    return round(sizes_of(branch).of(behind))
+
+
+def _is_uncached(fold: Fold) -> bool:
+    """Whether nothing was sent yet, or the provider said of the last request that it is in no cache."""
+    if fold.anchor is None:
+        return not fold.track.steps
+    usage = fold.anchor.usage
+    return usage.cache_write == 0 and not usage.cache_read
+
+
+def _place_of(entry: Entry) -> tuple[str, ContentLocation]:
+    """What a message in view is, and where in the ledger its present content is."""
+    return entry.id, entry.facts.origin
 
 
 class _Wrong(NamedTuple):
@@ -259,8 +292,8 @@ def _too_large(
     return None
 
 
-def _shape(situation: Situation, branch: Fold) -> _Wrong | None:
-    """Whether the wire accepts the result: its bytes, its images, and no new need for a repair."""
+def _over_limits(situation: Situation, branch: Fold) -> _Wrong | None:
+    """Whether the provider takes the result's bytes and images."""
     messages = in_view(entry.message for entry in branch.view)
     if situation.bytes_limit is not None:
         size = situation.fixed_bytes + sum(size_bytes(message) for message in messages)
@@ -276,6 +309,12 @@ def _shape(situation: Situation, branch: Fold) -> _Wrong | None:
                 "images",
                 f"It would have {images} images; at most {situation.image_limit} are accepted.",
             )
+    return None
+
+
+def _torn_by(situation: Situation, branch: Fold) -> _Wrong | None:
+    """Whether the wire needs a repair of the result that it did not need before."""
+    messages = in_view(entry.message for entry in branch.view)
     known = {
         (each.kind, each.message) for each in _torn(situation.fold, situation.messages)
     }

@@ -28,7 +28,7 @@ _PATH: Final = re.compile(
 
 def rendered(message: Message, characters: int) -> str:
     """One message, its text at most about so many characters, between tags that its text can't close."""
-    pieces = [text for part in message.parts if (text := _shown(part))]
+    pieces = [text for part in message.parts if (text := shown(part))]
     text = excerpt("\n".join(pieces), characters, "")
     escaped = text.replace("</message", "<\\/message")
     mark = " interrupted" if message.interrupted is not None else ""
@@ -39,10 +39,11 @@ def rendered(message: Message, characters: int) -> str:
 
 def text_length(message: Message) -> int:
     """Characters that ``rendered`` would show with nothing left out."""
-    return sum(len(text) + 1 for part in message.parts if (text := _shown(part)))
+    return sum(len(text) + 1 for part in message.parts if (text := shown(part)))
 
 
-def _shown(part: Part) -> str:
+def shown(part: Part) -> str:
+    """The text of one part as a summary reads it: without reasoning, and with calls and media as a line."""
     match part:
         case TextPart():
             return part.text
@@ -52,7 +53,7 @@ def _shown(part: Part) -> str:
             return f"[calls {part.name} with {part.arguments}]"
         case ToolResultPart():
             failed = " failed" if part.is_error else ""
-            inside = "\n".join(_shown(inner) for inner in part.content)
+            inside = "\n".join(shown(inner) for inner in part.content)
             return f"[result{failed}{f' of {part.name}' if part.name else ''}]\n{inside}"
         case ImagePart():
             return f"[image {part.mime} {part.width or '?'}x{part.height or '?'}]"
@@ -83,7 +84,7 @@ def _bits(message: Message, characters: int) -> Iterator[str]:
             case ReasoningPart() | UnknownPart():
                 pass
             case ImagePart() | FilePart():
-                yield _shown(part).split("\n", 1)[0]
+                yield shown(part).split("\n", 1)[0]
             case _:
                 yield _first_words(part.text, characters)
 
@@ -93,16 +94,6 @@ def _pointed_at(arguments: str) -> str:
     head = arguments[:2_000]
     paths = list(dict.fromkeys(_PATH.findall(head)))
     return " ".join(paths[:3]) or head
-
-
-def paths_in(message: Message) -> Iterator[str]:
-    """Paths in the arguments of a message's calls."""
-    for part in message.of_type(ToolCallPart):
-        yield from (
-            path
-            for path in _PATH.findall(part.arguments[:2_000])
-            if "/" in path or "." in path
-        )
 
 
 def _first_words(text: str, characters: int) -> str:

@@ -23,7 +23,7 @@ from ullage.codec.wire import ServerCompaction
 from ullage.codec.wires import WIRES
 from ullage.context.budget import Aim
 from ullage.context.digest import digest
-from ullage.context.kept_thinking import missing_rules, plan_with_thinking, with_block
+from ullage.context.kept_thinking import copies_beside, plan_with_thinking, with_block
 from ullage.context.plan import Plan, committed, place_behind, plan_for
 from ullage.context.policy import MOST_APART, SERVER_PROMPT
 from ullage.context.situation import Situation
@@ -173,10 +173,10 @@ def _message(
     plan: Plan,
     named: Sequence[ProviderItem],
 ) -> Message:
-    """The provider's items, and those of the user's rules that they don't hold word for word."""
+    """The provider's items, and what code keeps that they don't hold word for word."""
     name = summary_id(situation.compaction)
-    rules = missing_rules(situation, plan.leaving, named, name)
-    return Message(id=name, role="user", origin="summary", parts=(*named, *rules))
+    copied = copies_beside(situation, plan.leaving, named, name)
+    return Message(id=name, role="user", origin="summary", parts=(*named, *copied))
 
 
 def _digest(

@@ -2,17 +2,18 @@
 
 It has the role ``user`` on every wire, with ``origin="summary"``: no wire takes a system message in the middle of a
 history, one of four takes it at the beginning, and a summary is text about the conversation, not an order. Its first
-part says so. Then follow the user's rules, copied by code, and the text.
+part says so. Then follows what code has copied (``kept_texts``), and the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from ullage.context.constraints import collected, rules_part_id, written
-from ullage.context.policy import RULES_MOST, RULES_SHARE
+from ullage.context.kept_texts import copies, lost_lines
+from ullage.context.policy import KEPT_LINES_SHARE
 from ullage.context.situation import Situation
+from ullage.context.values import is_copied
 from ullage.messages import COMPACTION, Message, ProviderItem, TextPart
 from ullage.usage import Usage
 
@@ -46,7 +47,7 @@ def summary_id(compaction: str) -> str:
 
 
 def text_part_id(summary: str) -> str:
-    """Id of the part that holds the text itself, without prefix and rules."""
+    """Id of the part that holds the text itself, without what code adds."""
     return f"{summary}.text"
 
 
@@ -60,11 +61,6 @@ def is_file_part(message: Message, part: TextPart) -> bool:
     return message.origin == "summary" and part.id.startswith(f"{message.id}.file")
 
 
-def rules_room(window: int | None) -> float:
-    """The most tokens that rules may take."""
-    return RULES_MOST if window is None else min(RULES_MOST, RULES_SHARE * window)
-
-
 def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
     """Tokens of our texts in the provider's measure, like a summary's reported length."""
     return situation.fold.learnt.ratio * sum(situation.count(part.text) for part in parts)
@@ -73,21 +69,25 @@ def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
 def summary_message(
     situation: Situation,
     text: str,
-    leaving: Iterable[Message],
+    leaving: Sequence[Message],
     *,
     window: int | None,
+    longest: float = 0.0,
     usage: Usage | None = None,
 ) -> SummaryMessage:
-    """The message for a text, with the user's rules from the leaving messages.
+    """The message for a text, with what code keeps of the leaving messages and of earlier summaries among them.
 
-    With ``usage`` the text is the whole visible answer of that call, and the reported length is its length.
+    ``longest`` is the length of a whole summary in tokens. With ``usage`` the text is the whole visible answer of that
+    call, and the reported length is its length.
     """
     name = summary_id(situation.compaction)
-    rules = written(collected(leaving, most=rules_room(window), count=situation.count))
     prefix = PREFIX_BEHIND if situation.from_ else PREFIX
+    most = KEPT_LINES_SHARE * longest
+    lost = lost_lines(situation, earlier_text(leaving), text, most=most)
     parts = [TextPart(id=f"{name}.prefix", text=prefix)]
-    if rules:
-        parts.append(TextPart(id=rules_part_id(name), text=rules))
+    parts += copies(situation, leaving, name, window=window, text=f"{lost}\n{text}")
+    if lost:
+        parts.append(TextPart(id=f"{name}.kept", text=f"{lost}\n"))
     body = TextPart(id=text_part_id(name), text=text)
     message = Message(id=name, role="user", origin="summary", parts=(*parts, body))
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
@@ -100,7 +100,7 @@ def summary_message(
 
 
 def earlier_text(messages: Iterable[Message]) -> str:
-    """The text of the summaries among these messages, oldest first, without prefix, rules and files."""
+    """The text of the summaries among these messages, oldest first, without what code copies."""
     texts = [_own_text(message) for message in messages if message.origin == "summary"]
     return "\n\n".join(text for text in texts if text)
 
@@ -112,8 +112,6 @@ def _own_text(message: Message) -> str:
         if item.kind == COMPACTION
     ]
     written_by_us = [
-        part.text
-        for part in message.of_type(TextPart)
-        if not part.id.endswith((".prefix", ".rules")) and not is_file_part(message, part)
+        part.text for part in message.of_type(TextPart) if not is_copied(part.id)
     ]
-    return "".join([*compacted, *written_by_us])
+    return "\n".join([*compacted, *written_by_us])

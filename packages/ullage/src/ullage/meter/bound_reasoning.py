@@ -13,13 +13,13 @@ that a prefix may have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ullage.messages import Tool
 from ullage.meter.fingerprint import EMPTY, digest, of_tools
-from ullage.meter.policy import MOST_STANDS
+from ullage.meter.policy import MOST_SENT, MOST_STANDS
 from ullage.meter.view import DERIVED, Entry
 
 UNKNOWN: Final = ""
@@ -34,6 +34,8 @@ class BoundReasoning:
     """Head and digest of the prefix, by the answer's id."""
     calls: dict[str, str] = field(default_factory=dict)
     """The same by call, until its answer is there."""
+    sent: dict[str, None] = field(default_factory=dict)
+    """Head and digest of the newest requests: where a provider's cache may end."""
     stands_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By the id of a provider's compaction: the digests of what it was made of."""
     writers: dict[str, str] = field(default_factory=dict)
@@ -95,7 +97,12 @@ class BoundReasoning:
             for entry in entries:
                 if entry.cost.carries:
                     self.behind.setdefault(entry.id, UNKNOWN)
-        self.calls[call] = head + self.digest_of(entries)
+        prefix = head + self.digest_of(entries)
+        self.calls[call] = prefix
+        self.sent.pop(prefix, None)
+        self.sent[prefix] = None
+        if len(self.sent) > MOST_SENT:
+            del self.sent[next(iter(self.sent))]
 
     def digest_of(self, entries: Iterable[Entry]) -> str:
         """The digest of these messages, which are all that is in view."""
@@ -146,6 +153,13 @@ class BoundReasoning:
         changed = unbound != self.unbound
         self.unbound = frozenset(unbound)
         return changed
+
+    def was_sent(self, head: str, entries: Iterable[Entry]) -> Iterator[bool]:
+        """Of each message, whether a request with this head ended behind it."""
+        rolled = EMPTY
+        for entry in entries:
+            rolled = self._roll(rolled, entry)
+            yield head + rolled in self.sent
 
     def is_valid(self, entry: Entry) -> bool:
         """Whether what this answer was made behind is known, and still there."""

@@ -10,13 +10,19 @@ import msgspec
 from ullage.messages import Message, ToolCallPart, ToolResultPart, clean_text
 from ullage.meter.policy import ARGUMENTS_READ, LAST_PATH_PARTS, LONGEST_SUBJECT
 
-SUBJECTS: Final = (
+PATHS: Final = (
     "file_path",
     "filePath",
     "absolute_path",
     "notebook_path",
     "path",
     "filename",
+    "target_file",
+)
+"""Arguments that name a file: those of the tools of Claude Code, Codex, OpenCode, pi, Gemini CLI and others."""
+
+SUBJECTS: Final = (
+    *PATHS,
     "command",
     "cmd",
     "url",
@@ -25,8 +31,7 @@ SUBJECTS: Final = (
     "description",
     "name",
 )
-"""Arguments that say it, most telling first: those of the tools of Claude Code, Codex, OpenCode, pi, Gemini CLI and
-our own."""
+"""Arguments that say it, most telling first."""
 
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh"})
 

@@ -556,8 +556,11 @@ class Fold(State):
         after = ids
         if event.to in self.view.entries:
             after = ids[ids.index(event.to) + 1 :]
-        for message_id in reversed(after):
-            self._leave(message_id)
+        left = [entry for each in reversed(after) if (entry := self._leave(each))]
+        if event.rewind:
+            self.undo_records[event.rewind] = UndoRecord(
+                self.anchor_call, tuple(ids), tuple(reversed(left)), is_rewind=True
+            )
         last = self.view.last
         self.open_calls = set()
         if last is not None and last.role == "assistant":
@@ -746,7 +749,9 @@ class Fold(State):
         if event.compaction not in self.undo_records:
             return
         for name in reversed(tuple(self.undo_records)):
-            self._undo(self.undo_records.pop(name))
+            record = self.undo_records.pop(name)
+            if name == event.compaction or not record.is_rewind:
+                self._undo(record)
             if name == event.compaction:
                 break
         self._recarry()
@@ -777,7 +782,7 @@ class Fold(State):
                 self.since = self.since.plus(entry, quiet=True)
             self.view.put_back(entry)
         self.view.arrange(record.order)
-        self.compactions -= not record.is_prune
+        self.compactions -= not (record.is_prune or record.is_rewind)
 
     def _reasoning_refused(self, event: ReasoningRefused) -> None:
         self.bound.refuse(event.model, self.view)

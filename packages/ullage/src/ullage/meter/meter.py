@@ -34,6 +34,7 @@ from ullage.events import (
     MessageAdded,
     Outcome,
     Purpose,
+    SentItem,
     SessionStarted,
 )
 from ullage.messages import Message, Request
@@ -57,6 +58,7 @@ from ullage.meter.plausible import notes_of
 from ullage.meter.policy import DEFAULT_TRIGGER
 from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
+from ullage.meter.sent_items import SentItems, sent_items
 from ullage.meter.track import Step
 from ullage.meter.window import Limit, Limits
 from ullage.models.endpoints import read_endpoints
@@ -177,6 +179,7 @@ class Meter:
         """The last request of the conversation, without its messages."""
         self._unmeasured = ""  # the call that does so
         self._open_calls: dict[str, Purpose] = {}
+        self._sent_items = SentItems()
         if model:
             served_by, model = read_name(model, own, provider=provider)
             self.emit(
@@ -214,6 +217,7 @@ class Meter:
         call: str = "",
         purpose: Purpose = "main",
         mark: str = "",
+        sent: Sequence[SentItem] = (),
     ) -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
@@ -225,6 +229,8 @@ class Meter:
             call: A name of the caller's own for the call; by default it gets one.
             purpose: ``main`` for a call of the conversation; another one counts as spend and changes no reading.
             mark: Is stored with the call.
+            sent: The items of the body (``ullage.meter.sent_items``), where ``request`` is none; by them a later
+                call that misses the provider's cache is explained.
 
         Raises:
             InvalidRequest: None of the wires could have been sent the body.
@@ -233,10 +239,12 @@ class Meter:
         check_kind("call", call, str)
         check_kind("mark", mark, str)
         check_purpose(purpose)
+        if isinstance(request, Mapping):
+            sent = sent_items(request)
         request = self._as_request(request)
         if purpose == "main":
             self._follow(request)
-        return self.start_call(request, call=call, purpose=purpose, mark=mark)
+        return self.start_call(request, call=call, purpose=purpose, mark=mark, sent=sent)
 
     def start_call(
         self,
@@ -245,6 +253,7 @@ class Meter:
         call: str = "",
         purpose: Purpose = "main",
         mark: str = "",
+        sent: Sequence[SentItem] = (),
     ) -> Reading:
         """The reading of what is in view, which is sent now in a call that it names.
 
@@ -253,6 +262,7 @@ class Meter:
             call: As in ``before``.
             purpose: As in ``before``.
             mark: As in ``before``.
+            sent: As in ``before``.
         """
         name = call or f"call-{self._calls + 1}"
         if purpose == "main":
@@ -262,9 +272,11 @@ class Meter:
             )
         reading = self.reading()
         self._open_calls[name] = purpose
+        is_kept = bool(sent) and purpose == "main" and not request.chained
         self.emit(
             CallStarted(
                 call=name,
+                sent=self._sent_items.take(name, sent) if is_kept else None,
                 purpose=purpose,
                 fingerprint=None if request.chained else self.fingerprint(),
                 is_held=bool(request.chained),

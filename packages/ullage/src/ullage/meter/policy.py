@@ -376,6 +376,9 @@ STEP_BACK_AT_MOST = 4
 MOST_STANDS = 16
 """The newest compactions in a row that reasoning may have outlived."""
 
+MOST_SENT = 128
+"""The newest requests whose ends are known: a provider's cache lives for an hour at most. A bound of memory."""
+
 # --- Answers that the provider holds. A bound of memory.
 
 MOST_ANSWERS = 10_000
@@ -427,3 +430,8 @@ SESSIONS_AT_MOST = 20_000
 OPEN_CALLS_AT_MOST = 4_000
 LOOKED_THROUGH = 50
 """Lanes, the newest first, in which the signs of a request are looked for that continues none."""
+
+# --- What a request is compared with. Judged by bench.causes.
+
+REQUESTS_KEPT = 8
+"""Earlier requests whose items are kept: those of the conversation, and of what is sent beside it."""

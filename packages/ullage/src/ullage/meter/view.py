@@ -296,7 +296,7 @@ class UndoRecord(NamedTuple):
 
     ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
     message that was put in the place of what ``left``, ``behind`` the one that it was put behind, ``added`` those at
-    the end, ``unshown`` tokens of which no entry tells. A prune only has ``changed``.
+    the end, ``unshown`` tokens of which no entry tells. A prune only has ``changed``, a rewind only what ``left``.
     """
 
     anchor: str
@@ -308,6 +308,7 @@ class UndoRecord(NamedTuple):
     behind: str = ""
     added: tuple[str, ...] = ()
     unshown: float = 0.0
+    is_rewind: bool = False
 
 
 def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from ullage.advice.cause import Cause
+from ullage.advice.causes import CauseFollower
 from ullage.codec.bodies import BodyReader
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import (
@@ -17,6 +19,7 @@ from ullage.events import (
     FirstCall,
     OverheadLearnt,
     Purpose,
+    SentItem,
     SessionStarted,
 )
 from ullage.messages import Request
@@ -60,6 +63,9 @@ class MeteredLane:
         self.is_stored = False
         self.size = 0
         """Bytes of its last request."""
+        self.cause: Cause | None = None
+        """Why its last call paid again for tokens."""
+        self._causes = CauseFollower()
 
     # -- the store --
 
@@ -176,17 +182,19 @@ class MeteredLane:
     def _keep(self, event: Event) -> None:
         """An event that was applied: counted, and kept for the store."""
         self._note(event)
-        self.pending.append(
-            msgspec.structs.replace(
-                event,
-                id="",
-                at=self._at,
-            )
-        )
+        timed = msgspec.structs.replace(event, id="", at=self._at)
+        self._follow(timed)
+        self.pending.append(timed)
 
     def _apply(self, event: Event) -> None:
         self._note(event)
         self._meter.apply(event)
+        self._follow(event)
+
+    def _follow(self, event: Event) -> None:
+        cause = self._causes.follow(event, self._meter._fold)
+        if isinstance(event, CallEnded) and event.purpose == "main":
+            self.cause = cause
 
     def _note(self, event: Event) -> None:
         self._seq = event.seq
@@ -199,11 +207,13 @@ class MeteredLane:
 
     # -- calls --
 
-    def before(self, request: Request, call: str, mark: str) -> Reading:
-        """The reading of a request that is a step of this lane."""
+    def before(
+        self, request: Request, call: str, mark: str, sent: Sequence[SentItem] = ()
+    ) -> Reading:
+        """The reading of a request that is a step of this lane; ``sent`` are the items of its body."""
         if self.remover is not None:
             request = self.remover.request(request)
-        return self._meter.before(request, call=call, mark=mark)
+        return self._meter.before(request, call=call, mark=mark, sent=sent)
 
     def with_held(self, request: Request) -> Request:
         """A request that another lane continues from this one's past, with what the provider holds in front of it."""

@@ -71,6 +71,10 @@ class ProviderRow:
     """
     is_whole_claude: bool = False
     """Whether Claude has all of its API there; a gateway may refuse what is new in it."""
+    tells_misses: bool = False
+    """Whether it says why its cache was not read, where it is asked: on Claude's own API and OpenAI's alone.
+    https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
+    """
     takes_reasoning: bool = True
     """Whether Chat takes ``reasoning_content``; the others use another field or refuse an unknown one."""
     nests_effort: bool = False

@@ -34,6 +34,7 @@ from ullage.events import Outcome, Purpose
 from ullage.messages import Request
 from ullage.meter.lanes import Lanes, Placed, SeenRequest
 from ullage.meter.meter import Meter
+from ullage.meter.sent_items import sent_items
 from ullage.metering.tapped import TappedAnswer, read_answer, read_request
 from ullage.models.providers import provider_at
 
@@ -223,7 +224,8 @@ class SdkCalls:
             call.name = conversation.meter.before(bare, purpose=purpose).call
             return call
         if conversation.compactor is None:
-            call.name = conversation.meter.before(request).call
+            items = sent_items(body, sent.headers, model=route.model)
+            call.name = conversation.meter.before(request, sent=items).call
         conversation.open = call
         return call
 

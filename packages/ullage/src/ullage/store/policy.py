@@ -66,3 +66,47 @@ STANDINGS_KEPT = 10_000
 EVENTS_BEFORE_ASKED = (16, 256)
 """Events before a question in which its call is looked for: the answer with the call mostly stands a few before it,
 and what hooks did and results of other calls may stand between."""
+
+# --- Recall of what left the window. Chosen on four real logs, judged on others by bench/recall.py.
+
+RECALL_TOKENS = 300
+"""The most tokens of an answer by default: some fifteen lines."""
+
+RECALL_LEAST = 60
+"""The fewest tokens of an answer: its first line and one more."""
+
+RECALL_NOTE = 15
+RECALL_SHORTEST = 15
+"""Tokens kept for the line behind those found, and the fewest for which one more line is tried."""
+
+RECALL_LINE = 400
+"""Characters of the longest line of the index: a longer one is several."""
+
+RECALL_WHOLE = 120
+RECALL_AROUND = 30
+RECALL_VALUES = 3
+"""Of a line of more characters an answer has what is around the words asked for, and around its first values."""
+
+RECALL_TEXT = 1_000_000
+"""Characters of one message that are searched and can be read again."""
+
+RECALL_CANDIDATES = 400
+"""Lines that are looked at closely, those with the rarest words first."""
+
+RECALL_CASE = 0.3
+RECALL_PHRASE = 0.3
+RECALL_USER = 0.05
+RECALL_AGE = 0.02
+RECALL_LENGTH = 0.03
+"""What is added to the share of the words that a line has, weighed by how rare they are: for words in the same case,
+for all of them in this order, for a line of the user, and for the newest; and what is taken off for each doubling of
+the line."""
+
+RECALL_KEY = 16
+"""The fewest characters of what is struck out as a key: an answer holds code, whose names begin like keys."""
+
+RECALL_LOG_BYTES = 64 * 1024 * 1024
+"""The largest log of another program that is searched: its words take about as much memory as its text."""
+
+RECALL_QUOTED = 40
+"""Of so many newest messages of a session one has the words by which it is told from others."""

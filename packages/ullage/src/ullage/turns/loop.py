@@ -201,11 +201,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     cancel: Literal["", "stop", "finish"] = ""
     cancel_answered: bool = False
     """The result of the cancel is recorded; the turn is not closed yet."""
-    compact_asked: str | None = None
-    """Instructions of a requested compaction that was not tried yet."""
-    compact_up_to: str = ""
-    compact_from: str = ""
-    """The message that a requested compaction ends before; empty where the person named none."""
+    compact_asked: CompactAsked | None = None
+    """A requested compaction that was not tried yet."""
     damaged: tuple[int, ...] = ()
     """Numbers of the first unreadable rows."""
     settings: dict[str, object] = {}
@@ -643,12 +640,7 @@ def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
 
 
 def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
-    return replace(
-        loop,
-        compact_asked=event.instructions,
-        compact_up_to=event.up_to,
-        compact_from=event.from_,
-    )
+    return replace(loop, compact_asked=event)
 
 
 BUDGETS: Final = frozenset({"budget", "session_budget"})
@@ -685,9 +677,14 @@ def _model(loop: Loop, event: ModelChanged) -> Loop:
 
 
 def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
-    is_other = bool(loop.compact_from) and event.trigger != "asked"
-    asked = loop.compact_asked if is_other else None
+    asked = None if event.trigger == "asked" else _still_asked(loop)
     return replace(loop, compaction=event.compaction, compact_asked=asked)
+
+
+def _still_asked(loop: Loop) -> CompactAsked | None:
+    """The requested compaction, if another one is no answer to it."""
+    asked = loop.compact_asked
+    return None if asked is None or not (asked.from_ or asked.preview) else asked
 
 
 def _compaction_over(
@@ -704,9 +701,10 @@ def _compaction_over(
 
 
 def _pruned(loop: Loop, event: Pruned) -> Loop:
-    asked = loop.compact_asked if loop.compact_from else None  # clearing is no answer
     return replace(
-        loop, compact_asked=asked, failed="" if loop.failed in OVERFLOWS else loop.failed
+        loop,
+        compact_asked=_still_asked(loop),
+        failed="" if loop.failed in OVERFLOWS else loop.failed,
     )
 
 

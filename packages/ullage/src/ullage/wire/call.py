@@ -479,6 +479,8 @@ def _eased_before(options: Options, client: Client, address: str) -> Options:
         options = dataclasses.replace(options, include_usage=False)
     if address in client.without_binding:
         options = dataclasses.replace(options, drops_unbound=False)
+    if address in client.without_diagnostics:
+        options = dataclasses.replace(options, compare_with=None)
     return options
 
 
@@ -495,7 +497,15 @@ def _eased(
     if options.drops_unbound and is_binding:
         client.without_binding.add(endpoint.base_url)
         return dataclasses.replace(options, drops_unbound=False)
+    is_told = any(name in said for name in _DIAGNOSTICS)
+    if options.compare_with is not None and is_told:
+        client.without_diagnostics.add(endpoint.base_url)
+        return dataclasses.replace(options, compare_with=None)
     return None
+
+
+_DIAGNOSTICS: Final = ("diagnostics", "prompt_cache_options", "comparison_response")
+"""How a server names the fields that ask why its cache was not read."""
 
 
 _USAGE_FIELDS: Final = ("stream_options", "include_usage")

@@ -254,6 +254,8 @@ class Client:
         """Addresses of servers that refuse to be asked for usage in a stream."""
         self.without_binding: set[str] = set()
         """Addresses of servers that do not know how to drop thinking in the place of a refusal."""
+        self.without_diagnostics: set[str] = set()
+        """Addresses of servers that do not tell why their cache was not read."""
         self.without_compaction: set[tuple[str, str, str]] = set()
         """Provider, model and address of endpoints that refuse to compact a conversation."""
 

@@ -37,6 +37,10 @@ SUMMARY_RESERVE = 20 * K
 SHORT_ANSWERS = {"claude-3-5-": 8_192, "claude-3-haiku": 4_096, "claude-3-opus": 4_096}
 """Models whose largest answer is smaller: https://platform.claude.com/docs/en/about-claude/models/overview."""
 
+SHORT_RESERVE_SINCE = (2, 1, 21)
+"""32,000 tokens were kept free before this version: 2.0.76 to 2.1.20 compacted above 155,000 (n=27 in public
+logs), 2.1.25 above 167,000."""
+
 BUFFER = 13 * K
 """Kept free below that: together 33,000 (https://github.com/anthropics/claude-code/issues/46331)."""
 
@@ -112,7 +116,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         return ClientLimit(size, "documented", note)
     if chosen is not None:
         size = min(size, round(number_of(chosen) or size))
-    reserve = _reserve(known.model)
+    reserve = _reserve(known)
     room = size - reserve
     point = room - BUFFER
     percentage = known.settings.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")
@@ -127,10 +131,12 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     return ClientLimit(max(0, point), "settings", f"{below}, {chosen.place}")
 
 
-def _reserve(model: str) -> int:
+def _reserve(known: Circumstances) -> int:
     """What is kept free for the summary."""
+    if known.version and known.version < SHORT_RESERVE_SINCE:
+        return 32 * K
     for name, largest in SHORT_ANSWERS.items():
-        if name in model.lower():
+        if name in known.model.lower():
             return largest
     return SUMMARY_RESERVE
 

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.applied_edits import read_applied_edits
+from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.reminders import is_tagged
 from ullage.codec.wires import wire_named
 from ullage.envelope import STEP_CHARS
@@ -48,7 +49,7 @@ from ullage.messages import (
 )
 from ullage.meter.spent_calls import UNLOGGED
 from ullage.models.providers import NO_PROVIDER, vendors_of
-from ullage.usage import Cleared, Usage
+from ullage.usage import CacheVerdict, Cleared, Usage
 from ullage_programs.claude_code.facts import FACTS, LONG_WINDOW
 from ullage_programs.claude_code.lines import (
     NO_COMPACTION,
@@ -100,6 +101,7 @@ class _OpenCall:
     parts: list[Part] = field(default_factory=list)
     usages: list[JsonObject] = field(default_factory=list)
     cleared: tuple[Cleared, ...] = ()
+    verdict: CacheVerdict | None = None
     stop: str = ""
     ended: float = 0
     held: list[Message] = field(default_factory=list)
@@ -473,6 +475,7 @@ class ClaudeCodeReader(Reader):
         call.cleared = (
             read_applied_edits(message.get("context_management")) or call.cleared
         )
+        call.verdict = read_verdict(message) or call.verdict
         call.stop = f.text(message, "stop_reason") or call.stop
         call.ended = self.rows.at
         if uuid:
@@ -521,7 +524,9 @@ class ClaudeCodeReader(Reader):
             has_stopped=bool(call.stop),
         )
         usage = self.usage(call.usages[-1], placeholder=placeholder)
-        return None if usage is None else replace(usage, cleared=call.cleared)
+        if usage is None:
+            return None
+        return replace(usage, cleared=call.cleared, verdict=call.verdict)
 
     def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""

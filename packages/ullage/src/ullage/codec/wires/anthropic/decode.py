@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.applied_edits import read_applied_edits
+from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
@@ -168,6 +169,7 @@ class AnthropicDecoder:
     def _cleared(self, fields: dict[str, Any]) -> None:
         cleared = read_applied_edits(fields.get("context_management"))
         self.draft.cleared = cleared or self.draft.cleared
+        self.draft.verdict = read_verdict(fields) or self.draft.verdict
 
     def _transformed(self, fields: dict[str, Any]) -> None:
         self.draft.unbound = _left_out(fields.get("input_transformations"))

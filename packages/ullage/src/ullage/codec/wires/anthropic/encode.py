@@ -61,6 +61,7 @@ from ullage.models.claude_thinking import (
     ALWAYS_THINKS,
     THINKS_BETWEEN_TOOLS,
 )
+from ullage.models.providers import provider_named
 
 HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
@@ -138,6 +139,10 @@ def encode_head(sending: Sending) -> Encoded:
         if thinking is not None:
             params["thinking"] = thinking
             headers = with_beta(headers, BINDING_BETA)
+    if options.compare_with is not None and _tells_misses(request):
+        before = options.compare_with
+        known = before if before.startswith("msg_") else None
+        params.setdefault("diagnostics", {"previous_message_id": known})
     return Encoded(
         "/messages",
         headers,
@@ -145,6 +150,10 @@ def encode_head(sending: Sending) -> Encoded:
         tuple(blocks.made),
         tuple(blocks.unsent),
     )
+
+
+def _tells_misses(request: Request) -> bool:
+    return provider_named(request.provider).tells_misses
 
 
 def _is_bound(request: Request) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
@@ -352,6 +353,7 @@ class ResponsesDecoder:
         """The response as a whole: items whose own events were left out, usage, and why it ended."""
         whole = fields_of(data)
         self._name(response)
+        self.draft.verdict = read_verdict(response)
         events: list[StreamEvent] = []
         output = items_of(whole.get("output"))
         for index, raw in enumerate(output):

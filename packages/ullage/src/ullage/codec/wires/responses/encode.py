@@ -45,6 +45,8 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.models.gpt import has_new_cache
+from ullage.models.providers import provider_named
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
@@ -101,6 +103,11 @@ def encode_head(sending: Sending) -> Encoded:
         params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
+    before = options.compare_with or ""
+    is_told = provider_named(request.provider).tells_misses
+    if is_told and has_new_cache(request.model) and before.startswith("resp_"):
+        given = nested(request.params, "prompt_cache_options")
+        params["prompt_cache_options"] = {"comparison_response_id": before, **given}
     return Encoded(
         "/responses",
         dict(JSON_HEADERS),

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage_agent.tools.truncation import head_of, tail_of, whole_characters
+from ullage.tokens.truncation import head_of, tail_of, whole_characters
 
 
 def length(text: str) -> float:
