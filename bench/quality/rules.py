@@ -1,8 +1,8 @@
 """Sentences that bind later behaviour, kept word for word through eight compactions whose summaries hold none of them.
 
 What stands in the view afterwards is what code kept, not what a model was kind enough to repeat. The sentences were
-written before any of this was built, by somebody who had seen none of it; those in ``rules_held.txt`` were not looked
-at while it was tuned. Beside each rule stands a sentence that binds nothing.
+written before the code of compaction was read; those in ``rules_held.txt`` were not looked at while it was tuned.
+Beside each rule stands a sentence that binds nothing.
 """
 
 from __future__ import annotations
