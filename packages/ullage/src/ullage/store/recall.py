@@ -21,6 +21,7 @@ from math import log, log2
 from typing import Final, NamedTuple
 
 from ullage.codec.problems import strike_keys
+from ullage.context.exchanges import is_request
 from ullage.context.rendering import shown
 from ullage.context.values import values_in
 from ullage.display.text import quoted
@@ -76,8 +77,8 @@ class RecalledLine(NamedTuple):
     """A line that left the window, or the text around a place.
 
     ``place`` is what ``read`` takes: the number of its message, and where it begins in the text of that message, in
-    characters. In ``text`` keys are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``. Everything
-    else is as it was.
+    characters. ``who`` is the role, and ``note`` where no person wrote what stands in a user's role. In all text keys
+    are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``. Everything else is as it was.
     """
 
     place: str
@@ -182,7 +183,10 @@ class RecallIndex:
 
     def _add(self, message: Message) -> None:
         number = self._numbers.setdefault(message.id, len(self._numbers) + 1)
-        text = _text_of(message)
+        text = marked(_text_of(message))  # whole: a part of a key looks like none
+        who: str = message.role
+        if who == "user" and not is_request(message):
+            who = "note"  # of the program, or what it read
         self._current[message.id] = len(self._messages)
         for found in _LINE.finditer(text):
             for word in words_of(found.group()):
@@ -190,7 +194,7 @@ class RecallIndex:
                 lines.append(len(self._starts))
             self._of_line.append(len(self._messages))
             self._starts.append(found.start())
-        self._messages.append(_OldMessage(message.id, number, message.role, text))
+        self._messages.append(_OldMessage(message.id, number, who, text))
 
     def _compacted(self, event: CompactionCommitted) -> None:
         into = "" if event.summary is None else event.summary.id
@@ -266,15 +270,14 @@ class RecallIndex:
         for each in found:
             message = self._messages[self._of_line[each.number]]
             place = f"{message.number}:{self._starts[each.number]}"
-            text = marked(each.text)
-            shown_line = f"{place} {message.who}: {text}"
+            shown_line = f"{place} {message.who}: {each.text}"
             cost = estimated_tokens(shown_line) + 1
             if cost > left:
                 if left < RECALL_SHORTEST:
                     break
                 continue
             left -= cost
-            lines.append(RecalledLine(place, message.id, message.who, text))
+            lines.append(RecalledLine(place, message.id, message.who, each.text))
             answer.append(shown_line)
         if not lines:
             return Recalled((), 0, NOTHING)
@@ -310,12 +313,11 @@ def _around(message: _OldMessage, offset: int, tokens: int) -> Recalled:
     before = message.text[max(0, offset - tokens) : offset]
     start = offset - len(before) + before.find("\n") + 1
     text = head_of(message.text[start:], room, estimated_tokens)
-    shown_text = marked(text)
     end = start + len(text)
     place = f"{message.number}:{start}"
     head = f"{LABEL}\n[{place} {message.who}, to {end} of {len(message.text)}]"
-    line = RecalledLine(place, message.id, message.who, shown_text)
-    return Recalled((line,), 0, f"{head}\n{shown_text}")
+    line = RecalledLine(place, message.id, message.who, text)
+    return Recalled((line,), 0, f"{head}\n{text}")
 
 
 def _text_of(message: Message) -> str:
