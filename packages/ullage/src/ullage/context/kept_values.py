@@ -31,8 +31,10 @@ HEADING: Final = (
 _NAMES: Final = re.compile(r"(user|assistant|tool) (\d+): (.+)")
 _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
-_ASSIGNED: Final = re.compile(r"(?<![\w=])[\w.-]{1,40} ?= ?[\w.+-]{0,59}\w(?![\w(=])")
+_ASSIGNED: Final = re.compile(r"(?<![\w=])([\w.-]{1,40}) ?= ?([\w.+-]{0,59}\w)(?![\w(=])")
 """A setting in prose, with a value of any form."""
+_STATED: Final = re.compile(r"(.{3,160}?)(?::| is| are| →) ([\w.+-]+(?: [\w.+-]+){0,2})[.!]?")
+"""A line that says a thing and its value, of at most three words."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -56,7 +58,9 @@ def values_text(
         most: In tokens.
         held: What stands in view beside it; its values are left out.
     """
-    known = {*values_in(held), *_ASSIGNED.findall(held)}
+    known = set(values_in(held))
+    for sentence in sentences(held):
+        known.update(_stated(sentence.text))
     found = _merged(situation, leaving)
     chosen: list[KeptValue] = []
     left = most - situation.count(HEADING)
@@ -75,7 +79,7 @@ def values_text(
             known.add(each.value)
             if each.line:
                 known.update(
-                    (each.line, *values_in(each.line), *_ASSIGNED.findall(each.line))
+                    (each.line, *values_in(each.line), *_stated(each.line))
                 )
     return _written(chosen, found)
 
@@ -153,10 +157,18 @@ def _in_lines(speaker: Author, lines: Iterable[str], uses: int) -> Iterator[Kept
                 yield KeptValue(value, speaker, uses)
             elif len(line) <= LONGEST_VALUE_LINE:
                 yield KeptValue(value, speaker, uses, " ".join(line.split()))
-        if speaker != "tool" and len(line) <= LONGEST_VALUE_LINE:
-            for match in _ASSIGNED.finditer(line):
-                if not values_in(match.group()):
-                    yield KeptValue(match.group(), speaker, uses, " ".join(line.split()))
+        if len(line) <= LONGEST_VALUE_LINE:
+            for stated in _stated(line):
+                yield KeptValue(stated, speaker, uses, " ".join(line.split()))
+
+
+def _stated(line: str) -> Iterator[str]:
+    """What a line says of something, as ``name = value``."""
+    found = _STATED.fullmatch(line)
+    for name, value in [found.groups()] if found else _ASSIGNED.findall(line):
+        stated = f"{' '.join(name.lower().split()[-4:])} = {value}"
+        if not values_in(stated):
+            yield stated
 
 
 def _shape(line: str) -> str:
