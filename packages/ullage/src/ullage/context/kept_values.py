@@ -89,7 +89,10 @@ def _rank(each: KeptValue) -> int:
 
 
 def _merged(situation: Situation, leaving: Iterable[Message]) -> list[KeptValue]:
-    """The values, each once, the one written last is first; of a name that got another number, the newer."""
+    """The values, each once, the one written last is first; of a name that got another number, the newer.
+
+    What is said of one number after the other is a routine: *Day 12 is read.*
+    """
     found: dict[str, KeptValue] = {}
     keys: dict[tuple[bool, str], str] = {}
     for message in leaving:
@@ -106,7 +109,12 @@ def _merged(situation: Situation, leaving: Iterable[Message]) -> list[KeptValue]
                 if stale != best.value:
                     found.pop(stale, None)
                 keys[best.speaker == "tool", name] = best.value
-    return list(reversed(found.values()))
+    shapes = Counter(map(without_numbers, found))
+    return [
+        each
+        for each in reversed(found.values())
+        if "=" not in each.value or shapes[without_numbers(each.value)] <= REPEATED
+    ]
 
 
 _ORDER: Final[tuple[Author, ...]] = ("user", "assistant", "tool")
