@@ -164,8 +164,8 @@ OWN_WORDS_CHARACTERS = 2_000
 """Characters at the beginning and at the end of a message that count as the user's own words; the middle of a longer
 message counts as pasted."""
 
-NEWEST_OF_WORDS = 0.35
-OLDEST_OF_WORDS = 0.2
+NEWEST_OF_WORDS = 0.3
+OLDEST_OF_WORDS = 0.15
 """The shares of it for the newest sentences and for the oldest. The rest is for those that state how to behave."""
 
 REPEATED = 2
