@@ -16,6 +16,7 @@ from ullage.codec.problems import strike_keys
 from ullage.context.policy import (
     LONGEST_VALUE_LINE,
     REPEATED,
+    STATED_OF_VALUES,
     TOOLS_OF_VALUES,
     USER_USES,
     VALUE_CHARACTERS,
@@ -33,7 +34,7 @@ _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
 _ASSIGNED: Final = re.compile(r"(?<![\w=])([\w.-]{1,40}) ?= ?([\w.+-]{0,59}\w)(?![\w(=])")
 """A setting in prose, with a value of any form."""
-_STATED: Final = re.compile(r"(.{3,160}?)(?::| is| are| →) ([\w.+-]+(?: [\w.+-]+){0,2})[.!]?")
+_STATED: Final = re.compile(r"(.{3,80}?)(?::| is| are| →) ([\w.+-]*\w(?: [\w.+-]*\w){0,2})[.!]?")
 """A line that says a thing and its value, of at most three words."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
@@ -65,6 +66,7 @@ def values_text(
     chosen: list[KeptValue] = []
     left = most - situation.count(HEADING)
     reserved = TOOLS_OF_VALUES * left
+    in_words = STATED_OF_VALUES * left
     used = [each for each in sorted(found, key=_rank) if each.speaker != "tool"]
     shown = [each for each in found if each.speaker == "tool"]
     for group, least in ((used, reserved), (shown, 0.0), (used, 0.0)):
@@ -74,6 +76,10 @@ def values_text(
             tokens = situation.count(each.line or each.value) + (3 if each.line else 1)
             if left - tokens < least:
                 continue
+            if "=" in each.value:
+                if tokens > in_words:
+                    continue
+                in_words -= tokens
             left -= tokens
             chosen.append(each)
             known.add(each.value)
