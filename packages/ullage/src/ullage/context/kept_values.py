@@ -34,7 +34,9 @@ _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
 _ASSIGNED: Final = re.compile(r"(?<![\w=])([\w.-]{1,40}) ?= ?([\w.+-]{0,59}\w)(?![\w(=])")
 """A setting in prose, with a value of any form."""
-_STATED: Final = re.compile(r"(.{3,80}?)(?::| is| are| →) ([\w.+-]*\w(?: [\w.+-]*\w){0,2})[.!]?")
+_STATED: Final = re.compile(
+    r"(.{3,80}?)(?::| is| are| →) ([\w.+-]*\w(?: [\w.+-]*\w){0,2})[.!]?"
+)
 """A line that says a thing and its value, of at most three words."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
@@ -84,9 +86,7 @@ def values_text(
             chosen.append(each)
             known.add(each.value)
             if each.line:
-                known.update(
-                    (each.line, *values_in(each.line), *_stated(each.line))
-                )
+                known.update((each.line, *values_in(each.line), *_stated(each.line)))
     return _written(chosen, found)
 
 
