@@ -35,11 +35,9 @@ CACHE_BLOCK: Final = 128
 """Tokens in steps of which OpenAI's cache is read where nothing is said of what was written
 (https://developers.openai.com/api/docs/guides/prompt-caching)."""
 
-SHORT_LIFE_S: Final = 300
-LONG_LIFE_S: Final = 3_600
-NEW_LIFE_S: Final = 1_800
-"""Seconds for which a cache is kept at least: of Anthropic and of earlier GPTs, of Anthropic on demand, and of GPT-5.6
-and later (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
+_LIVES_S: Final = {"usual": 300, "new": 1_800, "long": 3_600}
+"""Seconds for which a cache is kept at least: of Anthropic and of earlier GPTs, of GPT-5.6 and later, and of Anthropic
+on demand (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
 https://developers.openai.com/api/docs/guides/prompt-caching)."""
 
 _TOOLS: Final[tuple[CauseKind, ...]] = (
@@ -202,7 +200,7 @@ def _heads(fold: Fold) -> Request:
 def _expired(fold: Fold, now: float) -> Cause | None:
     """That the last call of a session, which was not followed, is too long ago for any cache."""
     last = fold.track.last
-    if last is None or not last.at or now - last.at <= LONG_LIFE_S:
+    if last is None or not last.at or now - last.at <= _LIVES_S["long"]:
         return None
     tokens = last.actual or 0
     return None if tokens < LEAST_MISSED else replace(_late(now - last.at), tokens=tokens)
@@ -327,8 +325,8 @@ def _seen(before: SentCall, now: SentCall, found: Cause | None) -> Cause:
 def life_s(call: SentCall) -> int:
     """Seconds for which the provider keeps at least what this call has written."""
     if call.row is not None and call.row.hour_written:
-        return LONG_LIFE_S
-    return NEW_LIFE_S if has_new_cache(call.request.model) else SHORT_LIFE_S
+        return _LIVES_S["long"]
+    return _LIVES_S["new" if has_new_cache(call.request.model) else "usual"]
 
 
 def _duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from ullage.advice.cause import Cause, CauseKind
-from ullage.advice.policy import AROUND, FEWEST_COMPACTED
+from ullage.advice.policy import AROUND, FEWEST_COMPACTED, NAMED_TOOLS
 from ullage.events import SentItem, SentKind
 from ullage.meter.sent_items import common_items
 
@@ -112,10 +112,9 @@ def _kind_of(
 def _listed(kind: _HeadKind, names: list[str]) -> str:
     if kind == "system":
         return names[0]
-    listed = ", ".join(f"`{name}`" for name in names[:3])
-    if len(names) > 3:
-        listed += f" and {len(names) - 3} more"
-    return f"{kind} {listed}"
+    listed = ", ".join(f"`{name}`" for name in names[:NAMED_TOOLS])
+    more = len(names) - NAMED_TOOLS
+    return f"{kind} {listed}" + (f" and {more} more" if more > 0 else "")
 
 
 def _message(old: list[SentItem], new: list[SentItem], same: int) -> Cause:
