@@ -71,7 +71,7 @@ def test_each_kind_stands_in_a_part_of_its_own() -> None:
 
 
 def test_all_of_it_takes_a_share_of_a_small_window() -> None:
-    assert copies_room(16_000) == pytest.approx(0.11 * 16_000)
+    assert copies_room(16_000) == pytest.approx(0.1 * 16_000)
     assert copies_room(1_000_000) == 9_800 == copies_room(None)
 
 
