@@ -19,8 +19,8 @@ from ullage.errors import (
 )
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
 from ullage.wire.call import Retries, Retrying, ask, prepare, stream
-from ullage.wire.endpoints import Endpoint
 from ullage.wire.client import Client
+from ullage.wire.endpoints import Endpoint
 
 USER = Message(id="u", role="user", parts=(TextPart(id="t", text="hello"),))
 
