@@ -1,4 +1,4 @@
-"""Draws the film of ``ullage chat`` in docs/film.md: a preview, a drop, a rewind with files.
+"""Draws the film of ``ullage chat`` in docs/film.md: why a call will cost much, a preview, a drop, a rewind with files.
 
     uv run python -m scripts.screenshot_film [DIRECTORY]
 
@@ -33,7 +33,7 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 SIZE: Final = (80, 30)
-PATIENCE_S: Final = 20
+PATIENCE_S: Final = 10
 """Seconds that a screen is waited for."""
 
 
@@ -56,18 +56,17 @@ async def film() -> dict[str, str]:
             environment=environment,
             store=Path(place) / "sessions.db",
             config=False,
-            window=24_000,
-            keep=0.02,
             root=root,
         )
-        async with agent.session("slow") as session:
+        shared = await agent._enter()
+        async with Host(agent) as host:
+            settings = {"model": f"anthropic:{MODEL}", "window": 24_000, "keep": 0.02}
+            session = await host.begin("slow", settings)
             for said in ASKED:
                 await session.ask(said)
             messages = await session.messages()
-        request = next(each.id for each in messages if each.text == ASKED[1])
-        shared = await agent._enter()
-        async with Host(agent) as host:
-            app = ChatApp(host, shared.store, await host.wake("slow"), environment)
+            request = next(each.id for each in messages if each.text == ASKED[1])
+            app = ChatApp(host, shared.store, session, environment)
             async with app.run_test(size=SIZE) as pilot:
                 drawn = await _play(app, pilot, request)
         await agent._leave()
@@ -98,6 +97,11 @@ async def _play(app: ChatApp, pilot: Pilot[str], request: str) -> dict[str, str]
         return lambda: words in app.export_screenshot().replace("&#160;", " ")
 
     await pilot.pause(0.5)
+    await enter("/model anthropic:claude-sonnet-4-6")
+    await until(shows("the next call:"))
+    await take("cause")
+    await enter(f"/model anthropic:{MODEL}")
+    await until(lambda: not shows("the next call:")())
     await enter("/compact --preview")
     await until(lambda: isinstance(app.screen, PreviewScreen))
     await take("preview")
