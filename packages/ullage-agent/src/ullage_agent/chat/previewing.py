@@ -54,7 +54,7 @@ def preview_lines(
         edited = " (edited)" if summary is not None else ""
         yield (
             Span(f"In the place of {leaving}{edited}", "title"),
-            Span("  beside what code copies: your words, files, values", "dim"),
+            Span("  and what code copies of them", "dim"),
         )
         for line in text.splitlines():
             for row in wrapped(printable(line), width - 2) or [""]:
@@ -70,7 +70,7 @@ def _lost(preview: CompactionPreview, width: int) -> Iterator[Line]:
         yield ()
         return
     what = counted(len(preview.lost), "value")
-    about = "  (paths, addresses, ids, long numbers; /uncompact brings them back)"
+    about = "  (paths, addresses, ids, long numbers)"
     yield (Span(f"Lost: {what}", "warn"), Span(about, "dim"))
     names = [printable(each.value) for each in preview.lost[:LOST_SHOWN]]
     if len(preview.lost) > LOST_SHOWN:
@@ -146,7 +146,7 @@ def drop_choices(
             _, stays, why = surgery.refused.rpartition(MUST_STAY)
             if stays:
                 why = why.partition(": ")[2]
-            what = f"{printable(why)} · {what}"
+            what = f"{printable(why.rstrip('.'))} · {what}"
         else:
             usd = "" if surgery.usd is None else dollars(surgery.usd)
             row = _drop_row(number(surgery.freed), number(surgery.cache_lost), usd)
