@@ -136,3 +136,8 @@ def test_keys_are_struck_out() -> None:
     key = "ghp_4f9aQ81mZpp02LkX77aa"
     made = block([result("t", f"token={key} at https://ann:{key}@example.com/x 48213")])
     assert key not in made
+
+
+def test_a_block_that_nobody_here_wrote_is_read_without_harm() -> None:
+    lines = [HEADING, f"user {'9' * 5_000}: src/a.py", "user 2: src/b.py"]
+    assert rows([carried("\n".join(lines))]) == ["user 1: src/b.py"]

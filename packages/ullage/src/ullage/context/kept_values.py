@@ -29,7 +29,7 @@ from ullage.messages import Message, TextPart
 HEADING: Final = (
     "Names (with how often they were used) and numbers, copied as data; the later holds:"
 )
-_NAMES: Final = re.compile(r"(user|assistant|tool) (\d+): (.+)")
+_NAMES: Final = re.compile(r"(user|assistant|tool) (\d{1,9}): (.+)")
 _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
 _ASSIGNED: Final = re.compile(r"(?<![\w=])([\w.-]{1,40}) ?= ?([\w.+-]{0,59}\w)(?![\w(=])")
