@@ -225,7 +225,7 @@ def test_a_step_whose_process_ended_is_found_with_what_it_changed(world: World) 
     World(world.place, owner=_dead()).begin()
     (world.root / "a").write_text("after")
     (left,) = world.history.left_over("s")
-    assert left.is_late and [change.path for change in left.changes] == ["a"]
+    assert [change.path for change in left.changes] == ["a"]
     world.history.recorded(left.step)
     assert world.history.left_over("s") == []
     world.undo(left.step)
@@ -240,7 +240,7 @@ def test_a_rewind_that_the_ledger_lacks_is_not_carried_out(world: World) -> None
     plan, _ = world.history.plan([step])
     World(world.place, owner=_dead()).history.prepare("undo", "s", plan.moves)
     (left,) = world.history.left_over("s")
-    assert left.is_rewind
+    assert not left.calls
     world.history.drop(left.step)
     assert world.history.left_over("s") == [] and (world.root / "a").exists()
 
