@@ -88,7 +88,8 @@ def planned(
     except _Refused as problem:
         return SurgeryPlan(Surgery(places=tuple(places), refused=str(problem)))
     verdict = prove(situation, event, any_size=True)
-    changed = {each.id for each in (*event.dropped, *event.replaced)}
+    changed = {each.id for each in event.dropped}
+    changed.update(each.id for each in event.replaced)
     surgery = Surgery(
         **asdict(price_of(situation, verdict)),
         places=tuple(places),
