@@ -28,7 +28,8 @@ from bench.results import Table, show, write_tables
 from ullage.advice.cause import Cause
 from ullage.advice.causes import CauseFollower
 from ullage.advice.history import history_of
-from ullage.events import CallEnded, CallStarted, Event
+from ullage.codec.bodies import read_body, read_body_items
+from ullage.events import CallStarted, Event
 from ullage.meter.meter import Meter
 from ullage.meter.sent_items import sent_items
 
@@ -433,9 +434,9 @@ def play(chain: Chain, change: Change | None = None) -> Played:
             at += change.pause_s - STEP_S
             provider.drops = change.drops
             headers["anthropic-beta"] += "," + change.betas if change.betas else ""
-        items = sent_items(body, headers)
-        meter._follow(meter._as_request(body))
-        call = meter.start_call(meter._as_request(body), sent=items).call
+        request = meter._as_request(body)
+        meter._follow(request)
+        call = meter.start_call(request, sent=sent_items(request, headers)).call
         bill = provider.bill(body, at, headers)
         meter.after(call, bill.usage(wire))
     return Played(events, bill)
@@ -460,19 +461,17 @@ class Draw(NamedTuple):
     """What was named of a change, from bodies and from the log; ``lost`` are the tokens that the bill lost by it."""
 
     change: Change
-    name: str
+    names: tuple[str, ...]
     bodies: Cause | None
     log: Cause | None
     lost: int
 
     def is_right(self, cause: Cause | None) -> bool:
         """Whether the cause is of this kind, and names it."""
-        if cause is None:
+        if cause is None or cause.kind != self.change.kind:
             return False
-        is_counted = cause.by == "log" and "message" in self.name
-        # the ledger counts messages, and has no system messages among them
-        is_named = is_counted or self.name in f"{cause.name} {cause.words}"
-        return cause.kind == self.change.kind and is_named
+        said = f"{cause.name} {cause.words}"
+        return any(name in said for name in self.names)
 
     @property
     def error(self) -> float:
@@ -503,8 +502,20 @@ def drawn(change: Change, chains: Sequence[Chain], draw: random.Random) -> Draw 
             continue
         found = causes_of(broken.events)
         logged = causes_of(without_bodies(broken.events))
-        return Draw(change, name, _last(found), _last(logged), lost)
+        names = {*_counted(name, chain[-1]), *_counted(name, last)}
+        return Draw(change, tuple(names), _last(found), _last(logged), lost)
     return None
+
+
+def _counted(name: str, body: Json) -> Iterator[str]:
+    """The name of a body's message as it is counted once it was read: results of tools are one by themselves."""
+    if not name.startswith("message "):
+        yield name
+        return
+    wanted = int(name.split()[1]) - 1
+    for number, places in enumerate(read_body_items(body).items, 1):
+        if wanted in places:
+            yield f"message {number} "
 
 
 def _last(causes: list[Cause]) -> Cause | None:
@@ -577,21 +588,17 @@ def times(chains: Sequence[Chain]) -> tuple[float, float]:
     naming: list[float] = []
     for chain in chains:
         for body in chain:
+            request = read_body(body)
             before = time.perf_counter()
-            sent_items(body)
+            sent_items(request)
             reading.append(time.perf_counter() - before)
         last = copy.deepcopy(chain[-1])
         last["model"] = "another-model"
         causes, meter = CauseFollower(), Meter()
-        rows = iter(history_of(events := play([*chain[:-1], last]).events).calls)
-        for event in events:
+        for event in play([*chain[:-1], last]).events:
             meter.apply(event)
-            if isinstance(event, CallStarted):
-                causes.start(event, meter._fold)
-            elif isinstance(event, CallEnded):
-                row = next(rows)
-                before = time.perf_counter()
-                causes.end(row, meter._fold)
+            before = time.perf_counter()
+            causes.follow(event, meter._fold)
         naming.append(time.perf_counter() - before)
     return statistics.median(reading), statistics.median(naming)
 
@@ -634,9 +641,7 @@ def _told(one: Draw) -> str:
         and one.error < 0.02
     ):
         return ""
-    return (
-        f"{one.change.title} ({one.name}, lost {one.lost}):\n  {one.bodies}\n  {one.log}"
-    )
+    return f"{one.change.title} ({', '.join(one.names)}, lost {one.lost}):\n  {one.bodies}\n  {one.log}"
 
 
 if __name__ == "__main__":

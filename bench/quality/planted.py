@@ -11,6 +11,7 @@ import hashlib
 import json
 import random
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -326,6 +327,8 @@ def run_planted(
         arguments = (server.url("openai"), str(told), *client.arguments)
         found = measured_by(client.peer, client.script, *arguments, path=path)
         exchanges = [each for each in server.exchanges if each.number]
+    for problem in found["problems"]:
+        print(f"{client.name}: {problem}", file=sys.stderr)
     return outcome(model, exchanges, len(found["problems"]))
 
 

@@ -275,3 +275,16 @@ async def test_planted_values_that_no_message_holds_any_more_are_named_as_lost(
         assert len(wanted) >= 20
         assert len(wanted & lost) >= 0.95 * len(wanted), sorted(wanted - lost)
         assert not any(value in held for value in lost)
+
+
+async def test_of_two_acceptances_at_once_one_counts(tmp_path: Path) -> None:
+    async with scene(tmp_path, ANTHROPIC, HAD, window=64_000) as (_, session):
+        before = await session.messages()
+        preview = await session.preview()
+        done = await asyncio.gather(
+            session.accept(preview), session.accept(preview), return_exceptions=True
+        )
+        assert [type(each) for each in done] == [type(None), CommandRefused]
+        assert len(of_kind(await session.history(), CompactionCommitted)) == 1
+        await session.uncompact(preview.id)
+        assert await session.messages() == before

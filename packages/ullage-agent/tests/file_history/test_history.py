@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -13,6 +14,7 @@ from ullage.store.leases import new_owner
 from ullage_agent.file_history import history as module
 from ullage_agent.file_history.changes import FileChange, UndoPlan, content_of
 from ullage_agent.file_history.history import FileHistory, HistoryFailed
+from ullage_agent.file_history.report import report
 from ullage_agent.file_history.restoring import read_content, restore
 
 
@@ -312,3 +314,36 @@ def _dead() -> str:
     """The owner of a process that has ended."""
     parts = new_owner().split(":")
     return ":".join((parts[0], "4194303", "1", parts[3]))
+
+
+def test_a_restoring_that_has_no_room_leaves_nothing_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.root / "a").write_text("one")
+    step = world.begin()
+    (world.root / "a").write_text("two")
+    world.history.end(step)
+    plan, _ = world.history.plan([step])
+    world.history.prepare("undo", "s", plan.moves)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert world.history.carry_out("undo") == {"a": "No space left on device"}
+    assert [path.name for path in world.root.iterdir()] == ["a"]
+    assert (world.root / "a").read_text() == "two"
+
+
+def test_files_behind_the_last_diff_that_is_shown_are_not_compared() -> None:
+    states = [f"100644 {number:064x}" for number in range(2)]
+    moves = [FileChange(f"f{number:03}", *states) for number in range(100)]
+    read: list[str] = []
+
+    def content(sha: str) -> bytes:
+        read.append(sha)
+        return f"{sha[-1] * 30_000}\n".encode()
+
+    told = report(UndoPlan(tuple(moves)), content)
+    assert len(told.files) == 100
+    assert len(read) < 30

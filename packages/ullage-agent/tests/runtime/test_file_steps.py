@@ -174,8 +174,20 @@ async def test_the_chat_shows_the_files_first_and_restores_them_when_asked_again
         assert "left alone" in shown and back.endswith(" --files")
         shown, back = await perform(back)
         assert back == "More" and changed(root) == {"a.txt": "one", "b.txt": "mine"}
-        await perform("/uncompact")
+        assert "restored  a.txt" in shown and "what calls did elsewhere" not in shown
+        shown, _ = await perform("/uncompact")
+        assert "restored  a.txt" in shown
         assert changed(root) == {"a.txt": "two", "b.txt": "mine"}
+        (root / "b.txt").write_text("b")
+        _, back = await perform("/rewind #5 --files")
+        shown, _ = await perform(back)
+        assert "removed  b.txt" in shown and changed(root) == {"a.txt": "one"}
+        shown, _ = await perform("/uncompact")
+        assert "brought back  b.txt" in shown
+        (root / "a.txt").write_text("mine")
+        (root / "b.txt").write_text("mine")
+        shown, _ = await perform("/rewind #5 --files")
+        assert "No file would be restored" in shown
 
 
 async def test_what_a_subagent_changed_is_restored_with_the_parents_steps(

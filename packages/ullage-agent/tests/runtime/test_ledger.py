@@ -3,11 +3,12 @@
 import asyncio
 from pathlib import Path
 
+from tests.advice.story import Story, prose
 from tests.agents import haiku
 from ullage.events import CompactAsked, Event, TurnStarted
 from ullage.meter.meter import Meter
 from ullage.store.sqlite.store import SqliteStore
-from ullage.turns.loop import Loop
+from ullage.turns.loop import Loop, apply
 from ullage_agent.runtime.ledger import Ledger
 from ullage_simulators import running
 from ullage_simulators.scenario import read
@@ -73,4 +74,24 @@ async def test_a_turn_reads_the_ledger_at_its_begin_and_end_and_for_its_result(
             before = store.reads
             await session.ask("And now?")
             assert store.reads - before <= 3
+    await store.close()
+
+
+async def test_causes_are_read_once_and_then_followed(tmp_path: Path) -> None:
+    """A page asks after every change: that costs no more with a long ledger than with a short one."""
+    store = FakeCounting(tmp_path / "s.db")
+    story = Story().user("go\n" + prose(1_200)).chat(4).billed(lost=frozenset({3}))
+    await store.create("s", story[:-2])
+    loop, meter = Loop(), Meter()
+    for event in await store.read("s"):
+        meter.apply(event)
+        loop = apply(loop, event)
+    ledger = Ledger(store, "s", meter, loop)
+    ledger.lease = await store.acquire("s", "me", ttl_s=60)
+    assert list(await ledger.explain()) == ["c3"]
+    assert ledger.causes.expected(meter._fold, meter.steps[-1].at + 400) is not None
+    before = store.reads
+    await ledger.write(story[-2:])
+    assert list(await ledger.explain()) == ["c3"]
+    assert store.reads == before
     await store.close()

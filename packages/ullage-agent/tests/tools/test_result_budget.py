@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.tools.mcp_server import PNG
 from tests.tools.tool_context import FakeToolContext
 from ullage.messages import ImagePart
+from ullage.tokens.truncation import estimated_tokens
 from ullage_agent.tools.result_budget import (
     LEAST,
     RESULT_TOKENS,
     FittedResult,
     budget_tokens,
-    estimated_tokens,
     fit,
     read_result,
 )

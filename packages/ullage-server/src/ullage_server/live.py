@@ -201,7 +201,7 @@ class _GrowingView:
         self._view = LiveView(
             reading=reading,
             log=facts,
-            steps=tuple(step_lines(meter.steps, history)),
+            steps=tuple(step_lines(meter.steps, history.causes)),
             largest=largest_of(meter),
             advice=advice_view(advice, history),
             line=msgspec.structs.replace(

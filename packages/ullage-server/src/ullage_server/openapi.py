@@ -15,9 +15,12 @@ from litestar.openapi.spec import Components, Reference, Schema, SecurityScheme
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 
+from ullage.context.preview import CompactionPreview
+from ullage.context.surgery import Surgery
 from ullage.messages import Message
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
+from ullage_agent.file_history.report import FileChanges
 from ullage_server import api_types, live_types
 from ullage_server.problems import MEDIA_TYPE
 from ullage_server.ui import bodies
@@ -123,7 +126,8 @@ def type_schemas() -> dict[str, Any]:
     ]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]
     _, schemas = msgspec.json.schema_components(
-        [Message, Reading, Spend, *roots], ref_template=PREFIX + "{name}"
+        [Message, Reading, Spend, CompactionPreview, Surgery, FileChanges, *roots],
+        ref_template=PREFIX + "{name}",
     )
     for schema in schemas.values():
         _open_up(schema)

@@ -39,7 +39,6 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "get_settings": "read",
     "explain": "read",
     "get_context": "read",
-    "get_changed_files": "read",
     "list_steps": "read",
     "list_largest": "read",
     "get_spend": "read",
@@ -65,6 +64,8 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "drop": "write",
     "pin": "write",
     "rewind": "write",
+    # It shows what is in files, which is more than the session's messages say.
+    "get_changed_files": "write",
     "rename": "write",
     "add_link": "write",
     "list_approvals": "read",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
+from ullage.advice.cause import Cause
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import Advice, advice_of
@@ -57,10 +58,9 @@ async def get_context(opened: Opened) -> Reading:
 )
 async def list_steps(opened: Opened) -> Steps:
     """With the growth of the window, and the events before each call."""
-    events = await opened.history()
-    history = await asyncio.to_thread(history_of, events)
-    steps = (await opened._look()).ledger.meter.steps
-    return Steps(steps=tuple(step_lines(steps, history)))
+    ledger = (await opened._look()).ledger
+    causes = await ledger.explain()
+    return Steps(steps=tuple(step_lines(ledger.meter.steps, causes)))
 
 
 @get(
@@ -115,9 +115,10 @@ def session_advice(
     return history, replace(advice, outcomes=outcomes)
 
 
-def step_lines(steps: Sequence[Step], history: WindowHistory) -> Iterator[StepLine]:
-    """The steps as lines, with what the history knows of their causes."""
-    causes = {row.call: row.cause for row in history.main_calls}
+def step_lines(
+    steps: Sequence[Step], causes: Mapping[str, Cause | None]
+) -> Iterator[StepLine]:
+    """The steps as lines, with the causes by call."""
     before: int | None = None
     for step in steps:
         size = step.estimated if step.actual is None else step.actual
@@ -212,7 +213,7 @@ def read_log(
     return LogView(
         reading=meter.reading(),
         log=facts_of(imported, len(meter.steps)),
-        steps=tuple(step_lines(meter.steps, history)),
+        steps=tuple(step_lines(meter.steps, history.causes)),
         largest=largest_of(meter),
         advice=advice_view(advice, history),
     )

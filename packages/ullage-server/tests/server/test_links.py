@@ -92,6 +92,10 @@ def test_a_link_shows_the_whole_session_without_its_driver(linked: Linked) -> No
         assert reader.get(f"/v1/sessions/shown/{path}").status_code == 200, path
 
 
+def test_a_link_shows_no_files_of_the_session(linked: Linked) -> None:
+    assert linked.reader.get("/v1/sessions/shown/files").status_code == 403
+
+
 def test_a_revoked_link_ends_what_follows_it(linked: Linked) -> None:
     made = linked.owner.post("/v1/sessions/shown/links", json={}).json()
     ended: list[float] = []

@@ -8,28 +8,26 @@ Anthropic: ``diagnostics.previous_message_id``; only requests with ``diagnostics
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, Final
 
 from ullage_simulators.body import Body
 from ullage_simulators.wire import CallInProgress
 
 _ASKED: Final = "asked "
-_HEADS: Final = (
-    ("model", "model_changed"),
-    ("system", "system_changed"),
-    ("tools", "tools_changed"),
-)
-_OTHERS: Final = ("thinking", "tool_choice", "context_management", "output_config")
-_OPENAI: Final = (
+_FIELDS: Final = (
     ("model", "model_changed"),
     ("service_tier", "service_tier_changed"),
     ("prompt_cache_key", "prompt_cache_key_changed"),
+    ("system", "system_changed"),
     ("tools", "tools_changed"),
     ("text", "text_format_changed"),
     ("reasoning", "reasoning_effort_changed"),
     ("instructions", "input_changed"),
+    ("messages", "messages_changed"),
+    ("input", "input_changed"),
 )
+"""What is compared, and the word for it; a wire lacks the fields of the other one."""
+_OTHERS: Final = ("thinking", "tool_choice", "context_management", "output_config")
 
 
 def of_message(call: CallInProgress, identity: str) -> Body:
@@ -37,39 +35,34 @@ def of_message(call: CallInProgress, identity: str) -> Body:
     asked = call.body.get("diagnostics")
     if not isinstance(asked, dict):
         return {}
-    items = call.memory.items
     name = asked.get("previous_message_id")
-    before = items.get(f"{_ASKED}{name}")
-    items[_ASKED + identity] = call.body
+    before = _noted(call, identity, name)
     if name is None:
         return {"diagnostics": None}
-    if before is None:
-        reason: Body = {"type": "previous_message_not_found"}
-        return {"diagnostics": {"cache_miss_reason": reason}}
-    found = _first(before, call.body, _HEADS, "messages", "messages_changed")
-    if any(before.get(each) != call.body.get(each) for each in _OTHERS):
-        found = found or "unavailable"
-    if not found:
-        return {"diagnostics": None}
-    reason = {"type": found}
-    if found != "unavailable":
-        reason["cache_missed_input_tokens"] = len(_text(before)) // 4
+    reason: Body = {"type": "previous_message_not_found"}
+    if before is not None:
+        found = _first(before, call.body)
+        if found:
+            missed = len(_text(before)) // 4
+            reason = {"type": found, "cache_missed_input_tokens": missed}
+        elif any(before.get(each) != call.body.get(each) for each in _OTHERS):
+            reason = {"type": "unavailable"}
+        else:
+            return {"diagnostics": None}
     return {"diagnostics": {"cache_miss_reason": reason}}
 
 
 def of_response(call: CallInProgress, identity: str) -> Body:
     """The field of OpenAI's answer ``identity``; nothing where it was not asked for."""
-    items = call.memory.items
     options = call.body.get("prompt_cache_options")
     name = options.get("comparison_response_id") if isinstance(options, dict) else None
-    before = items.get(f"{_ASKED}{name}")
-    items[_ASKED + identity] = call.body
+    before = _noted(call, identity, name)
     if not name:
         return {}
     found: Body = {"type": "comparison_response_not_found"}
     if before is not None:
-        reason = _first(before, call.body, _OPENAI, "input", "input_changed")
         found = {"type": "cache_hit"}
+        reason = _first(before, call.body)
         if reason:
             missed = len(_text(before)) // 4
             found = {
@@ -80,17 +73,23 @@ def of_response(call: CallInProgress, identity: str) -> Body:
     return {"prompt_cache_diagnostics": found}
 
 
-def _first(
-    before: Body, now: Body, heads: Sequence[tuple[str, str]], history: str, word: str
-) -> str:
+def _noted(call: CallInProgress, identity: str, name: object) -> Body | None:
+    """The body whose answer has this name, after that of this call was noted."""
+    items = call.memory.items
+    before: Body | None = items.get(f"{_ASKED}{name}")
+    items[_ASKED + identity] = call.body
+    return before
+
+
+def _first(before: Body, now: Body) -> str:
     """The word for the first difference; empty where the request extends the earlier one."""
-    for name, told in heads:
-        if _text(before.get(name)) != _text(now.get(name)):
+    for name, told in _FIELDS:
+        old, new = before.get(name), now.get(name)
+        if name in ("messages", "input") and isinstance(old, list):
+            new = new[: len(old)] if isinstance(new, list) else None
+        if _text(old) != _text(new):
             return told
-    old, new = before.get(history), now.get(history)
-    if not (isinstance(old, list) and isinstance(new, list)):
-        return "" if old == new else word
-    return "" if _text(new[: len(old)]) == _text(old) else word
+    return ""
 
 
 def _text(value: Any) -> str:

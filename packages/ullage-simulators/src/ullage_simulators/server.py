@@ -740,6 +740,7 @@ def engine(app: App) -> uvicorn.Server:
         log_config=None,
         log_level="error",  # no advice on WebSockets at each request for one
         access_log=False,
+        timeout_keep_alive=75,  # longer than any client keeps one: 5 s is what httpx takes, and the two would race
         ws="auto",  # none without the package of the extra
         http="h11",
     )

@@ -100,7 +100,7 @@ def test_changes_that_the_ledger_holds_are_named() -> None:
     cause = cause_of(story.chat(2))
     assert (cause.kind, cause.words) == (
         "system",
-        "the system prompt changed at byte 21 (a date or time)",
+        "system block 0 changed at byte 21 (a date or time)",
     )
     assert "Monday" in cause.quote
     assert "Tuesday" in cause.quote
@@ -118,11 +118,27 @@ def test_without_content_nothing_is_quoted() -> None:
 
 def test_a_hit_a_session_without_a_cache_and_a_compaction_have_no_cause() -> None:
     assert causes(Story().user(LONG).chat(4).billed()) == {}
-    every = frozenset(range(1, 9))
-    assert causes(Story().user(LONG).chat(4).billed(lost=every)) == {}
+    every = Story().user(LONG).chat(4).billed(lost=frozenset(range(1, 9)))
+    assert causes([unwritten(event) for event in every]) == {}
     compacted = CompactionCommitted(compaction="k", summarised=("c1.a",))
     story = Story().user(LONG).chat(2).then(compacted).chat(2)
     assert found(story.billed(lost=frozenset({3})), "cache") is None
+
+
+def unwritten(event: Event) -> Event:
+    """The end of a call as a provider reports it that has no cache."""
+    if isinstance(event, CallEnded) and event.usage is not None:
+        return replace(event, usage=replace(event.usage, cache_write=None))
+    return event
+
+
+def test_a_cache_that_was_written_and_never_read_has_a_cause() -> None:
+    """Before the first read, too: all calls write, and none finds anything."""
+    blocks = (SystemBlock(text="Now 12:01."),)
+    story = Story(system=blocks).user(LONG).chat(1)
+    story.then(SystemChanged(system=(SystemBlock(text="Now 12:02."),))).chat(1)
+    ((number, cause),) = causes(story.billed(lost=frozenset({2}))).items()
+    assert (number, cause.kind) == (2, "system")
 
 
 def test_a_log_that_lacks_the_system_prompt_says_that_it_does_not_know() -> None:

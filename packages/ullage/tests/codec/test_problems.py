@@ -226,6 +226,11 @@ def test_no_error_holds_a_key(key: str) -> None:
     assert secret not in strike_keys(f"x {key} y")
 
 
+@pytest.mark.parametrize("piece", ["sk-", "eyJa-", "key=", "basic ", "://a", "tok."])
+def test_keys_are_struck_out_of_a_hostile_text_in_a_bounded_time(piece: str) -> None:
+    assert len(strike_keys(piece * 50_000)) <= len(piece) * 50_000
+
+
 def test_a_413_without_a_body_is_an_overflow_and_of_one_host_a_400() -> None:
     assert isinstance(read(413), Overflow)
     assert isinstance(read(400, provider="cerebras"), Overflow)

@@ -98,7 +98,7 @@ def test_every_changed_file_is_carried_over_many_compactions() -> None:
     for n in range(40):
         reads = read(f"r{n}", f"src/read{n}.py", "x")
         writes = write(f"w{n}", f"src/part{n}.py", "x")
-        made = block([carried(made), *reads, *writes], 420)
+        made = block([carried(made), *reads, *writes], 348)
     trail = file_trail([carried(made)])
     for n in range(40):
         assert trail[f"src/part{n}.py"] == "written"

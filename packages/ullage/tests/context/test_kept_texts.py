@@ -71,5 +71,13 @@ def test_each_kind_stands_in_a_part_of_its_own() -> None:
 
 
 def test_all_of_it_takes_a_share_of_a_small_window() -> None:
-    assert copies_room(16_000) == pytest.approx(0.11 * 16_000)
+    assert copies_room(16_000) == pytest.approx(0.1 * 16_000)
     assert copies_room(1_000_000) == 9_800 == copies_room(None)
+
+
+@pytest.mark.parametrize("piece", ["a", "a.", "a:", "0", "- "])
+def test_lines_of_a_hostile_summary_are_compared_in_a_bounded_time(piece: str) -> None:
+    assert (
+        lost("port = 1\ncask 7 is full", f"{piece * 20_000} end")
+        == "port = 1\ncask 7 is full"
+    )

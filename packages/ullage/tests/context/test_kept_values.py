@@ -84,6 +84,26 @@ def test_the_newest_value_of_a_name_wins() -> None:
     ]
 
 
+def test_a_line_that_says_a_thing_in_words_is_a_value_and_a_routine_is_none() -> None:
+    messages = [
+        said("u", "By the way, the contact for vineyard 13 is lofutipa. Go on!"),
+        result("t", "00:10 valve pump 0.3\nowner of pump 21: quiet train"),
+        *(said(f"m{n}", f"Day {n} is read.", role="assistant") for n in range(9)),
+    ]
+    made = block(messages)
+    for _ in range(8):
+        made = block([carried(made)])
+    assert made.split("\n")[1:] == [
+        "- user: By the way, the contact for vineyard 13 is lofutipa.",
+        '- tool: "owner of pump 21: quiet train"',
+    ]
+    summary = "- the contact for vineyard 13: lofutipa\n- Owner of pump 21: quiet train"
+    assert block(messages, held=summary) == ""
+    newer = said("v", "The contact for vineyard 13 is Ann.")
+    assert rows([carried(made), newer])[-1] == f"- user: {newer.text}"
+    assert "lofutipa" not in block([carried(made), newer])
+
+
 def test_no_tool_overrides_what_the_user_said() -> None:
     messages = [said("u", "The port is 48213."), result("t", "The port is 51000.")]
     assert "- user: The port is 48213." in rows(messages)
@@ -116,3 +136,8 @@ def test_keys_are_struck_out() -> None:
     key = "ghp_4f9aQ81mZpp02LkX77aa"
     made = block([result("t", f"token={key} at https://ann:{key}@example.com/x 48213")])
     assert key not in made
+
+
+def test_a_block_that_nobody_here_wrote_is_read_without_harm() -> None:
+    lines = [HEADING, f"user {'9' * 5_000}: src/a.py", "user 2: src/b.py"]
+    assert rows([carried("\n".join(lines))]) == ["user 1: src/b.py"]

@@ -31,6 +31,13 @@ def test_a_rule_in_a_file_is_quoted_with_its_file() -> None:
     ]
 
 
+def test_an_item_of_a_document_needs_no_full_stop() -> None:
+    text = "# Rules\n\n- Use tabs in Go files\n- x = {never}\nplain text of it\n"
+    made = block(shown("c", "AGENTS.md", text))
+    assert made.split("\n")[2:] == ['- "Use tabs in Go files"']
+    assert block(shown("c", "log.txt", "- Use tabs in Go files")) == ""
+
+
 def test_a_plainly_worded_rule_outlives_prose_and_logs() -> None:
     rule = "Notice: the old endpoint is read-only as of today."
     prose = "\n".join(f"{words(12, n).capitalize()}." for n in range(80))

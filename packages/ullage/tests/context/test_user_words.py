@@ -37,18 +37,28 @@ def test_they_are_carried_from_compaction_to_compaction_as_they_are() -> None:
     assert made == block([said(f"u{n}", text) for n, text in enumerate(texts)])
 
 
-def test_a_full_block_takes_new_messages_in() -> None:
+def test_a_full_block_holds_the_beginning_and_takes_new_messages_in() -> None:
     made = ""
     for n in range(30):
         made = block([carried(made), said(f"u{n}", f"Task {n}: {words(30, n)}.")], 300)
         assert f"Task {n}:" in made
-    assert "Task 0:" not in made
+    assert "Task 0:" in made
+    assert "Task 1:" not in made
+
+
+def test_a_plainly_worded_rule_outlives_much_that_is_said_later() -> None:
+    rule = "Klanten onder de achttien krijgen geen krediet."
+    made = block([said("r", f"{rule} Look at the first file.")], 400)
+    for n in range(40):
+        chat = said(f"u{n}", f"Never mind {words(30, n)}. Always {words(30, 99 + n)}.")
+        made = block([carried(made), chat], 400)
+    assert rule in made
 
 
 def test_rules_stay_where_not_all_has_room() -> None:
     chat = [said(f"u{n}", f"Look at number {n}: {words(30, n)}.") for n in range(30)]
     rule = "Never push to main."
-    made = block([said("r", f"Thanks a lot. {rule} {words(60)}."), *chat], 400)
+    made = block([said("r", f"Thanks a lot. {rule} {words(200)}."), *chat], 400)
     assert rule in made
     assert LEFT_OUT in made
     assert "number 29" in made

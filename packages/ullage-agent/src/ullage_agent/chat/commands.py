@@ -28,7 +28,7 @@ from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.chat.previewing import drop_choices, preview_lines, surgery_lines
 from ullage_agent.cli.permissions import meant
-from ullage_agent.file_history.report import FileChanges
+from ullage_agent.file_history.report import NEVER, FileChanges
 from ullage_agent.runtime.approvals import may_ask
 from ullage_agent.runtime.quotas import new_session_id
 from ullage_agent.runtime.session import Session
@@ -96,6 +96,13 @@ COMMANDS: Final = (
 
 _DIFF: Final = {"+": "row2", "-": "warn"}
 """The styles of the lines of a diff, by how they begin."""
+
+_TAKEN_BACK: Final = {
+    "added": "removed",
+    "changed": "restored",
+    "deleted": "brought back",
+}
+"""What a rewind, or its undoing, did to a file that had been changed so."""
 
 KEYS: Final = (
     ("Enter", "send; while it works: before the next call"),
@@ -253,7 +260,7 @@ class Acting:
                         "There is no compaction, prune or rewind to undo.", "warn"
                     )
                 told = await self.session.uncompact(transcript.undoable[-1])
-                return CommandResult(tuple(file_lines(told, whole=False)))
+                return CommandResult(tuple(file_lines(told, is_done=True)))
             case "retry":
                 await self.session.resume()
                 return CommandResult()
@@ -370,13 +377,17 @@ class Acting:
         words = argument.split()
         places: list[str] = []
         for word in words:
+            if word.startswith("--") and word not in (YES, LOSE_REASONING):
+                raise CommandRefused(
+                    f"/drop has no {printable(word)}: it takes {YES} and {LOSE_REASONING}."
+                )
             if not word.startswith("--"):
                 ends = [await self._named(end) for end in word.split(STRETCH)]
                 places.append(STRETCH.join(ends))
         if not places:
             found = await self.session.droppable()
-            lines = [choice.line for choice in drop_choices(found, width)]
-            return CommandResult(tuple(lines))
+            choices = drop_choices(found, width, has_places=True)
+            return CommandResult(tuple(choice.line for choice in choices))
         surgery = await self.session.drop(
             *places,
             dry_run=YES not in words,
@@ -424,12 +435,18 @@ class Acting:
             told = await self.session.changed_files(before)
             if told != self._shown:
                 self._shown = told
-                asked = (Span("Send the command again to restore these files."),)
-                return CommandResult(
-                    (*file_lines(told), asked), text=f"/rewind {message} {FILES}"
+                asked = (
+                    "Send the command again: it goes back, and takes these changes back."
                 )
+                if not told.files:
+                    asked = "No file would be restored. Send the command again to go back all the same."
+                return CommandResult(
+                    (*file_lines(told), (Span(asked, "mark"),)),
+                    text=f"/rewind {message} {FILES}",
+                )
+        self._shown = None
         told = await self.session.rewind(before, files=has_files)
-        lines = file_lines(told, whole=False) if has_files else []
+        lines = file_lines(told, is_done=True) if has_files else []
         return CommandResult(tuple(lines), text=messages[places[0]].text)
 
     # -- looking --
@@ -564,17 +581,23 @@ def said(text: str, style: str = "dim") -> CommandResult:
     return CommandResult(((Span(text, style),),))
 
 
-def file_lines(told: FileChanges, *, whole: bool = True) -> list[Line]:
-    """The files of a rewind, with their diffs if ``whole``, and what is left alone or not covered."""
+def file_lines(told: FileChanges, *, is_done: bool = False) -> list[Line]:
+    """What tools have changed, with diffs, and what a rewind leaves alone; once it ``is_done``, what it did."""
     lines: list[Line] = []
+    if told.files and not is_done:
+        changed = counted(len(told.files), "file")
+        lines.append((Span(f"Tools have changed {changed} since:", "title"),))
     for one in told.files:
-        lines.append((Span(f"{one.change}  {printable(one.path)}", "strong"),))
-        for text in one.diff.splitlines() if whole else ():
+        change = _TAKEN_BACK[one.change] if is_done else one.change
+        lines.append((Span(f"{change}  {printable(one.path)}", "strong"),))
+        for text in () if is_done else one.diff.splitlines():
             lines.append((Span(f"  {printable(text)}", _DIFF.get(text[:1], "dim")),))
     for path in told.edited_since:
         text = f"left alone, as it was changed by others since: {printable(path)}"
         lines.append((Span(text, "warn"),))
     for missing in told.not_covered:
+        if is_done and missing.reason == NEVER:
+            continue  # it stood before the rewind
         path = f"{printable(missing.path)}: " if missing.path else ""
         lines.append((Span(f"not restored: {path}{missing.reason}", "dim"),))
     return lines

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ullage.cli.footing import dollars
+from ullage.context.cache_prices import ChangePrice
 from ullage.context.preview import CompactionPreview, PreviewedMessage
 from ullage.context.surgery import Surgery
 from ullage.display.text import (
@@ -28,6 +29,8 @@ from ullage_agent.chat.choices import Choice
 from ullage_agent.runtime.policy import LOST_SHOWN
 
 EDITOR: Final = "vi"
+MUST_STAY: Final = " must stay"
+"""Between the id and the reason in what is said of a part that must stay; its row says the rest."""
 
 
 def preview_lines(
@@ -37,10 +40,7 @@ def preview_lines(
     leaving = counted(len(preview.leaves), "message")
     sizes = f"{number(preview.before)} → {number(preview.after)} tokens"
     yield (Span(f"{sizes}: {number(preview.freed)} freed", "strong"),)
-    yield (Span(_price(preview.cache_lost, preview.usd, preview.saves_usd)),)
-    if preview.reasoning_lost:
-        lost = f"{number(preview.reasoning_lost)} tokens of reasoning are lost"
-        yield (Span(lost, "warn"),)
+    yield from _price(preview)
     spent = f"This preview has cost {number(preview.spent)} tokens"
     if preview.spent_usd is not None:
         spent += f", {dollars(preview.spent_usd)}"
@@ -50,7 +50,10 @@ def preview_lines(
     text = preview.summary if summary is None else summary
     if text:
         edited = " (edited)" if summary is not None else ""
-        yield (Span(f"In the place of {leaving}{edited}", "title"),)
+        yield (
+            Span(f"In the place of {leaving}{edited}", "title"),
+            Span("  and what code copies of them", "dim"),
+        )
         for line in text.splitlines():
             for row in wrapped(printable(line), width - 2) or [""]:
                 yield (Span(f"  {row}"),)
@@ -61,16 +64,12 @@ def preview_lines(
 
 def _lost(preview: CompactionPreview, width: int) -> Iterator[Line]:
     if not preview.lost:
-        yield (Span("No path, id or number is lost.", "title"),)
+        yield (Span("No path, address, id or long number is lost.", "title"),)
         yield ()
         return
-    yield (
-        Span(
-            f"Lost: {counted(len(preview.lost), 'path, id or number', 'paths, ids and numbers')}",
-            "warn",
-        ),
-        Span("  in no message any more; /uncompact brings them back", "dim"),
-    )
+    what = counted(len(preview.lost), "value")
+    about = "  (paths, addresses, ids, long numbers)"
+    yield (Span(f"Lost: {what}", "warn"), Span(about, "dim"))
     names = [printable(each.value) for each in preview.lost[:LOST_SHOWN]]
     if len(preview.lost) > LOST_SHOWN:
         names.append(f"and {number(len(preview.lost) - LOST_SHOWN)} more")
@@ -96,16 +95,19 @@ def _messages(
     yield ()
 
 
-def _price(cache_lost: int, usd: float | None, saves_usd: float | None) -> str:
+def _price(change: ChangePrice) -> Iterator[Line]:
     """``7,489 tokens of cache written again, $0.026; each later call saves $0.0009``."""
-    if not cache_lost:
-        pieces = ["no cache is lost"]
-    else:
-        once = "" if usd is None else f", {dollars(usd)}"
-        pieces = [f"{number(cache_lost)} tokens of cache written again{once}"]
-    if saves_usd:
-        pieces.append(f"each later call saves {dollars(saves_usd)}")
-    return "; ".join(pieces)
+    price = "no cache is lost"
+    if change.cache_lost:
+        price = f"{number(change.cache_lost)} tokens of cache written again"
+        if change.usd is not None:
+            price += f", {dollars(change.usd)}"
+    if change.saves_usd:
+        price += f"; each later call saves {dollars(change.saves_usd)}"
+    yield (Span(price),)
+    if change.reasoning_lost:
+        lost = f"{number(change.reasoning_lost)} tokens of reasoning are lost"
+        yield (Span(lost, "warn"),)
 
 
 def surgery_lines(surgery: Surgery) -> Iterator[Line]:
@@ -113,37 +115,48 @@ def surgery_lines(surgery: Surgery) -> Iterator[Line]:
     if surgery.refused:
         yield (Span(printable(surgery.refused), "warn"),)
         return
-    names = shortened(printable(", ".join(surgery.messages)), 60)
+    sizes = f"{number(surgery.before)} → {number(surgery.after)}"
+    where = counted(len(surgery.messages), "message")
     yield (
         Span(f"{number(surgery.freed)} tokens freed", "strong"),
-        Span(f"  {number(surgery.before)} → {number(surgery.after)}; {names}", "dim"),
+        Span(f"  {sizes}; {where} left out or shortened", "dim"),
     )
-    yield (Span(_price(surgery.cache_lost, surgery.usd, surgery.saves_usd)),)
-    if surgery.reasoning_lost:
-        yield (
-            Span(
-                f"{number(surgery.reasoning_lost)} tokens of reasoning are lost", "warn"
-            ),
-        )
+    yield from _price(surgery)
 
 
-def drop_choices(found: Sequence[Surgery], width: int) -> list[Choice]:
-    """The largest parts, each with what dropping it frees and costs; those that must stay can't be chosen."""
-    head = f"{padded('freed', 9, right=True)}{padded('cache again', 13, right=True)}{padded('once', 10, right=True)}  "
+def drop_choices(
+    found: Sequence[Surgery], width: int, *, has_places: bool = False
+) -> list[Choice]:
+    """The largest parts, each with what dropping it frees and costs; those that must stay can't be chosen.
+
+    ``has_places``: with the places that ``/drop`` takes, for a list from which nothing can be chosen.
+    """
+    head = _drop_row("freed", "cache again", "once")
     choices = [Choice((Span(head, "dim"),))]
     for surgery in found:
         place = surgery.places[0]
         what = printable(surgery.label)
-        freed, again, usd = (number(surgery.freed), number(surgery.cache_lost), "")
-        if surgery.usd is not None:
-            usd = dollars(surgery.usd)
         if surgery.refused:
-            freed, again, usd = "stays", "", ""
-            what = f"{what}: {printable(surgery.refused)}"
-        row = f"{padded(freed, 9, right=True)}{padded(again, 13, right=True)}{padded(usd, 10, right=True)}  "
-        line = (Span(row), Span(shortened(what, max(10, width - len(row))), "dim"))
-        choices.append(Choice(line, "" if surgery.refused else place))
+            row, target = f"{padded('stays', 9, right=True)}  ", ""
+            _, stays, why = surgery.refused.rpartition(MUST_STAY)
+            if stays:
+                why = why.partition(": ")[2]
+            what = f"{printable(why.rstrip('.'))} · {what}"
+        else:
+            usd = "" if surgery.usd is None else dollars(surgery.usd)
+            row = _drop_row(number(surgery.freed), number(surgery.cache_lost), usd)
+            target = place
+        if len(surgery.messages) > 1:
+            what = f"{counted(len(surgery.messages), 'message')}: {what}"
+        name = f"  {printable(target)}" if has_places and target else ""
+        room = max(10, width - len(row) - len(name))
+        line = (Span(row), Span(shortened(what, room), "dim"), Span(name))
+        choices.append(Choice(line, target))
     return choices
+
+
+def _drop_row(freed: str, again: str, usd: str) -> str:
+    return f"{padded(freed, 9, right=True)}{padded(again, 13, right=True)}{padded(usd, 10, right=True)}  "
 
 
 async def edited(text: str, environment: Mapping[str, str]) -> str:

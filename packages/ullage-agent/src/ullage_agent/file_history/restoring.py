@@ -140,16 +140,24 @@ class _Restoring:
         draft = f".ullage-{sha256(move.path.encode()).hexdigest()[:16]}"
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=parent)  # of a process that was killed here
-        if is_link(move.new):
-            os.symlink(os.fsdecode(data), draft, dir_fd=parent)
-        else:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(draft, flags, 0o600, dir_fd=parent), "wb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), stat.S_IMODE(mode_of(move.new)))
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        try:
+            if is_link(move.new):
+                os.symlink(os.fsdecode(data), draft, dir_fd=parent)
+            else:
+                flags = (
+                    os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                )
+                opened = os.open(draft, flags, 0o600, dir_fd=parent)
+                with os.fdopen(opened, "wb") as file:
+                    file.write(data)
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode_of(move.new)))
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=parent)
+            raise
 
     def set_mode(self, move: FileChange) -> None:
         """Give a directory its mode, once all that is in it is there."""

@@ -7,9 +7,10 @@ commands of others. So every decision rests on stored events.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+from ullage.advice.cause import Cause
 from ullage.advice.causes import CauseFollower
 from ullage.checkpoint.contents import events_of, put_contents, removed_entries
 from ullage.errors import HistoryLost, LeaseLost
@@ -40,6 +41,12 @@ async def load_for(event: Event, store: SessionStore, session: str, meter: Meter
         await load_contents(store, session, entries)
 
 
+def _follow(events: Iterable[Event], meter: Meter, causes: CauseFollower) -> None:
+    for event in events:
+        meter.apply(event)
+        causes.follow(event, meter._fold)
+
+
 class Ledger:
     """One session and its folds. Belongs to one event loop. ``listeners`` are called with each event after its fold.
 
@@ -57,7 +64,8 @@ class Ledger:
         self.meter = meter
         self.loop = loop
         self.causes = CauseFollower()
-        """Why calls paid again, and why the next one will: since this object folds."""
+        """Why calls paid again, and why the next one will: since this object folds, or of all once ``explain`` ran."""
+        self._is_explained = not loop.seq
         self.listeners: list[Callable[[Event], None]] = []
         self.is_broken = False
         """An event could not be folded, or a folded one was lost: the session has to be opened again."""
@@ -118,6 +126,20 @@ class Ledger:
                 list(self.meter._fold.view) if entries is None else entries,
             )
             self._is_loaded = self._is_loaded or entries is None
+
+    async def explain(self) -> Mapping[str, Cause]:
+        """Why calls paid again, by their names. What this object did not fold itself is read once."""
+        if not self._is_explained:
+            meter, causes, after = Meter(), CauseFollower(), self.loop.seq
+            events = await self.store.read(self.session)
+            known = [event for event in events if event.seq <= after]
+            await to_completion(asyncio.to_thread(_follow, known, meter, causes))
+            async with self._lock:
+                events = await self.store.read(self.session, after=after)
+                known = [event for event in events if event.seq <= self.loop.seq]
+                _follow(known, meter, causes)
+                self.causes, self._is_explained = causes, True
+        return self.causes.found
 
     async def has(self, seq: int) -> bool:
         """Whether the event is folded. Waits for a write in progress: its events are announced before their fold."""

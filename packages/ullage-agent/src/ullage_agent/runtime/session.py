@@ -231,6 +231,8 @@ class Session(Generic[OutputT]):
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._changing = asyncio.Lock()
+        """Held while the view is changed by what was planned from it."""
         self._is_closing = False
         self._failure: BaseException | None = None
         """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
@@ -905,12 +907,13 @@ class Session(Generic[OutputT]):
             HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("message_id", message_id)
-        runtime = await self._driving.look()
-        if runtime.ledger.loop.turn:
-            raise CommandRefused("A turn is running: cancel it first, then rewind.")
-        event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
-        undo = await undo_since(runtime, message_id) if files else None
-        return await to_completion(self._undo(event, undo))
+        async with self._changing:
+            runtime = await self._driving.look()
+            if runtime.ledger.loop.turn:
+                raise CommandRefused("A turn is running: cancel it first, then rewind.")
+            event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
+            undo = await undo_since(runtime, message_id) if files else None
+            return await to_completion(self._undo(event, undo))
 
     async def changed_files(self, since: str = "") -> FileChanges:
         """The files that tools have changed since a message, with their diffs: what a rewind to it would restore.
@@ -1071,14 +1074,15 @@ class Session(Generic[OutputT]):
         _check_texts("preview", name)
         if summary is not None:
             _check_texts("summary", summary)
-        await self._at_rest("accept the preview")
-        past = find_preview(name, await self.history(after=asked_at(name) - 1))
-        before = self._reading
-        await self._command(
-            *await self._planned(
-                name, lambda situation: accepted(situation, past, summary), past.asked
+        async with self._changing:
+            await self._at_rest("accept the preview")
+            past = find_preview(name, await self.history(after=asked_at(name) - 1))
+            before = self._reading
+            await self._command(
+                *await self._planned(
+                    name, lambda situation: accepted(situation, past, summary), past.asked
+                )
             )
-        )
         reading = (await self._look()).reading
         for hook in self._open.hooks:
             await run_hook(hook, "after_compaction", before, reading)
@@ -1101,17 +1105,20 @@ class Session(Generic[OutputT]):
             CommandRefused: The agent is working. A place that can't be dropped is no error: see ``Surgery.refused``.
         """
         _check_texts("places", *places)
-        await self._at_rest("drop something", or_paused=True)
-        runtime = await self._look()
-        name = f"drop-{runtime.ledger.loop.seq + 1}"
-        surgery, events = await self._planned(
-            name,
-            lambda situation: planned(situation, places, loses_reasoning=loses_reasoning),
-        )
-        if dry_run or not events:
-            return surgery
-        await self._command(*events)
-        return structs.replace(surgery, id=name)
+        async with self._changing:
+            await self._at_rest("drop something", or_paused=True)
+            runtime = await self._look()
+            name = f"drop-{runtime.ledger.loop.seq + 1}"
+            surgery, events = await self._planned(
+                name,
+                lambda situation: planned(
+                    situation, places, loses_reasoning=loses_reasoning
+                ),
+            )
+            if dry_run or not events:
+                return surgery
+            await self._command(*events)
+            return structs.replace(surgery, id=name)
 
     async def droppable(self, count: int = LARGEST_DROPPED) -> tuple[Surgery, ...]:
         """What dropping each of the largest parts in view would do, the largest first.
@@ -1160,12 +1167,19 @@ class Session(Generic[OutputT]):
             HistoryFailed: The history can't be read or written; then nothing has changed.
         """
         _check_texts("compaction", compaction)
-        await self._at_rest("uncompact", or_paused=True)
-        undo = None
-        for event in await self.history():
-            if isinstance(event, Rewound) and event.files and event.rewind == compaction:
-                undo = await undo_of(await self._look(), [event.files])
-        return await to_completion(self._undo(Uncompacted(compaction=compaction), undo))
+        async with self._changing:
+            await self._at_rest("uncompact", or_paused=True)
+            undo = None
+            for event in await self.history():
+                if (
+                    isinstance(event, Rewound)
+                    and event.files
+                    and event.rewind == compaction
+                ):
+                    undo = await undo_of(await self._look(), [event.files])
+            return await to_completion(
+                self._undo(Uncompacted(compaction=compaction), undo)
+            )
 
     async def explain(self, message_id: str) -> Whereabouts:
         """Where a message went: in view, cleared, in which summary, dropped and why.

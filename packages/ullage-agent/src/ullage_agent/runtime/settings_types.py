@@ -141,8 +141,8 @@ class AgentSettings(TypedDict, total=False):
     """Whether what tools change in the root is kept, so that a rewind can restore it (docs/rewind.md). Default:
     yes."""
     recall: Literal["auto", "always", "never"] | None
-    """Whether the model can ask for what left its window: ``auto`` from the first compaction on, if it has other
-    tools, ``always``, ``never``. Default: ``auto``."""
+    """Whether the model can ask for what left its window: ``auto`` from the first compaction on, if it has
+    other tools, ``always``, ``never``. Default: ``auto``."""
     sequential_tools: bool | None
     """Whether tools run one after another. Default: no."""
     result_tokens: int | None

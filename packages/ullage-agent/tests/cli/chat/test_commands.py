@@ -119,6 +119,41 @@ async def test_a_drop_says_its_price_first_and_is_undone(tmp_path: Path) -> None
         assert await talk.session.messages() == before
 
 
+async def test_the_list_of_a_drop_has_places_to_type_and_tells_parts_apart(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "cellar.log").write_text("cask 7, level 91.2 %\n" * 20)
+    call = {"name": "read", "arguments": {"path": "cellar.log"}}
+    answers = ({"calls": [call], "times": 1}, {"text": "Read."})
+    async with talking(tmp_path, *answers) as talk:
+        await talk.session.ask("Which cask leaks?")
+        _, whole, result, *_ = words(await perform(talk, "/drop")).splitlines()
+        assert "2 messages: read cellar.log" in whole
+        before = await talk.session.messages()
+        assert await perform(talk, f"/drop {whole.split()[-1]} --yes") == CommandResult()
+        assert len(await talk.session.messages()) == len(before) - 2
+        await perform(talk, "/uncompact")
+        await perform(talk, f"/drop {result.split()[-1]} --yes")
+        assert len(await talk.session.messages()) == len(before)
+
+
+async def test_a_part_that_must_stay_says_why_within_the_line(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("Which cask leaks? " * 20)
+        shown = words(await perform(talk, "/drop"))
+        (line,) = [line for line in shown.splitlines() if "stays" in line]
+        assert "it is the newest request" in line and len(line) <= 80
+        newest = (await talk.session.messages())[0].id
+        assert newest not in line
+
+
+async def test_an_option_that_a_drop_does_not_have_is_refused(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("hello")
+        with pytest.raises(CommandRefused, match="/drop has no --lose: it takes --yes"):
+            await perform(talk, "/drop #1 --lose")
+
+
 async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:
     async with talking(tmp_path, system="Be brief.") as talk:
         await talk.session.ask("hello")

@@ -232,7 +232,7 @@ class CallMeter:
         if call in lane.started:
             estimate = lane.reading()
         elif placed.purpose in ("main", "child"):
-            items = sent_items(body, seen.headers, model=route.model)
+            items = sent_items(request, seen.headers)
             estimate = lane.before(request, call, placed.mark, items)
         else:
             calibration = self._learnt.calibration()

@@ -46,7 +46,7 @@ function show(page, remote, found, node) {
     node,
     h("p", { class: "preview-size" }, h("strong", {}, `${number(found.before)} → ${number(found.after)} tokens`), ` · ${number(found.freed)} freed by “${found.strategy}”`),
     h("p", { class: "hint" }, priceOf(found)),
-    found.lost.length ? lostOf(found, text) : h("p", { class: "hint" }, "No path, address, id or number would be lost."),
+    found.lost.length ? lostOf(found, text) : h("p", { class: "hint" }, "No path, address, id or long number would be lost."),
     found.summary ? [h("label", { for: "preview-summary" }, found.is_editable ? "The summary in its place, which you can edit" : "The summary in its place"), text] : null,
     moved("Leaves", found.leaves),
     moved("Stays", found.stays),

@@ -6,19 +6,21 @@ from typing import Literal
 
 import msgspec
 
-from ullage.advice.differences import DifferenceKind
-
 Witness = Literal["provider", "bodies", "log"]
 
-CauseKind = Literal[DifferenceKind, "tools", "messages", "pause", "provider", "unknown"]
+CauseKind = Literal[
+    "model", "tools", "tool_added", "tool_removed", "tools_replaced", "tool_changed", "tools_reordered", "system",
+    "setting", "cache_key", "beta", "messages", "message_edited", "message_inserted", "messages_removed", "compaction",
+    "rewind", "marks", "lookback", "pause", "provider", "unknown",
+]  # fmt: skip
 """What a cause is. ``tools`` and ``messages`` are a provider's words where no name is known."""
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why one call paid again for tokens that an earlier one had sent.
 
-    ``name`` is the tool, block, setting or message. ``place`` is how many bytes of the request are in front of the
-    difference. ``by`` is whose word it is: the provider's, that of the bodies sent, or that of the log.
+    ``name`` is the tool, block, setting or message. ``by`` is whose word it is: the provider's, that of the bodies
+    sent, or that of the log.
     """
 
     kind: CauseKind
@@ -26,7 +28,6 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     words: str
     quote: str = ""
     """What stands at the difference; empty where no content is shown."""
-    place: int = 0
     tokens: int = 0
     """Tokens paid again."""
     usd: float | None = None

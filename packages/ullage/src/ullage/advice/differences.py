@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from difflib import SequenceMatcher
+from typing import Final, Literal
 
-from ullage.advice.policy import AROUND, FEWEST_COMPACTED
-from ullage.events import SentItem
+from ullage.advice.cause import Cause, CauseKind
+from ullage.advice.policy import AROUND, FEWEST_COMPACTED, NAMED_TOOLS
+from ullage.events import SentItem, SentKind
 from ullage.meter.sent_items import common_items
-
-DifferenceKind = Literal[
-    "model", "tool_added", "tool_removed", "tools_replaced", "tool_changed", "tools_reordered", "system", "setting",
-    "cache_key", "beta", "message_edited", "message_inserted", "messages_removed", "compaction", "rewind", "marks",
-    "lookback",
-]  # fmt: skip
 
 Texts = Callable[[SentItem], str]
 """The text of a tool, a block or a setting; empty where it is not known or is not to be shown."""
@@ -30,23 +25,15 @@ _LOOKS: Final = (
     ("a version or number", re.compile(r"\d")),
 )  # fmt: skip
 
+_HeadKind = Literal["model", "beta", "tool", "system", "setting"]
 
-class Difference(NamedTuple):
-    """``name`` is the tool, block, setting or message; ``quote`` has content of it.
-
-    ``place`` is how many bytes of the request are in front of it. With it, what follows is not read from the cache.
-    """
-
-    kind: DifferenceKind
-    name: str
-    words: str
-    place: int
-    quote: str = ""
+_HEADS: Final[tuple[_HeadKind, ...]] = ("model", "beta", "tool", "system", "setting")
+"""What is in front of the messages, in the order of the provider."""
 
 
-def of_kind(items: Sequence[SentItem], *kinds: str) -> list[SentItem]:
-    """The items of these kinds, in order."""
-    return [item for item in items if item.kind in kinds]
+def of_kind(items: Sequence[SentItem], kind: SentKind) -> list[SentItem]:
+    """The items of this kind, in order."""
+    return [item for item in items if item.kind == kind]
 
 
 def first_difference(
@@ -54,7 +41,7 @@ def first_difference(
     now: Sequence[SentItem],
     was: Texts,
     is_now: Texts,
-) -> Difference | None:
+) -> Cause | None:
     """The first difference; ``None`` where the request extends the earlier one. Cache marks are no difference here.
 
     Args:
@@ -63,193 +50,95 @@ def first_difference(
         was: The texts of the earlier request.
         is_now: Those of the later one.
     """
-    same = common_items(before, now)
-    if same == len(before):
-        return None
-    place = sum(item.size for item in now[:same])
-    for kind, told in _HEADS:
+    known = {item.digest for item in before}
+    for kind in _HEADS:
         old, new = of_kind(before, kind), of_kind(now, kind)
-        if [item.digest for item in old] != [item.digest for item in new]:
-            if kind == "system" and _has_moved_up(before, old, new):
-                continue
-            found = told(old, new, was, is_now)
-            return found._replace(place=place)
+        same = common_items(old, new)
+        is_longer = same == len(old)
+        if is_longer and all(item.digest in known for item in new[same:]):
+            continue  # equal, or what was in front of messages of the system has left
+        return _head(kind, old, new, was, is_now)
     old, new = of_kind(before, "message"), of_kind(now, "message")
-    return _messages(old, new, common_items(old, new))._replace(place=place)
-
-
-_Told = Callable[[list[SentItem], list[SentItem], Texts, Texts], Difference]
-
-
-def _models(old: list[SentItem], new: list[SentItem], _: Texts, __: Texts) -> Difference:
-    was, now = old[0].name if old else "?", new[0].name if new else "?"
-    return Difference("model", now, f"the model {was} became {now}", 0)
-
-
-def _betas(old: list[SentItem], new: list[SentItem], _: Texts, __: Texts) -> Difference:
-    names = sorted({item.name for item in old} ^ {item.name for item in new})
-    listed = ", ".join(names)
-    return Difference("beta", listed, f"the beta headers differ: {listed}", 0)
-
-
-def _tools(
-    old: list[SentItem], new: list[SentItem], was: Texts, is_now: Texts
-) -> Difference:
-    known, declared = {item.name for item in old}, {item.name for item in new}
-    come = [item.name for item in new if item.name not in known]
-    gone = [item.name for item in old if item.name not in declared]
-    if come and gone:
-        words = f"{_tool_names(gone)} left and {_tool_names(come)} came"
-        return Difference("tools_replaced", gone[0], words, 0)
-    if come:
-        return Difference("tool_added", come[0], f"{_tool_names(come)} came", 0)
-    if gone:
-        return Difference("tool_removed", gone[0], f"{_tool_names(gone)} left", 0)
-    earlier = {item.digest for item in old}
-    changed = [item for item in new if item.digest not in earlier]
-    if changed:
-        first = changed[0]
-        same_name = next(item for item in old if item.name == first.name)
-        words, quote = _text_change(was(same_name), is_now(first))
-        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-        return Difference(
-            "tool_changed",
-            first.name,
-            f"tool `{first.name}` changed{words}{more}",
-            0,
-            quote,
-        )
-    name = new[min(common_items(old, new), len(new) - 1)].name
-    return Difference(
-        "tools_reordered", name, f"the tools are in another order from `{name}` on", 0
-    )
-
-
-def _tool_names(names: list[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names[:3])
-    if len(names) > 3:
-        listed += f" and {len(names) - 3} more"
-    return f"tool {listed}" if len(names) == 1 else f"tools {listed}"
-
-
-def _system(
-    old: list[SentItem], new: list[SentItem], was: Texts, is_now: Texts
-) -> Difference:
     same = common_items(old, new)
-    if same == len(old):
-        return Difference(
-            "system", new[same].name, "the system prompt got another block", 0
-        )
-    name = old[same].name
-    if same == len(new) or old[same].digest in {item.digest for item in new[same:]}:
-        if same < len(new):
-            return Difference("system", name, f"a block came in front of {name}", 0)
-        return Difference("system", name, f"{name} left", 0)
-    if new[same].digest in {item.digest for item in old[same:]}:
-        return Difference("system", name, f"{name} left", 0)
-    words, quote = _text_change(was(old[same]), is_now(new[same]))
-    if len(new) == 1:
-        name = "the system prompt"
-    return Difference("system", old[same].name, f"{name} changed{words}", 0, quote)
+    return None if same == len(old) else _message(old, new, same)
 
 
-def _settings(
-    old: list[SentItem], new: list[SentItem], was: Texts, is_now: Texts
-) -> Difference:
-    known = {item.digest for item in old}
-    sent = {item.digest for item in new}
-    item = next(
-        (each for each in [*new, *old] if each.digest not in known & sent), new[0]
+def _head(
+    kind: _HeadKind, old: list[SentItem], new: list[SentItem], was: Texts, is_now: Texts
+) -> Cause:
+    """What became of the tools, blocks or settings, by their names."""
+    known = {item.name: item for item in old}
+    sent = {item.name: item for item in new}
+    gone = [name for name in known if name not in sent]
+    come = [name for name in sent if name not in known]
+    changed = [
+        name for name, item in sent.items() if known.get(name, item).digest != item.digest
+    ]
+    if kind == "system" and (gone or come):  # blocks are named by their places
+        place = changed[:1]
+        gone, come, changed = gone and (place or gone), come and (place or come), []
+    first = (gone or come or changed or [new[common_items(old, new) - len(new)].name])[0]
+    told: list[str] = []
+    quote = ""
+    for names, what in ((gone, "left"), (come, "came"), (changed, "changed")):
+        if names:
+            told.append(f"{_listed(kind, names)} {what}")
+    if first in changed:
+        where, quote = _text_change(was(known[first]), is_now(sent[first]))
+        told[-1] += where
+    words = " and ".join(told) or f"the {kind}s are in another order from `{first}` on"
+    return Cause(
+        kind=_kind_of(kind, first, gone, come, changed),
+        name=first,
+        words=words,
+        quote=quote,
     )
-    before = "".join(was(each) for each in old if each.name == item.name)
-    after = "".join(is_now(each) for each in new if each.name == item.name)
-    quote = (
-        f"{before[:AROUND] or 'none'} became {after[:AROUND] or 'none'}"
-        if before or after
-        else ""
-    )
-    kind: DifferenceKind = "cache_key" if item.name == "prompt_cache_key" else "setting"
-    return Difference(kind, item.name, f"`{item.name}` changed", 0, quote)
 
 
-def _has_moved_up(
-    before: Sequence[SentItem], old: list[SentItem], new: list[SentItem]
-) -> bool:
-    """Whether the new blocks of the system prompt were messages, and what was in front of them has left."""
-    known = {item.digest for item in of_kind(before, "message")}
-    is_longer = common_items(old, new) == len(old)
-    return is_longer and all(item.digest in known for item in new[len(old) :])
+def _kind_of(
+    kind: _HeadKind, first: str, gone: list[str], come: list[str], changed: list[str]
+) -> CauseKind:
+    if kind == "tool":
+        if gone and come:
+            return "tools_replaced"
+        if gone or come:
+            return "tool_removed" if gone else "tool_added"
+        return "tool_changed" if changed else "tools_reordered"
+    if first == "prompt_cache_key":
+        return "cache_key"
+    return kind
 
 
-_HEADS: Final[tuple[tuple[str, _Told], ...]] = (
-    ("model", _models),
-    ("beta", _betas),
-    ("tool", _tools),
-    ("system", _system),
-    ("setting", _settings),
-)
+def _listed(kind: _HeadKind, names: list[str]) -> str:
+    if kind == "system":
+        return names[0]
+    listed = ", ".join(f"`{name}`" for name in names[:NAMED_TOOLS])
+    more = len(names) - NAMED_TOOLS
+    return f"{kind} {listed}" + (f" and {more} more" if more > 0 else "")
 
 
-def _messages(old: list[SentItem], new: list[SentItem], same: int) -> Difference:
+def _message(old: list[SentItem], new: list[SentItem], same: int) -> Cause:
     """What became of the messages behind the ``same`` first items, which are equal."""
-    if same >= len(new):
-        words = f"the history ends before {old[same].name}"
-        return Difference("rewind", old[same].name, words, 0)
-    gone, come, is_matched = _replaced(old, new, same)
-    first, name = old[same] if same < len(old) else new[same], new[same].name
-    if is_matched and not come:
-        words = f"{_pieces(gone)} from {first.name} on left"
-        return Difference("messages_removed", first.name, words, 0)
-    if is_matched and not gone:
-        words = f"{_pieces(come)} came in front of {first.name}"
-        return Difference("message_inserted", name, words, 0)
-    is_short = gone >= FEWEST_COMPACTED and come <= gone // 2
-    if is_short and (is_matched or same < gone):
-        words = f"{_pieces(gone)} from {first.name} on became {come}"
-        return Difference("compaction", first.name, words, 0)
-    if (
-        not is_matched
-        and gone > 1
-        and name.partition(" (")[0] != first.name.partition(" (")[0]
-    ):
-        return Difference(
-            "rewind",
-            first.name,
-            f"{_pieces(gone)} from {first.name} on were gone back on",
-            0,
-        )
-    return Difference("message_edited", first.name, f"{first.name} changed", 0)
+    left = [item.digest for item in old[same:]]
+    right = [item.digest for item in new[same:]]
+    _, _, gone, _, come = SequenceMatcher(None, left, right).get_opcodes()[0]
+    first, stays = old[same].name, gone < len(left)
+    kind: CauseKind = "message_edited"
+    words = f"{first} changed"
+    if not (come or stays):
+        kind, words = "rewind", f"the history ends before {first}"
+    elif not come:
+        kind, words = "messages_removed", f"{_pieces(gone)} from {first} on left"
+    elif not gone:
+        first = new[same].name
+        kind, words = "message_inserted", f"{_pieces(come)} came: {first}"
+    elif gone >= FEWEST_COMPACTED and come <= gone // 2 and (stays or same < gone):
+        kind, words = "compaction", f"{_pieces(gone)} from {first} on became {come}"
+    return Cause(kind=kind, name=first, words=words)
 
 
 def _pieces(count: int) -> str:
     return "1 piece" if count == 1 else f"{count} pieces"
-
-
-def _replaced(
-    old: list[SentItem], new: list[SentItem], same: int
-) -> tuple[int, int, bool]:
-    """How many items behind the first ``same`` left, how many came for them, and whether one behind them stayed.
-
-    What stayed is told by the largest item that is in both once, if there is any, and by those in front of it: short
-    texts come again and again.
-    """
-    places: dict[str, int] = {}
-    for place in range(len(new) - 1, same - 1, -1):
-        places[new[place].digest] = place
-    counts = Counter(item.digest for item in (*old[same:], *new[same:]))
-    best: tuple[bool, int, int, int] | None = None
-    for place in range(same, len(old)):
-        item = old[place]
-        found = places.get(item.digest)
-        if found is not None:
-            found_one = (counts[item.digest] == 2, item.size, -place, -found)
-            best = found_one if best is None else max(best, found_one)
-    if best is None:
-        return len(old) - same, len(new) - same, False
-    gone, come = -best[2] - same, -best[3] - same
-    while gone and come and old[same + gone - 1].digest == new[same + come - 1].digest:
-        gone, come = gone - 1, come - 1
-    return gone, come, True
 
 
 def _text_change(before: str, now: str) -> tuple[str, str]:
@@ -273,12 +162,7 @@ def _text_change(before: str, now: str) -> tuple[str, str]:
     return f" at byte {size:,}{looks}", f"{old!r} became {new!r}"
 
 
-# -- marks --
-
-
-def mark_difference(
-    before: Sequence[SentItem], now: Sequence[SentItem]
-) -> Difference | None:
+def mark_difference(before: Sequence[SentItem], now: Sequence[SentItem]) -> Cause | None:
     """Why a request that extends the earlier one does not find its entry; ``None`` where the marks don't tell.
 
     The provider looks back from each mark for an entry that an earlier mark has written.
@@ -286,28 +170,26 @@ def mark_difference(
     written = [place for place, item in enumerate(before) if item.mark]
     if not written:
         return None
-    marked = [place for place, item in enumerate(now) if item.mark]
-    name = before[written[-1]].name
-    if not marked:
-        return Difference("marks", name, "the request has no cache mark any more", 0)
-    lives = (
-        {before[place].mark for place in written},
-        {now[place].mark for place in marked},
-    )
-    if lives[0] != lives[1]:
-        words = f"the cache marks changed from {_joined(lives[0])} to {_joined(lives[1])}"
-        return Difference("marks", name, words, 0)
     last = written[-1]
-    if any(last <= place <= last + LOOKBACK for place in marked):
-        return None
-    place = sum(item.size for item in now[: marked[-1]])
-    if all(each < last for each in marked):
+    name = before[last].name
+    later = [
+        place - last for place, item in enumerate(now) if item.mark and place >= last
+    ]
+    lives = [
+        sorted({item.mark for item in items if item.mark}) for items in (before, now)
+    ]
+    kind: CauseKind = "marks"
+    if lives[1] and lives[0] != lives[1]:
+        old, new = map(" and ".join, lives)
+        words = f"the cache marks changed from {old} to {new}"
+    elif not later:
         words = f"the cache mark behind {name} is gone"
-        return Difference("marks", name, words, place)
-    between = min(each for each in marked if each > last) - last
-    words = f"the next cache mark is {between} blocks behind the last one; the provider looks back {LOOKBACK}"
-    return Difference("lookback", name, words, place)
-
-
-def _joined(lives: set[str]) -> str:
-    return " and ".join(sorted(lives))
+    elif later[0] > LOOKBACK:
+        kind = "lookback"
+        words = (
+            f"the next cache mark is {later[0]} blocks behind the last one; "
+            f"the provider looks back {LOOKBACK}"
+        )
+    else:
+        return None
+    return Cause(kind=kind, name=name, words=words)

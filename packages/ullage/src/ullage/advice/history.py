@@ -12,11 +12,12 @@ from collections.abc import Iterable
 import msgspec
 
 from ullage.advice.call_rows import call_row
+from ullage.advice.cause import Cause
 from ullage.advice.causes import CauseFollower
 from ullage.advice.fitting import items_now
 from ullage.advice.following import ItemFollower
 from ullage.advice.lives import CallRow, ItemLife
-from ullage.events import CallEnded, CallStarted, Event
+from ullage.events import CallEnded, Event
 from ullage.meter.meter import Meter
 
 
@@ -39,6 +40,11 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def main_calls(self) -> tuple[CallRow, ...]:
         """The calls of the conversation itself."""
         return tuple(row for row in self.calls if row.purpose == "main")
+
+    @property
+    def causes(self) -> dict[str, Cause | None]:
+        """Why calls paid again, by their names."""
+        return {row.call: row.cause for row in self.main_calls}
 
     def without_content(self) -> WindowHistory:
         """The same without labels, paths and quotes, which have what was said in the session."""
@@ -73,20 +79,15 @@ def history_of(
     rows: list[CallRow] = []
     before_used = 0
     for event in known:
-        if isinstance(event, CallEnded):
-            row = call_row(event, meter, follower, before_used)
-            if row.purpose == "main":
-                verdict = event.usage.verdict if event.usage is not None else None
-                cause = causes.end(row, fold, verdict)
-                row = msgspec.structs.replace(row, cause=cause)
-            rows.append(row)
-            if row.purpose == "main" and row.outcome != "failed":
-                before_used = row.used
-        else:
+        if not isinstance(event, CallEnded):
             meter.apply(event)
             follower.follow(event)
-            if isinstance(event, CallStarted) and event.purpose == "main":
-                causes.start(event, fold)
+            causes.follow(event, fold)
+            continue
+        row = call_row(event, meter, follower, before_used)
+        rows.append(msgspec.structs.replace(row, cause=causes.follow(event, fold)))
+        if row.purpose == "main" and row.outcome != "failed":
+            before_used = row.used
     reading = meter.reading()
     return WindowHistory(
         session=fold.session,

@@ -47,6 +47,9 @@ AROUND = 36
 FEWEST_COMPACTED = 3
 """Pieces that became at most half as many, from which on that is a compaction."""
 
+NAMED_TOOLS = 3
+"""Tools or settings that a cause names."""
+
 NAMED_CALLS = 4
 """Calls that a suggestion names."""
 

@@ -140,9 +140,10 @@ _BY_STATUS: Final[dict[int, type[ProviderError]]] = {
 }
 
 _SECRET: Final = re.compile(
-    r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)(?=[A-Za-z_\-.]*[0-9*])[-_.]?[A-Za-z0-9*_\-.]{8,}"
+    r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)(?=[A-Za-z_\-.]{0,100}[0-9*])[-_.]?[A-Za-z0-9*_\-.]{8,}"
     r"|(?:bearer\s+|basic\s+(?=\S*\d))[A-Za-z0-9._~+/=\-]{8,}|(?<=key=)[^&\s\"']+|(?<=x-api-key: )\S+"
-    r"|(?:(?<=token=)|(?<=secret=)|(?<=password=))[^&\s\"']+|\beyJ[\w-]{8,}\.[\w.-]+|(?<=://)[^\s/@\"'<>]+(?=@)"
+    r"|(?:(?<=token=)|(?<=secret=)|(?<=password=))[^&\s\"']+|\beyJ[\w-]{8,1000}\.[\w.-]+|(?<=://)[^\s/@\"'<>]+(?=@)"
+    r"|(?<=PRIVATE KEY-----)[A-Za-z0-9+/=\s\\]{20,}"
 )
 _DIGIT: Final = re.compile(r"\d")
 _REQUEST_IDS: Final = (

@@ -32,7 +32,9 @@ _WORD: Final = re.compile(r"\w{2,}")
 _NEXT: Final = re.compile(r"#+ *next\b", re.IGNORECASE)
 """The heading of what was to be done next (``prompt.SECTIONS``), which has been done since."""
 
-_SETTING: Final = re.compile(r"([\w.-]+) ?(?:=|: ?(?=\S+$))", re.MULTILINE)
+_SETTING: Final = re.compile(
+    r"(?<![\w.-])([\w.-]{1,100}) ?(?:=|: ?(?=\S{1,100}$))", re.MULTILINE
+)
 """The name of what has a value."""
 
 

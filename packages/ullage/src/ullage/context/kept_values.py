@@ -16,6 +16,7 @@ from ullage.codec.problems import strike_keys
 from ullage.context.policy import (
     LONGEST_VALUE_LINE,
     REPEATED,
+    STATED_OF_VALUES,
     TOOLS_OF_VALUES,
     USER_USES,
     VALUE_CHARACTERS,
@@ -28,11 +29,15 @@ from ullage.messages import Message, TextPart
 HEADING: Final = (
     "Names (with how often they were used) and numbers, copied as data; the later holds:"
 )
-_NAMES: Final = re.compile(r"(user|assistant|tool) (\d+): (.+)")
+_NAMES: Final = re.compile(r"(user|assistant|tool) (\d{1,9}): (.+)")
 _LINE: Final = re.compile(r"- (user|assistant|tool): (.+)")
 _NAMED: Final = re.compile(r"([\w.-]+)\W{0,3}(?:=|:|->|→)\W{0,3}$")
-_ASSIGNED: Final = re.compile(r"(?<![\w=])[\w.-]{1,40} ?= ?[\w.+-]{0,59}\w(?![\w(=])")
+_ASSIGNED: Final = re.compile(r"(?<![\w=])([\w.-]{1,40}) ?= ?([\w.+-]{0,59}\w)(?![\w(=])")
 """A setting in prose, with a value of any form."""
+_STATED: Final = re.compile(
+    r"(.{3,80}?)(?::| is| are| →) ([\w.+-]*\w(?: [\w.+-]*\w){0,2})[.!]?"
+)
+"""A line that says a thing and its value, of at most three words."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -56,11 +61,14 @@ def values_text(
         most: In tokens.
         held: What stands in view beside it; its values are left out.
     """
-    known = {*values_in(held), *_ASSIGNED.findall(held)}
+    known = set(values_in(held))
+    for sentence in sentences(held):
+        known.update(_stated(sentence.text))
     found = _merged(situation, leaving)
     chosen: list[KeptValue] = []
     left = most - situation.count(HEADING)
     reserved = TOOLS_OF_VALUES * left
+    in_words = STATED_OF_VALUES * left
     used = [each for each in sorted(found, key=_rank) if each.speaker != "tool"]
     shown = [each for each in found if each.speaker == "tool"]
     for group, least in ((used, reserved), (shown, 0.0), (used, 0.0)):
@@ -70,13 +78,15 @@ def values_text(
             tokens = situation.count(each.line or each.value) + (3 if each.line else 1)
             if left - tokens < least:
                 continue
+            if "=" in each.value:
+                if tokens > in_words:
+                    continue
+                in_words -= tokens
             left -= tokens
             chosen.append(each)
             known.add(each.value)
             if each.line:
-                known.update(
-                    (each.line, *values_in(each.line), *_ASSIGNED.findall(each.line))
-                )
+                known.update((each.line, *values_in(each.line), *_stated(each.line)))
     return _written(chosen, found)
 
 
@@ -85,7 +95,10 @@ def _rank(each: KeptValue) -> int:
 
 
 def _merged(situation: Situation, leaving: Iterable[Message]) -> list[KeptValue]:
-    """The values, each once, the one written last is first; of a name that got another number, the newer."""
+    """The values, each once, the one written last is first; of a name that got another number, the newer.
+
+    What is said of one number after the other is a routine: *Day 12 is read.*
+    """
     found: dict[str, KeptValue] = {}
     keys: dict[tuple[bool, str], str] = {}
     for message in leaving:
@@ -102,7 +115,12 @@ def _merged(situation: Situation, leaving: Iterable[Message]) -> list[KeptValue]
                 if stale != best.value:
                     found.pop(stale, None)
                 keys[best.speaker == "tool", name] = best.value
-    return list(reversed(found.values()))
+    shapes = Counter(map(without_numbers, found))
+    return [
+        each
+        for each in reversed(found.values())
+        if "=" not in each.value or shapes[without_numbers(each.value)] <= REPEATED
+    ]
 
 
 _ORDER: Final[tuple[Author, ...]] = ("user", "assistant", "tool")
@@ -153,10 +171,18 @@ def _in_lines(speaker: Author, lines: Iterable[str], uses: int) -> Iterator[Kept
                 yield KeptValue(value, speaker, uses)
             elif len(line) <= LONGEST_VALUE_LINE:
                 yield KeptValue(value, speaker, uses, " ".join(line.split()))
-        if speaker != "tool" and len(line) <= LONGEST_VALUE_LINE:
-            for match in _ASSIGNED.finditer(line):
-                if not values_in(match.group()):
-                    yield KeptValue(match.group(), speaker, uses, " ".join(line.split()))
+        if len(line) <= LONGEST_VALUE_LINE:
+            for stated in _stated(line):
+                yield KeptValue(stated, speaker, uses, " ".join(line.split()))
+
+
+def _stated(line: str) -> Iterator[str]:
+    """What a line says of something, as ``name = value``."""
+    found = _STATED.fullmatch(line)
+    for name, value in [found.groups()] if found else _ASSIGNED.findall(line):
+        stated = f"{' '.join(name.lower().split()[-4:])} = {value}"
+        if not values_in(stated):
+            yield stated
 
 
 def _shape(line: str) -> str:

@@ -155,7 +155,7 @@ COMPARED_CHARACTERS = 2_000_000
 
 # --- What code copies behind a summary. Judged by bench.compaction: facts that are recalled, and tokens.
 
-SAID_SHARE = 0.03
+SAID_SHARE = 0.02
 SAID_MOST = 6_000
 """The user's own messages, as a share of the window and in tokens. In 17 real compactions they were 1,000 in the
 median, and less than 2,600 in twelve."""
@@ -164,8 +164,9 @@ OWN_WORDS_CHARACTERS = 2_000
 """Characters at the beginning and at the end of a message that count as the user's own words; the middle of a longer
 message counts as pasted."""
 
-NEWEST_OF_WORDS = 0.4
-"""The share of it up to which the newest sentences fill it. The rest is for those that state how to behave."""
+NEWEST_OF_WORDS = 0.3
+OLDEST_OF_WORDS = 0.15
+"""The shares of it for the newest sentences and for the oldest. The rest is for those that state how to behave."""
 
 REPEATED = 2
 """What comes more often, numbers aside, is a routine, a table or a flood."""
@@ -191,6 +192,9 @@ USER_USES = 3
 
 TOOLS_OF_VALUES = 0.1
 """The most of the block for values that only tools have shown."""
+
+STATED_OF_VALUES = 0.3
+"""The most of the block for what is said in ordinary words: no path and no number."""
 
 LONGEST_VALUE_LINE = 240
 """Characters of a line that explains a number."""

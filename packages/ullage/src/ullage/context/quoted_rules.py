@@ -41,6 +41,8 @@ _DOCUMENT: Final = re.compile(r"\s*#+ \S.*\n")
 """A text with headings, whose lines come first as well."""
 
 _PROSE: Final = re.compile(r"[^\W\d_a-z][^{}<>|=\\]{11,}[.!。।۔！\"”»]")
+_ITEM: Final = re.compile(r"\s*(?:\d+\s+)?[-*] +[^\W\d_][^{}<>|=\\]{9,}")
+"""In a document, which often writes its rules without full stops."""
 _LABELLED: Final = re.compile(r"[^.:]{2,40}: \S")
 
 
@@ -107,14 +109,17 @@ def _of_message(message: Message, labels: dict[str, str]) -> Iterator[Quote]:
 
 
 def _quotes(source: str, text: str) -> Iterator[Quote]:
-    lines = [without_bullet(line) for line in text.split("\n")]
+    raw = text.split("\n")
+    lines = [without_bullet(line) for line in raw]
     shapes = Counter(map(without_numbers, lines))
     if _DOCUMENT.match(text):
         source = f"{source} (a document)"
+    is_guide = _GUIDE.search(source) is not None
     found: list[Quote] = []
-    for line in lines:
+    for whole, line in zip(raw, lines, strict=True):
         is_row = shapes[without_numbers(line)] > REPEATED
-        if not is_row and len(line) <= LONGEST_QUOTE and _PROSE.fullmatch(line):
+        is_text = _PROSE.fullmatch(line) or (is_guide and _ITEM.fullmatch(whole))
+        if not is_row and len(line) <= LONGEST_QUOTE and is_text:
             found.append(Quote(source, strike_keys(line), _rank(source, line)))
     yield from sorted(found, key=lambda each: each.rank)[:QUOTES_OF_ONE]
 

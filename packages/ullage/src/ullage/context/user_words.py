@@ -1,7 +1,7 @@
 """The user's own messages, word for word, behind a compaction: a summary may change or lose them.
 
-They hold the rules, in whatever words and language. Where not all have room, sentences that state how to behave stay,
-then the newest; of what is pasted, the beginning and the end.
+They hold the rules, in whatever words and language. Where not all have room, the newest sentences stay, the oldest, in
+which a task begins, and those that state how to behave; of what is pasted, the beginning and the end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from typing import Final, NamedTuple
 
 from ullage.codec.problems import strike_keys
 from ullage.context.exchanges import is_request
-from ullage.context.policy import NEWEST_OF_WORDS, OWN_WORDS_CHARACTERS, REPEATED
+from ullage.context.policy import (
+    NEWEST_OF_WORDS,
+    OLDEST_OF_WORDS,
+    OWN_WORDS_CHARACTERS,
+    REPEATED,
+)
 from ullage.context.sentences import (
     sentences,
     states_a_rule,
@@ -101,9 +106,9 @@ def _texts(message: Message) -> list[str]:
 
 
 def _chosen(every: tuple[UserWords, ...], most: float) -> dict[int, set[int]]:
-    """The sentences that fit, by message: those that state a rule, then the newest.
+    """The sentences that fit, by message: the newest, the oldest, and those that state a rule.
 
-    Those that come again and again, numbers aside, are last: *Go on with file 12.*
+    Those that come again and again, numbers aside, are the last of the newest: *Go on with file 12.*
     """
     ranked: list[tuple[int, int, UserSentence]] = []
     routine: list[tuple[int, int, UserSentence]] = []
@@ -114,12 +119,15 @@ def _chosen(every: tuple[UserWords, ...], most: float) -> dict[int, set[int]]:
             seen[shape] += 1
             group = routine if seen[shape] > REPEATED else ranked
             group.append((place, number, sentence))
-    ranked += routine
     chosen: dict[int, set[int]] = {}
     left = most
-    for rules_alone, least in ((True, 0.0), (False, (1 - NEWEST_OF_WORDS) * most)):
-        for place, number, sentence in ranked:
-            if (rules_alone and not sentence.rule) or number in chosen.get(place, ()):
+    newest = (1 - NEWEST_OF_WORDS) * most
+    both = newest - OLDEST_OF_WORDS * most
+    rules = [each for each in ranked if each[2].rule]
+    by_age = ((ranked, newest), (routine, newest), (ranked[::-1], both))
+    for group, least in (*by_age, (rules, 0.0)):
+        for place, number, sentence in group:
+            if number in chosen.get(place, ()):
                 continue
             tokens = sentence.tokens + (1 if place in chosen else 5)
             if left - tokens >= least:

@@ -239,9 +239,10 @@ class Meter:
         check_kind("call", call, str)
         check_kind("mark", mark, str)
         check_purpose(purpose)
-        if isinstance(request, Mapping):
-            sent = sent_items(request)
+        is_body = isinstance(request, Mapping)
         request = self._as_request(request)
+        if is_body:
+            sent = sent_items(request)
         if purpose == "main":
             self._follow(request)
         return self.start_call(request, call=call, purpose=purpose, mark=mark, sent=sent)

@@ -1,9 +1,9 @@
-"""A request body as the items that a provider caches, in its order: names, digests and sizes, no content.
+"""A request as the items that a provider caches, in its order: names, digests and sizes, no content.
 
 Providers cache a request as a prefix: tools, then the system prompt, then the messages
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
-https://developers.openai.com/api/docs/guides/prompt-caching). What is hashed is the body as it was sent, with its order
-of keys and its white space: both count. How a string is escaped does not, as the provider reads it first.
+https://developers.openai.com/api/docs/guides/prompt-caching). Order of keys and white space count. How a string is
+escaped does not, as the provider reads it first.
 """
 
 from __future__ import annotations
@@ -13,172 +13,87 @@ from typing import Any, Final
 
 import msgspec
 
-from ullage.codec.foreign import as_plain
-from ullage.events import SentBody, SentItem, SentKind
-from ullage.meter.fingerprint import digest
+from ullage.codec.foreign import to_raw
+from ullage.events import SentBody, SentItem
+from ullage.messages import Part, ProviderData, Request, SystemBlock
+from ullage.meter.fingerprint import digest, of_tools
 from ullage.meter.policy import REQUESTS_KEPT
-from ullage.meter.same_content import CACHE_MARKS
+from ullage.meter.same_content import CACHE_MARKS, bare_fields
 
 SETTINGS: Final = (
     "thinking", "tool_choice", "speed", "output_config", "output_format", "context_management", "container",
     "mcp_servers", "reasoning", "reasoning_effort", "verbosity", "text", "response_format", "parallel_tool_calls",
-    "service_tier", "prompt_cache_key", "prompt_cache_retention", "toolConfig", "cachedContent",
+    "service_tier", "prompt_cache_key", "prompt_cache_retention", "toolConfig", "cachedContent", "thinkingConfig",
 )  # fmt: skip
 """Fields beside tools, system prompt and messages that are part of what is cached, or choose the cache
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache,
 https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics)."""
 
-_MARKS: Final = tuple(CACHE_MARKS)
-_BETAS: Final = "anthropic-beta"
-_encoder: Final = msgspec.json.Encoder(enc_hook=as_plain)
+_encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
 def sent_items(
-    body: Mapping[str, Any],
-    headers: Mapping[str, str] | None = None,
-    *,
-    model: str = "",
+    request: Request, headers: Mapping[str, str] | None = None
 ) -> list[SentItem]:
-    """The items of a body that was read from JSON. Never raises for what a client may send.
+    """The items of a request.
 
     Args:
-        body: The body; an object of any of the four wires.
-        headers: Those of the request, with lower-case names.
-        model: The model, where the body does not name it.
+        request: As it was read from the body, or as a ledger has it.
+        headers: Those of the call, with lower-case names.
     """
-    found = [_item("model", str(body.get("model") or model), "")]
-    betas = (headers or {}).get(_BETAS, "")
-    names = sorted(filter(None, (name.strip() for name in betas.split(","))))
-    found += [_item("beta", name, "") for name in names]
-    for tool in _listed(body.get("tools")):
-        found += _tools(tool)
-    system = body.get("system") or body.get("instructions")
-    if not system:
-        system = _listed_in(body.get("systemInstruction"), "parts")
-    for block in _blocks(system):
-        found.append(_item("system", f"system block {_count(found, 'system')}", block))
-    config = body.get("generationConfig")
-    thinking = config.get("thinkingConfig") if isinstance(config, dict) else None
-    for name, value in [*body.items(), ("thinkingConfig", thinking)]:
-        if value is not None and (name in SETTINGS or value is thinking):
-            found.append(_item("setting", name, value))
-    found[len(found) :] = _messages(body, _count(found, "system"))
-    heads = [item for item in found if item.kind != "message"]
-    heads.sort(key=lambda item: _ORDER.index(item.kind))
-    found = [*heads, *(item for item in found if item.kind == "message")]
-    mark = body.get("cache_control")
-    if mark and found:  # the provider marks the last block by itself
+    found = [SentItem("model", request.model, digest(request.model), 0)]
+    betas = (headers or {}).get("anthropic-beta", "").replace(" ", "")
+    found += [
+        SentItem("beta", name, digest(name), 0)
+        for name in sorted(betas.split(","))
+        if name
+    ]
+    for tool in request.tools:
+        if not tool.deferred:  # such a one is part of the message that refers to it
+            size = len(tool.description) + len(bytes(tool.schema))
+            found.append(SentItem("tool", tool.name, of_tools((tool,)), size))
+    for place, block in enumerate(request.system):
+        data = _encoder.encode({"text": block.text})  # as in a message of the system
+        name, named = f"system block {place}", digest("system", data)
+        found.append(SentItem("system", name, named, len(data), _mark_of(block)))
+    for name, data in settings_of(request):
+        found.append(SentItem("setting", name, digest(name, data), len(data)))
+    for place, message in enumerate(request.messages, 1):
+        for part in message.parts:
+            fields = {key: value for key, value in bare_fields(part).items() if value}
+            data = _encoder.encode(fields)
+            name = f"message {place} ({message.role}, {part.__struct_config__.tag})"
+            named = digest(message.role, data)
+            found.append(SentItem("message", name, named, len(data), _mark_of(part)))
+    mark = request.params.get("cache_control")
+    if mark:  # the provider marks the last block by itself
         found[-1] = msgspec.structs.replace(found[-1], mark=_life(mark))
     return found
 
 
-_ORDER: Final = ("model", "beta", "tool", "system", "setting")
+def settings_of(request: Request) -> Iterator[tuple[str, bytes]]:
+    """The names and the JSON of a request's settings that are part of what is cached."""
+    config = request.params.get("generationConfig")
+    inner = config if isinstance(config, dict) else {}
+    for name, value in (*request.params.items(), *inner.items()):
+        if name in SETTINGS and value is not None:
+            yield name, bytes(to_raw(value))
 
 
-def _count(items: list[SentItem], kind: str) -> int:
-    return sum(item.kind == kind for item in items)
-
-
-def _tools(tool: Any) -> Iterator[SentItem]:
-    tool = _fields(tool)
-    inner = _listed(tool.get("functionDeclarations"))
-    for each in map(_fields, inner or [tool]):
-        if each.get("defer_loading"):
-            continue  # it is part of the message that refers to it
-        named = each.get("function")
-        if not isinstance(named, dict):
-            named = each
-        name = named.get("name") or named.get("type") or ""
-        yield _item("tool", str(name), each)
-
-
-def _messages(body: Mapping[str, Any], blocks: int) -> Iterator[SentItem]:
-    """The items of the messages; the system's in front of all others belong to the system prompt."""
-    listed = body.get("messages") or body.get("input") or body.get("contents")
-    if isinstance(listed, str):
-        listed = [{"role": "user", "content": listed}]
-    is_head = True
-    for place, message in enumerate(map(_fields, _listed(listed)), 1):
-        role = str(message.get("role") or message.get("type") or "item")
-        is_head = is_head and role in ("system", "developer")
-        for kind, content in _contents(message):
-            if is_head:
-                yield _item("system", f"system block {blocks}", content, role)
-                blocks += 1
-            else:
-                words = role if kind in ("", role) else f"{role}, {kind}"
-                yield _item("message", f"message {place} ({words})", content, role)
-
-
-def _contents(message: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The blocks of a message with their kinds; an item without content is one block."""
-    field = "parts" if "parts" in message else "content"
-    if not isinstance(message.get(field), str | list):
-        yield "", message
-        return
-    for block in map(_fields, _blocks(message[field])):
-        yield str(block.get("type") or next(iter(block), "")), block
-    for name, value in message.items():
-        if name not in (field, "role", "type", "id", "status") and value:
-            for each in _listed(value) or [value]:
-                yield name, each
-
-
-def _blocks(content: Any) -> list[Any]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return _listed(content)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        value = as_plain(value)
-    return value if isinstance(value, dict) else {"": value}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _listed_in(value: Any, name: str) -> list[Any]:
-    return _listed(value.get(name)) if isinstance(value, dict) else []
-
-
-def _item(kind: SentKind, name: str, content: Any, role: str = "") -> SentItem:
-    mark = ""
-    if isinstance(content, dict):
-        for field in _MARKS:
-            if content.get(field):
-                mark = _life(content[field])
-    data = _encoded(content)
-    if any(field.encode() in data for field in _MARKS):
-        data = _encoded(_bare(content))
-    named = name if kind in ("model", "beta", "setting") else role
-    return SentItem(kind, name, digest(named, data), len(data), mark)
-
-
-def _encoded(content: Any) -> bytes:
-    try:
-        return _encoder.encode(content)
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return repr(content).encode("utf-8", "backslashreplace")
+def _mark_of(content: Part | SystemBlock) -> str:
+    data = getattr(content, "provider", None)
+    if not isinstance(data, ProviderData):
+        return ""
+    for field in CACHE_MARKS:
+        if field.encode() in bytes(data.data):
+            mark = msgspec.json.decode(data.data).get(field)
+            return _life(mark) if mark else ""
+    return ""
 
 
 def _life(mark: Any) -> str:
     found = mark.get("ttl") if isinstance(mark, dict) else None
     return str(found or "5m")
-
-
-def _bare(value: Any) -> Any:
-    if isinstance(value, dict):
-        fields: dict[Any, Any] = {}
-        for name, inner in value.items():
-            if name not in CACHE_MARKS:
-                fields[name] = _bare(inner)
-        return fields
-    if isinstance(value, list):
-        return [_bare(inner) for inner in value]
-    return value
 
 
 class SentItems:

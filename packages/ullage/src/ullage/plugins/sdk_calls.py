@@ -224,7 +224,7 @@ class SdkCalls:
             call.name = conversation.meter.before(bare, purpose=purpose).call
             return call
         if conversation.compactor is None:
-            items = sent_items(body, sent.headers, model=route.model)
+            items = sent_items(request, sent.headers)
             call.name = conversation.meter.before(request, sent=items).call
         conversation.open = call
         return call

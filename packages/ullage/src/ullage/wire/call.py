@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -286,7 +287,8 @@ async def stream(
 
 def held_post(post: Post, response: str, then: str = "", *, method: str = "GET") -> Post:
     """A request about a response that the provider holds."""
-    path = f"{wire_named(post.endpoint.wire).held_path}{response}{then}"
+    name = quote(response, safe="")  # a server has named it
+    path = f"{wire_named(post.endpoint.wire).held_path}{name}{then}"
     content = b"" if method == "GET" else b"{}"
     return dataclasses.replace(post, path=path, method=method, content=content)
 

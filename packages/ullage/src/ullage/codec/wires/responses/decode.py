@@ -219,7 +219,7 @@ class ResponsesDecoder:
         if not output and response.get("status") in _UNDER_WAY:
             self._name(response)
             self.draft.error = ModelLoading(
-                "The answer is not complete yet: it is asked for again."
+                "The answer is not complete yet. Ask for it again."
             )
             return self.finish(False)
         self._end(body, response)
