@@ -15,7 +15,7 @@ from ullage.testing import FunctionModel
 from ullage_agent.testing.answers import tool_call
 from ullage_agent.tools.functions import tool
 
-FACT = "the bung of cask nine is of oak"
+FACT = "the bung of cask nine leaks a little at night"
 QUESTION = "Of which wood is the bung?"
 
 
