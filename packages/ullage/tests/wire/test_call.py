@@ -283,7 +283,9 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
 
 
 def test_the_name_of_a_held_answer_stays_one_step_of_the_path() -> None:
-    endpoint = Endpoint(base_url="https://gateway.example/v1", wire="responses")
+    endpoint = Endpoint(
+        provider="gateway", wire="responses", base_url="https://gateway.example/v1"
+    )
     name = "../keys/delete?all=1#"
     post = prepare(request(wire="responses"), endpoint, response=name).post
     assert post.path == "/responses/..%2Fkeys%2Fdelete%3Fall%3D1%23?stream=true"
