@@ -170,4 +170,10 @@ def test_codex_is_told_by_the_sizes_of_its_own_log(tmp_path: Path) -> None:
             env={"HOME": str(tmp_path)},
         )
         said.append(told(json.loads(done.stdout or "{}"))[:28])
-    assert said == ["", "About 15k tokens are left be", "", "", "About 4.8k tokens are left b"]
+    assert said == [
+        "",
+        "About 15k tokens are left be",
+        "",
+        "",
+        "About 4.8k tokens are left b",
+    ]
