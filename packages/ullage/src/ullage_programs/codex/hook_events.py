@@ -10,11 +10,9 @@ import os
 import sys
 from json import dumps, loads
 
-from ullage_programs.codex.facts import FACTS
+from ullage_programs.codex.facts import FACTS, threshold
 from ullage_programs.facts import Circumstances
 from ullage_programs.fields import count, mapping, text
-from ullage_programs.files import open_regular
-from ullage_programs.limits import SeenSizes, limits_by
 from ullage_programs.line.print import read_input, read_settings
 from ullage_programs.line.room import answer_of, room_note
 from ullage_programs.settings import settings_of
@@ -30,11 +28,10 @@ def main() -> None:
     if not read_settings().tell_room:
         return
     info = last_report(log)
-    settings = settings_of(FACTS, log, text(event, "cwd")).values
-    known = Circumstances(model=text(event, "model"), settings=settings)
     window = count(info, "model_context_window")
-    end = limits_by(FACTS, known, window or None, SeenSizes()).threshold
-    if not info or end is None or end.tokens is None:
+    known = Circumstances(settings=settings_of(FACTS, log, "").values)
+    end = threshold(known, window)
+    if not window or end is None or end.tokens is None:
         return
     used = count(mapping(info, "last_token_usage"), "total_tokens")
     told = room_note(log, end.tokens - used, end.tokens)
@@ -44,13 +41,10 @@ def main() -> None:
 
 def last_report(log: str) -> dict[str, object]:
     """What the last ``token_count`` near the end of the log holds; empty where there is none."""
-    descriptor = open_regular(log)
-    if descriptor is None:
-        return {}
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(max(0, os.fstat(descriptor).st_size - NEAR))
+    with open(log, "rb") as file:
+        file.seek(max(0, os.path.getsize(log) - NEAR))
         lines = file.read(NEAR).split(b"\n")
     for line in reversed(lines):
-        if b'"type":"token_count"' in line and line.startswith(b"{"):
+        if b'"type":"token_count"' in line:
             return mapping(mapping(loads(line), "payload"), "info")
     return {}
