@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -13,6 +14,7 @@ from ullage.store.leases import new_owner
 from ullage_agent.file_history import history as module
 from ullage_agent.file_history.changes import FileChange, UndoPlan, content_of
 from ullage_agent.file_history.history import FileHistory, HistoryFailed
+from ullage_agent.file_history.report import report
 from ullage_agent.file_history.restoring import read_content, restore
 
 
@@ -223,7 +225,7 @@ def test_a_step_whose_process_ended_is_found_with_what_it_changed(world: World) 
     World(world.place, owner=_dead()).begin()
     (world.root / "a").write_text("after")
     (left,) = world.history.left_over("s")
-    assert left.is_late and [change.path for change in left.changes] == ["a"]
+    assert [change.path for change in left.changes] == ["a"]
     world.history.recorded(left.step)
     assert world.history.left_over("s") == []
     world.undo(left.step)
@@ -238,7 +240,7 @@ def test_a_rewind_that_the_ledger_lacks_is_not_carried_out(world: World) -> None
     plan, _ = world.history.plan([step])
     World(world.place, owner=_dead()).history.prepare("undo", "s", plan.moves)
     (left,) = world.history.left_over("s")
-    assert left.is_rewind
+    assert not left.calls
     world.history.drop(left.step)
     assert world.history.left_over("s") == [] and (world.root / "a").exists()
 
@@ -312,3 +314,36 @@ def _dead() -> str:
     """The owner of a process that has ended."""
     parts = new_owner().split(":")
     return ":".join((parts[0], "4194303", "1", parts[3]))
+
+
+def test_a_restoring_that_has_no_room_leaves_nothing_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.root / "a").write_text("one")
+    step = world.begin()
+    (world.root / "a").write_text("two")
+    world.history.end(step)
+    plan, _ = world.history.plan([step])
+    world.history.prepare("undo", "s", plan.moves)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert world.history.carry_out("undo") == {"a": "No space left on device"}
+    assert [path.name for path in world.root.iterdir()] == ["a"]
+    assert (world.root / "a").read_text() == "two"
+
+
+def test_files_behind_the_last_diff_that_is_shown_are_not_compared() -> None:
+    states = [f"100644 {number:064x}" for number in range(2)]
+    moves = [FileChange(f"f{number:03}", *states) for number in range(100)]
+    read: list[str] = []
+
+    def content(sha: str) -> bytes:
+        read.append(sha)
+        return f"{sha[-1] * 30_000}\n".encode()
+
+    told = report(UndoPlan(tuple(moves)), content)
+    assert len(told.files) == 100
+    assert len(read) < 30

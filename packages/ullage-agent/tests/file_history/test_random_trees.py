@@ -137,6 +137,7 @@ def test_a_rewind_that_is_killed_is_finished_by_the_next_start(
     first = state_of(world.root)
     for _ in range(STEPS):
         world.step()
+    last = state_of(world.root)
     world.history.close()
     after = world.rng.randrange(40)
     arguments = (
@@ -155,3 +156,5 @@ def test_a_rewind_that_is_killed_is_finished_by_the_next_start(
     assert not [name for name in state_of(world.root) if ".ullage-" in name]
     plan, _ = again.plan(["rewind"])
     assert not plan.edited
+    again.prepare("back", "s", plan.moves)
+    assert again.carry_out("back") == {} and state_of(world.root) == last

@@ -216,7 +216,7 @@ async def test_after_a_summary_the_prompt_holds_what_was_told(tmp_path: Path) ->
             "s"
         ) as session:
             for number in range(5):
-                await session.ask(f"How full is {number}? " + "The cask is wood. " * 80)
+                await session.ask(f"How full is {number}? " + "The cask is wood. " * 300)
             await session.compact()
             await session.wait()
             await session.ask("And now?")

@@ -504,8 +504,8 @@ class FilesChanged(
 ):
     """Tool calls changed ``count`` files and directories below ``root``; ``paths`` names the first of them.
 
-    ``step`` is their record in the file history of the machine that ran the calls. With ``is_late`` its process ended
-    meanwhile, and what changed until the next start is in it too.
+    ``step`` is their record in the file history of the machine that ran the calls. If its process ended meanwhile, what
+    changed until the next start is in it too.
     """
 
     step: str
@@ -513,7 +513,6 @@ class FilesChanged(
     root: str = ""
     count: int = 0
     paths: tuple[str, ...] = ()
-    is_late: bool = False
 
 
 class ChildStarted(

@@ -8,13 +8,12 @@ from tests.context.sessions import fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
 from ullage.context.costs import after, reading_after
 from ullage.context.situation import Situation
-from ullage.context.surgery import BY_PERSON, droppable, planned
+from ullage.context.surgery import droppable, planned
 from ullage.events import (
     CompactionCommitted,
     EpochChanged,
     MessageAdded,
     MessageReplaced,
-    Pruned,
     Uncompacted,
 )
 from ullage.messages import (
@@ -92,10 +91,10 @@ def only_part(fold: Fold, message: str) -> str:
 def test_a_result_leaves_a_notice_that_says_who_removed_it() -> None:
     fold = had()
     _, events = planned(situation(fold), (only_part(fold, "r3"),))
-    pruned, epoch = events
-    assert isinstance(pruned, Pruned)
+    change, epoch = events
+    assert isinstance(change, CompactionCommitted)
     assert isinstance(epoch, EpochChanged)
-    assert pruned.reason == BY_PERSON
+    assert not change.dropped
     (part,) = after(fold, events).view.entries["r3"].message.of_type(ToolResultPart)
     assert "removed" in part.text
 

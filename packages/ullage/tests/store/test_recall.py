@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from ullage.errors import InputError
 from ullage.events import (
@@ -158,6 +159,32 @@ def test_keys_and_unseen_characters_are_marked() -> None:
     (line,) = found(index, "bung").lines
     assert line.text == "bung [key] \\u001b[31m\\u202e token_count_of_all"
     assert key not in index.recall(read=line.place, in_view={}).text
+
+
+def test_no_place_shows_a_part_of_a_key() -> None:
+    secret = "Ab1xQ9zZ" * 6
+    text = f"{'x ' * 300}API_KEY=sk-ant-api03-{secret} {'y ' * 300}"
+    index = left(message("m1", text))
+    for place in range(500, 800, 4):
+        for tokens in (60, 300):
+            answer = index.recall(read=f"1:{place}", in_view={}, tokens=tokens)
+            assert secret[-8:] not in answer.text and secret[:8] not in answer.text
+
+
+def test_no_line_of_a_private_key_is_recalled() -> None:
+    lines = ["MIIEvQIBADANBgkqhkiG9w0BAQ8" * 2, "zb9Kc0lm3" * 6]
+    text = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
+    index = left(message("m1", text, role="tool"))
+    assert lines[1] not in index.recall(read="1:0", in_view={}).text
+    assert texts(found(index, lines[1])) == []
+
+
+def test_what_no_person_wrote_is_not_shown_as_the_users() -> None:
+    said = message("m1", "the bung of cask 7")
+    note = structs.replace(said.message, id="m2", origin="injected")
+    index = left(said, MessageAdded(message=note))
+    lines = [index.recall(read=f"{n}:0", in_view={}).lines[0] for n in (1, 2)]
+    assert [line.who for line in lines] == ["user", "note"]
 
 
 def test_nothing_to_look_for_is_refused() -> None:

@@ -20,6 +20,7 @@ from ullage.errors import (
 from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart
 from ullage.wire.call import Retries, Retrying, ask, prepare, stream
 from ullage.wire.client import Client
+from ullage.wire.endpoints import Endpoint
 
 USER = Message(id="u", role="user", parts=(TextPart(id="t", text="hello"),))
 
@@ -279,3 +280,12 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.wait_for(server.gone.wait(), 60)
+
+
+def test_the_name_of_a_held_answer_stays_one_step_of_the_path() -> None:
+    endpoint = Endpoint(
+        provider="gateway", wire="responses", base_url="https://gateway.example/v1"
+    )
+    name = "../keys/delete?all=1#"
+    post = prepare(request(wire="responses"), endpoint, response=name).post
+    assert post.path == "/responses/..%2Fkeys%2Fdelete%3Fall%3D1%23?stream=true"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ullage.cli.footing import dollars
+from ullage.context.cache_prices import ChangePrice
 from ullage.context.preview import CompactionPreview, PreviewedMessage
 from ullage.context.surgery import Surgery
 from ullage.display.text import (
@@ -39,10 +40,7 @@ def preview_lines(
     leaving = counted(len(preview.leaves), "message")
     sizes = f"{number(preview.before)} → {number(preview.after)} tokens"
     yield (Span(f"{sizes}: {number(preview.freed)} freed", "strong"),)
-    yield (Span(_price(preview.cache_lost, preview.usd, preview.saves_usd)),)
-    if preview.reasoning_lost:
-        lost = f"{number(preview.reasoning_lost)} tokens of reasoning are lost"
-        yield (Span(lost, "warn"),)
+    yield from _price(preview)
     spent = f"This preview has cost {number(preview.spent)} tokens"
     if preview.spent_usd is not None:
         spent += f", {dollars(preview.spent_usd)}"
@@ -54,7 +52,7 @@ def preview_lines(
         edited = " (edited)" if summary is not None else ""
         yield (
             Span(f"In the place of {leaving}{edited}", "title"),
-            Span("  beside what code copies: your words, files, values", "dim"),
+            Span("  and what code copies of them", "dim"),
         )
         for line in text.splitlines():
             for row in wrapped(printable(line), width - 2) or [""]:
@@ -70,7 +68,7 @@ def _lost(preview: CompactionPreview, width: int) -> Iterator[Line]:
         yield ()
         return
     what = counted(len(preview.lost), "value")
-    about = "  (paths, addresses, ids, long numbers; /uncompact brings them back)"
+    about = "  (paths, addresses, ids, long numbers)"
     yield (Span(f"Lost: {what}", "warn"), Span(about, "dim"))
     names = [printable(each.value) for each in preview.lost[:LOST_SHOWN]]
     if len(preview.lost) > LOST_SHOWN:
@@ -97,16 +95,19 @@ def _messages(
     yield ()
 
 
-def _price(cache_lost: int, usd: float | None, saves_usd: float | None) -> str:
+def _price(change: ChangePrice) -> Iterator[Line]:
     """``7,489 tokens of cache written again, $0.026; each later call saves $0.0009``."""
-    if not cache_lost:
-        pieces = ["no cache is lost"]
-    else:
-        once = "" if usd is None else f", {dollars(usd)}"
-        pieces = [f"{number(cache_lost)} tokens of cache written again{once}"]
-    if saves_usd:
-        pieces.append(f"each later call saves {dollars(saves_usd)}")
-    return "; ".join(pieces)
+    price = "no cache is lost"
+    if change.cache_lost:
+        price = f"{number(change.cache_lost)} tokens of cache written again"
+        if change.usd is not None:
+            price += f", {dollars(change.usd)}"
+    if change.saves_usd:
+        price += f"; each later call saves {dollars(change.saves_usd)}"
+    yield (Span(price),)
+    if change.reasoning_lost:
+        lost = f"{number(change.reasoning_lost)} tokens of reasoning are lost"
+        yield (Span(lost, "warn"),)
 
 
 def surgery_lines(surgery: Surgery) -> Iterator[Line]:
@@ -120,13 +121,7 @@ def surgery_lines(surgery: Surgery) -> Iterator[Line]:
         Span(f"{number(surgery.freed)} tokens freed", "strong"),
         Span(f"  {sizes}; {where} left out or shortened", "dim"),
     )
-    yield (Span(_price(surgery.cache_lost, surgery.usd, surgery.saves_usd)),)
-    if surgery.reasoning_lost:
-        yield (
-            Span(
-                f"{number(surgery.reasoning_lost)} tokens of reasoning are lost", "warn"
-            ),
-        )
+    yield from _price(surgery)
 
 
 def drop_choices(
@@ -146,7 +141,7 @@ def drop_choices(
             _, stays, why = surgery.refused.rpartition(MUST_STAY)
             if stays:
                 why = why.partition(": ")[2]
-            what = f"{printable(why)} · {what}"
+            what = f"{printable(why.rstrip('.'))} · {what}"
         else:
             usd = "" if surgery.usd is None else dollars(surgery.usd)
             row = _drop_row(number(surgery.freed), number(surgery.cache_lost), usd)

@@ -21,7 +21,6 @@ create table if not exists steps (
     calls text not null,
     owner text not null,
     changes text,
-    is_late integer not null default 0,
     is_recorded integer not null default 0,
     due integer not null default 0
 );

@@ -13,7 +13,6 @@ import threading
 import time
 import zlib
 from collections.abc import (
-    Callable,
     Collection,
     Iterable,
     Iterator,
@@ -23,6 +22,7 @@ from collections.abc import (
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -41,8 +41,9 @@ from ullage_agent.file_history.changes import (
 )
 from ullage_agent.file_history.policy import (
     LARGEST_STORE,
+    LOCKED_S,
     RACY_NS,
-    STORED_AT_ONCE,
+    STORED_S,
     WAIT_S,
 )
 from ullage_agent.file_history.restoring import (
@@ -51,9 +52,8 @@ from ullage_agent.file_history.restoring import (
     read_content,
     restore,
     state,
-    state_now,
 )
-from ullage_agent.file_history.tree import SeenTree, Stamp, is_same, look
+from ullage_agent.file_history.tree import RACY, SeenTree, Stamp, is_same, look
 
 PENDING: Final = f"-{NOT_YET}"
 """The content of a path whose own will be stored later."""
@@ -66,13 +66,11 @@ class HistoryFailed(StoreUnavailable):
 
 
 class LeftStep(NamedTuple):
-    """A step that the ledger may lack, since its process ended. ``is_rewind``: only if the ledger has it, it counts."""
+    """A step that the ledger may lack, since its process ended. One without calls is a rewind."""
 
     step: str
     calls: tuple[str, ...]
     changes: tuple[FileChange, ...]
-    is_late: bool
-    is_rewind: bool
 
 
 class FileHistory:
@@ -103,43 +101,35 @@ class FileHistory:
         ]
         self._own = tuple(path for path in own if not path.startswith(".."))
         self._lock = threading.Lock()
-        self._hurry = threading.Event()
         self._database: sqlite3.Connection | None = None
         self._tree = SeenTree({}, {})
         self._contents: dict[str, str] = {}
-        self._doubtful: set[str] = set()
-        """Paths whose content is read at the next look, whatever their stamps."""
-        self._is_unsettled = True
-        """Whether a directory may hold names that its stamp does not tell of."""
         self._open: dict[str, dict[str, FileChange]] = {}
         """The changes since each step that this object has begun."""
 
     # -- steps --
 
-    def look_ahead(self) -> None:
-        """Store contents until all are stored or a step begins, which then waits for fewer."""
+    def look_ahead(self) -> bool:
+        """Store contents for a while. True if there are more."""
         with self._working() as database:
-            self._update(database, self._hurry.is_set)
+            return self._update(database, STORED_S)
 
     def begin(self, step: str, session: str, calls: Sequence[str]) -> None:
         """A step of this name begins, which may change files."""
-        self._hurry.set()
         with self._working() as database:
-            self._hurry.clear()
             if _used_bytes(database) > LARGEST_STORE:
                 database.execute(
                     "delete from steps where number < (select avg(number) from steps)"
                 )
                 _sweep(database)
-            until = time.monotonic() + WAIT_S
-            self._update(database, lambda: time.monotonic() > until)
+            self._update(database, WAIT_S)
             self._insert(database, step, session, calls)
             self._open[step] = {}
 
     def end(self, step: str) -> tuple[FileChange, ...]:
         """What has changed since the step began. ``recorded`` follows once the ledger has it."""
         with self._working() as database:
-            self._update(database, takes_pending=False)
+            self._update(database)
             changes = tuple(sorted(self._open.pop(step, {}).values(), key=path_of))
             _set_changes(database, step, changes)
         return changes
@@ -155,9 +145,9 @@ class FileHistory:
             return []
         with self._working() as database:
             if _abandoned(database):
-                self._update(database, takes_pending=False)
+                self._update(database)
             rows = database.execute(
-                "select step, owner, calls, changes, is_late, due from steps "
+                "select step, owner, calls, changes from steps "
                 "where session = ? and store = ? and not is_recorded order by number",
                 (session, self._store),
             ).fetchall()
@@ -166,11 +156,9 @@ class FileHistory:
                 step,
                 tuple(msgspec.json.decode(calls)),
                 tuple(_changes.decode(changes)),
-                bool(late),
-                bool(due),
             )
-            for step, owner, calls, changes, late, due in rows
-            if changes is not None and (not due or is_dead(owner))
+            for step, owner, calls, changes in rows
+            if changes is not None and (calls != "[]" or is_dead(owner))
         ]
 
     # -- undoing --
@@ -180,7 +168,7 @@ class FileHistory:
         if not self.file.exists():
             return UndoPlan(), len(steps)
         with self._working() as database:
-            self._update(database, takes_pending=False)
+            self._update(database)
             rows = database.execute(
                 "select step, changes from steps order by number"
             ).fetchall()
@@ -195,7 +183,7 @@ class FileHistory:
             for move in found.moves:
                 if content_of(move.new) and not _has(database, content_of(move.new)):
                     not_covered[move.path] = "its content is no longer kept"
-                elif state_now(self.root, move.path) == move.old:
+                elif self._state(self._tree, move.path) == move.old:
                     moves.append(move)
                 else:
                     edited[move.path] = None
@@ -261,9 +249,7 @@ class FileHistory:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        self._hurry.set()
         with self._lock:
-            self._hurry.clear()
             if self._database is not None:
                 self._database.close()
                 self._database = None
@@ -295,7 +281,7 @@ class FileHistory:
         self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(
-            self.file, check_same_thread=False, isolation_level=None
+            self.file, LOCKED_S, check_same_thread=False, isolation_level=None
         )
         database.execute("pragma journal_mode = wal")
         database.execute("pragma synchronous = normal")
@@ -304,12 +290,11 @@ class FileHistory:
         self._tree, self._contents = SeenTree(stamps, {}), {}
         for path, *stamp, content in database.execute("select * from seen"):
             stamps[path], self._contents[path] = tuple(stamp), content
-        self._doubt(max((stamp[1] for stamp in stamps.values()), default=0))
         self._database = database
-        for (step,) in database.execute(
-            "select step from steps where due = 2"
-        ).fetchall():
-            self._restore(database, step, is_resumed=True)
+        query = "select step, owner from steps where due = 2"
+        for step, owner in database.execute(query).fetchall():
+            if is_dead(owner):
+                self._restore(database, step)
         return database
 
     def _insert(
@@ -330,117 +315,79 @@ class FileHistory:
             ),
         )
 
-    def _restore(
-        self, database: sqlite3.Connection, step: str, *, is_resumed: bool = False
-    ) -> dict[str, str]:
-        ((owner, changes),) = database.execute(
-            "select owner, changes from steps where step = ?", (step,)
+    def _restore(self, database: sqlite3.Connection, step: str) -> dict[str, str]:
+        ((changes,),) = database.execute(
+            "select changes from steps where step = ?", (step,)
         )
-        if is_resumed and not is_dead(owner):
-            return {}
         moves = _changes.decode(changes)
-        left = restore(
-            self.root, moves, lambda sha: _content(database, sha), is_resumed=is_resumed
-        )
-        done = [move for move in moves if move.path not in left]
-        _set_changes(database, step, done)
+        left = restore(self.root, moves, lambda sha: _content(database, sha))
+        _set_changes(database, step, [move for move in moves if move.path not in left])
         return left
 
     # -- looking --
 
-    def _update(
-        self,
-        database: sqlite3.Connection,
-        is_over: Callable[[], bool] = lambda: False,
-        *,
-        takes_pending: bool = True,
-    ) -> None:
-        """Look at the tree, store what has changed, until it is over, and note it in each step that is open.
+    def _update(self, database: sqlite3.Connection, for_s: float | None = None) -> bool:
+        """Look at the tree, store what has changed, and note it in each step that is open.
 
-        Without ``takes_pending`` only what has changed since the last look is stored.
+        With ``for_s`` what is pending is stored too, and what is not within so many seconds is pending again. True if
+        the time was too short.
         """
-        now = time.time_ns()
-        before, doubtful = self._tree, self._doubtful
-        if not takes_pending:
-            doubtful = {path for path in doubtful if self._contents[path] != PENDING}
-        tree = before
-        if self._is_unsettled or not is_same(self.root, before):
-            tree = self._without_own(look(self.root))
+        settled = time.time_ns() - RACY_NS
+        before = tree = self._tree
+        if not is_same(self.root, before):
+            tree = look(self.root, self._own)
+        until = inf if for_s is None else time.monotonic() + for_s
         changes = list[FileChange]()
-        if doubtful or tree is not before:
+        if tree is not before or (for_s and self.is_pending):
             gone = before.stamps.keys() - tree.stamps.keys()
             for path in gone:
                 if tree.covers(path):
                     changes.append(FileChange(path, self._state(before, path), ""))
-            todo = [
-                path
-                for path, stamp in tree.stamps.items()
-                if before.stamps.get(path) != stamp or path in doubtful
-            ]
-            for number, path in enumerate(todo, 1):
+                del self._contents[path]
+            rows = list[tuple[object, ...]]()
+            for path, stamp in tree.stamps.items():
+                is_new = before.stamps.get(path) != stamp
+                if not is_new and not (for_s and self._contents[path] == PENDING):
+                    continue
                 old = self._state(before, path)
-                self._contents[path] = self._kept(database, path, tree, is_over)
-                change = FileChange(path, old, self._state(tree, path))
-                if self._is_change(change, before, tree):
-                    changes.append(change)
-                if number % STORED_AT_ONCE == 0:
-                    database.commit()
-                    database.execute("begin immediate")
-            rows = [(path, *tree.stamps[path], self._contents[path]) for path in todo]
+                self._contents[path] = content = self._kept(database, path, stamp, until)
+                new = self._state(tree, path)
+                if is_new and (
+                    (old != new or why_unknown(old)) if old else before.covers(path)
+                ):
+                    changes.append(FileChange(path, old, new))
+                if stamp[1] > settled and not why_unknown(new):
+                    tree.stamps[path] = (*RACY, stamp[4])
+                rows.append((path, *tree.stamps[path], content))
             database.executemany(
                 "delete from seen where path = ?", [(path,) for path in gone]
             )
             database.executemany(
                 "insert or replace into seen values (?, ?, ?, ?, ?, ?, ?)", rows
             )
-            for path in gone:
-                del self._contents[path]
+            if tree.top and tree.top[1] > settled:
+                tree = tree._replace(top=None)
             self._tree = tree
-            self._doubt(now)
-        for step in _abandoned(database):
-            _set_changes(database, step, changes, is_late=True)
         for path in before.left_out.keys() ^ tree.left_out.keys():
             old, new = before.left_out.get(path, ""), tree.left_out.get(path, "")
             changes.append(FileChange(path, old and f"0 -{old}", new and f"0 -{new}"))
-        self._tree = tree
+        for step in _abandoned(database):
+            _set_changes(database, step, changes)
         for step, known in self._open.items():
             self._open[step] = joined(known, changes)
-
-    @staticmethod
-    def _is_change(change: FileChange, before: SeenTree, tree: SeenTree) -> bool:
-        """Whether the path was not the same before, as far as that was seen."""
-        if not change.old:
-            return before.covers(change.path)
-        if before.stamps[change.path] == tree.stamps[change.path]:
-            return change.new != change.old and not change.old.endswith(PENDING)
-        return change.new != change.old or bool(why_unknown(change.old))
-
-    def _without_own(self, tree: SeenTree) -> SeenTree:
-        if not self._own:
-            return tree
-        stamps = {
-            path: stamp
-            for path, stamp in tree.stamps.items()
-            if not path.startswith(self._own)
-        }
-        return tree._replace(stamps=stamps)
+        return time.monotonic() > until
 
     def _state(self, tree: SeenTree, path: str) -> str:
         stamp = tree.stamps.get(path)
         return "" if stamp is None else state(stamp[4], self._contents[path])
 
     def _kept(
-        self,
-        database: sqlite3.Connection,
-        path: str,
-        tree: SeenTree,
-        is_over: Callable[[], bool],
+        self, database: sqlite3.Connection, path: str, stamp: Stamp, until: float
     ) -> str:
         """The content of a path as it stands in a state, stored."""
-        stamp = tree.stamps[path]
         if stat.S_ISDIR(stamp[4]):
             return ""
-        if is_over():
+        if time.monotonic() > until:
             return PENDING
         try:
             return _store(database, read_content(f"{self.root}/{path}", stamp))
@@ -450,17 +397,6 @@ class FileHistory:
             return PENDING
         except OSError as problem:
             return f"-{problem.strerror}"
-
-    def _doubt(self, now: int) -> None:
-        """Read again at the next look what is pending, or may change once more within the same tick."""
-        settled, top = now - RACY_NS, self._tree.top
-        self._doubtful = set()
-        self._is_unsettled = top is None or top[1] > settled
-        for path, stamp in self._tree.stamps.items():
-            if stamp[1] > settled and stat.S_ISDIR(stamp[4]):
-                self._is_unsettled = True
-            elif stamp[1] > settled or self._contents[path] == PENDING:
-                self._doubtful.add(path)
 
 
 def _abandoned(database: sqlite3.Connection) -> list[str]:
@@ -475,8 +411,6 @@ def _set_changes(
     database: sqlite3.Connection,
     step: str,
     changes: Sequence[FileChange],
-    *,
-    is_late: bool = False,
     due: int = 0,
 ) -> None:
     """What the step has changed; one that changed nothing is no step."""
@@ -484,8 +418,8 @@ def _set_changes(
         database.execute("delete from steps where step = ?", (step,))
         return
     database.execute(
-        "update steps set changes = ?, is_late = ?, due = ? where step = ?",
-        (msgspec.json.encode(changes).decode(), is_late, due, step),
+        "update steps set changes = ?, due = ? where step = ?",
+        (msgspec.json.encode(changes).decode(), due, step),
     )
 
 

@@ -17,8 +17,11 @@ WAIT_S = 1.0
 RACY_NS = 20_000_000
 """A file may change twice within one tick of the file system's clock, 10 ms at most: its content is read again."""
 
-STORED_AT_ONCE = 200
-"""Files whose contents are stored in one transaction: others of the tree wait for so long."""
+STORED_S = 0.2
+"""Seconds that contents are stored at once while no step runs: a step that begins waits for so long."""
+
+LOCKED_S = 60.0
+"""Seconds to wait for another process that uses the same tree, as one that stores what a long step has changed."""
 
 DIFF_LINES = 2_000
 """Lines of a file that are compared, as comparing takes time by their square."""

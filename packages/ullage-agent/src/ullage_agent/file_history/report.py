@@ -60,7 +60,7 @@ def report(
     files: list[FileDiff] = []
     left = ALL_DIFFS_CHARS
     for move in sorted(plan.moves, key=path_of):
-        diff = _diff(move, content)
+        diff = _diff(move, content) if left else ""
         if len(diff) > min(left, DIFF_CHARS):
             diff = (
                 f"{diff[: min(left, DIFF_CHARS)]}\n(the rest of the diff is not shown)\n"

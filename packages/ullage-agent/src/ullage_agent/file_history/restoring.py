@@ -23,7 +23,7 @@ from ullage_agent.file_history.changes import (
     path_of,
 )
 from ullage_agent.file_history.policy import LARGEST_FILE
-from ullage_agent.file_history.tree import Stamp
+from ullage_agent.file_history.tree import Stamp, stamp_of
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 EDITED: Final = "it was changed since"
@@ -47,6 +47,8 @@ def read_content(name: str, stamp: Stamp | None, *, parent: int | None = None) -
     ``stamp`` is what was seen of it, for a file that must be the same.
     """
     found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if stamp not in (None, stamp_of(found)):
+        raise Unkept(NOT_YET)
     if stat.S_ISLNK(found.st_mode):
         return os.fsencode(os.readlink(name, dir_fd=parent))
     if not stat.S_ISREG(found.st_mode):
@@ -55,34 +57,25 @@ def read_content(name: str, stamp: Stamp | None, *, parent: int | None = None) -
         raise Unkept(f"it has more than {LARGEST_FILE:,} bytes")
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
-        before = os.fstat(file.fileno())
         data = file.read(LARGEST_FILE + 1)
         after = os.fstat(file.fileno())
-    seen = (before.st_ino, before.st_ctime_ns, before.st_size)
-    is_whole = seen == (after.st_ino, after.st_ctime_ns, len(data))
-    if not is_whole or (
-        stamp is not None and (before.st_ino, before.st_ctime_ns) != (stamp[3], stamp[1])
-    ):
+    if stamp_of(after) != stamp_of(found) or len(data) != found.st_size:
         raise Unkept(NOT_YET)
     return data
 
 
 def restore(
-    root: str,
-    moves: Iterable[FileChange],
-    content: Callable[[str], bytes],
-    *,
-    is_resumed: bool = False,
+    root: str, moves: Iterable[FileChange], content: Callable[[str], bytes]
 ) -> dict[str, str]:
     """Bring each path from ``old`` to ``new`` if it is ``old`` now. What goes, goes before anything comes.
 
-    ``is_resumed``: the same was begun before, and any part of it may be done. Gives the reasons for the paths that were
-    left alone. Raises ``OSError`` where the root can't be opened.
+    The same may have been begun before: any part of it may be done. Gives the reasons for the paths that were left
+    alone. Raises ``OSError`` where the root can't be opened.
     """
     todo = sorted(moves, key=path_of)
     left: dict[str, str] = {}
     top = os.open(root, _DIRECTORY)
-    work = _Restoring(top, content, is_resumed=is_resumed)
+    work = _Restoring(top, content)
     try:
         for work_on, order in (
             (work.unlock, todo),
@@ -98,101 +91,98 @@ def restore(
                 except Unkept as problem:
                     left[move.path] = str(problem)
                 except OSError as problem:
-                    left[move.path] = _reason(problem)
+                    if move.new or not isinstance(problem, FileNotFoundError):
+                        left[move.path] = _reason(problem)
     finally:
         os.close(top)
     return left
 
 
-def state_now(root: str, path: str) -> str:
-    """The state of a path; a reason in it where the content can't be read."""
-    top = os.open(root, _DIRECTORY)
-    try:
-        with _parent(top, path) as (parent, name):
-            return _state_of(parent, name)
-    except OSError:
-        return ""
-    finally:
-        os.close(top)
-
-
 class _Restoring:
     """The four passes over the moves of one restoring."""
 
-    def __init__(
-        self, top: int, content: Callable[[str], bytes], *, is_resumed: bool
-    ) -> None:
+    def __init__(self, top: int, content: Callable[[str], bytes]) -> None:
         self._top = top
         self._content = content
-        self._is_resumed = is_resumed
 
     def unlock(self, move: FileChange) -> None:
-        """Open a directory that stays for writing, until its own mode is set."""
-        if not (is_directory(move.old) and is_directory(move.new)):
-            return
-        with _parent(self._top, move.path) as (parent, name):
-            now = _state_of(parent, name)
-            if now != move.old and not (self._is_resumed and is_directory(now)):
-                raise Unkept(EDITED)
-            _set_mode(parent, name, mode_of(move.old) | stat.S_IRWXU)
+        """Open a directory for writing, until it goes or its own mode is set."""
+        if is_directory(move.old):
+            with self._place(move) as (parent, name, now):
+                if is_directory(now):
+                    _set_mode(parent, name, mode_of(now) | stat.S_IRWXU)
 
     def take_away(self, move: FileChange) -> None:
         """Remove what has no place any more, or has to be replaced by another kind."""
-        if not move.old or (
-            move.new and is_directory(move.old) == is_directory(move.new)
-        ):
+        if not move.old or (move.new and not _is_other_kind(move)):
             return
-        with _parent(self._top, move.path) as (parent, name):
-            now = _state_of(parent, name)
-            is_made = is_directory(now) and is_directory(move.new)
-            if self._is_resumed and (is_made or now in ("", move.new)):
+        with self._place(move) as (parent, name, now):
+            if now == move.new or (is_directory(now) and is_directory(move.new)):
                 return
-            if now != move.old:
-                raise Unkept(EDITED)
             if is_directory(now):
                 os.rmdir(name, dir_fd=parent)
-            else:
+            elif now:
                 os.unlink(name, dir_fd=parent)
 
     def put(self, move: FileChange) -> None:
         """Make what is to be there."""
         if not move.new:
             return
-        with _parent(self._top, move.path) as (parent, name):
-            now = _state_of(parent, name)
-            replaces = move.old and is_directory(move.old) == is_directory(move.new)
-            if is_directory(move.new):
-                if replaces or (self._is_resumed and is_directory(now)):
-                    return
+        with self._place(move) as (parent, name, now):
+            if not is_directory(move.new):
+                if now != move.new:
+                    self._write(move, parent, name)
+            elif not now:
                 os.mkdir(name, stat.S_IRWXU, dir_fd=parent)
-                return
-            if self._is_resumed and now == move.new:
-                return
-            if now != (move.old if replaces else ""):
-                raise Unkept(EDITED)
-            self._write(move, parent, name)
 
     def _write(self, move: FileChange, parent: int, name: str) -> None:
         data = self._content(content_of(move.new))
         draft = f".ullage-{sha256(move.path.encode()).hexdigest()[:16]}"
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=parent)  # of a process that was killed here
-        if is_link(move.new):
-            os.symlink(os.fsdecode(data), draft, dir_fd=parent)
-        else:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(draft, flags, 0o600, dir_fd=parent), "wb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), stat.S_IMODE(mode_of(move.new)))
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        try:
+            if is_link(move.new):
+                os.symlink(os.fsdecode(data), draft, dir_fd=parent)
+            else:
+                flags = (
+                    os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                )
+                opened = os.open(draft, flags, 0o600, dir_fd=parent)
+                with os.fdopen(opened, "wb") as file:
+                    file.write(data)
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode_of(move.new)))
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=parent)
+            raise
 
     def set_mode(self, move: FileChange) -> None:
         """Give a directory its mode, once all that is in it is there."""
         if is_directory(move.new):
-            with _parent(self._top, move.path) as (parent, name):
+            with self._place(move) as (parent, name, _):
                 _set_mode(parent, name, mode_of(move.new))
+
+    @contextmanager
+    def _place(self, move: FileChange) -> Iterator[tuple[int, str, str]]:
+        """The directory that a path is in, its name there, and its state: as it was, as it is to be, or in between."""
+        with _parent(self._top, move.path) as (parent, name):
+            now = _state_of(parent, name)
+            if is_directory(now):
+                is_ours = is_directory(move.old) or is_directory(move.new)
+            else:
+                is_ours = now in (move.old, move.new) or (
+                    not now and _is_other_kind(move)
+                )
+            if not is_ours:
+                raise Unkept(EDITED)
+            yield parent, name, now
+
+
+def _is_other_kind(move: FileChange) -> bool:
+    return is_directory(move.old) != is_directory(move.new)
 
 
 @contextmanager

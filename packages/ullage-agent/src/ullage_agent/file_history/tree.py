@@ -18,14 +18,16 @@ from ullage_agent.tools.files import IGNORED
 Stamp = tuple[int, int, int, int, int]
 """``mtime_ns``, ``ctime_ns``, size, inode and mode of a path: the kernel changes one of them with any change."""
 
-_stamp: Final = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
+stamp_of: Final = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
+RACY: Final = (0, 0, 0, 0)
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SeenTree(NamedTuple):
     """What is below a root, by path, and the directories that were not looked into, with the reason.
 
-    ``top`` is the stamp of the root.
+    ``top`` is the stamp of the root. Where a path may change once more without another stamp, its own is ``RACY`` but
+    for the mode, and ``top`` is None.
     """
 
     stamps: dict[str, Stamp]
@@ -42,27 +44,29 @@ class SeenTree(NamedTuple):
 
 
 def is_same(root: str, tree: SeenTree) -> bool:
-    """Whether a tree is as it was looked at, more than a tick ago: a directory's stamp tells of names that are new.
+    """Whether a tree is as it was looked at: a directory's stamp tells of names that are new.
 
     It takes some 60 % of the time of ``look``.
     """
     directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if stamp_of(os.fstat(directory)) != tree.top:
+            return False
         for path, stamp in tree.stamps.items():
             found = os.stat(path, dir_fd=directory, follow_symlinks=False)
-            if _stamp(found) != stamp:
+            if stamp_of(found) != stamp:
                 return False
-        return _stamp(os.fstat(directory)) == tree.top
+        return True
     except OSError:
         return False
     finally:
         os.close(directory)
 
 
-def look(root: str) -> SeenTree:
-    """The tree below a directory. Directories nearer to the root come first where there are too many."""
+def look(root: str, own: tuple[str, ...] = ()) -> SeenTree:
+    """The tree below a directory, without what begins with ``own``. What is nearer to the root comes first."""
     top = os.stat(root)
-    tree = SeenTree({}, {}, _stamp(top))
+    tree = SeenTree({}, {}, stamp_of(top))
     waiting = deque([("", top.st_ino)])
     while waiting:
         path, inode = waiting.popleft()
@@ -78,14 +82,18 @@ def look(root: str) -> SeenTree:
             elif here.st_ino != inode:
                 tree.left_out[path] = "it was exchanged while it was looked at"
             else:
-                _look_into(directory, path, tree, waiting)
+                _look_into(directory, path, tree, waiting, own)
         finally:
             os.close(directory)
     return tree
 
 
 def _look_into(
-    directory: int, path: str, tree: SeenTree, waiting: deque[tuple[str, int]]
+    directory: int,
+    path: str,
+    tree: SeenTree,
+    waiting: deque[tuple[str, int]],
+    own: tuple[str, ...],
 ) -> None:
     free = MOST_FILES - len(tree.stamps)
     with os.scandir(directory) as entries:
@@ -97,8 +105,10 @@ def _look_into(
     below: list[tuple[str, int]] = []
     for entry in listed:
         name = prefix + entry.name
+        if name.startswith(own):
+            continue
         try:
-            stamp = _stamp(entry.stat(follow_symlinks=False))
+            stamp = stamp_of(entry.stat(follow_symlinks=False))
         except FileNotFoundError:
             continue
         shown = name

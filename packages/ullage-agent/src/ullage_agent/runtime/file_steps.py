@@ -117,8 +117,6 @@ async def _record(
     step: str,
     calls: Sequence[str],
     changes: Sequence[FileChange],
-    *,
-    is_late: bool = False,
 ) -> None:
     changed = FilesChanged(
         step=step,
@@ -126,7 +124,6 @@ async def _record(
         root=history.root,
         count=len(changes),
         paths=tuple(change.path for change in changes[:NAMED]),
-        is_late=is_late,
     )
     await runtime.ledger.write([changed], durable=True)
     await in_thread(history.recorded, step)
@@ -155,7 +152,8 @@ async def look_ahead(runtime: SessionRuntime) -> None:
                 gone.append(session)
         if gone:
             await in_thread(history.forget, gone)
-        await in_thread(history.look_ahead)
+        while await in_thread(history.look_ahead):
+            pass
 
 
 async def settle_steps(runtime: SessionRuntime) -> None:
@@ -168,20 +166,13 @@ async def settle_steps(runtime: SessionRuntime) -> None:
         left = await in_thread(history.left_over, session)
         known = step_names(await runtime.ledger.store.read(session)) if left else set()
         for one in left:
-            if one.is_rewind:
+            if not one.calls:
                 finish = history.carry_out if one.step in known else history.drop
                 await in_thread(finish, one.step)
             elif one.step in known:
                 await in_thread(history.recorded, one.step)
             else:
-                await _record(
-                    runtime,
-                    history,
-                    one.step,
-                    one.calls,
-                    one.changes,
-                    is_late=one.is_late,
-                )
+                await _record(runtime, history, one.step, one.calls, one.changes)
 
 
 # -- taking back --

@@ -50,14 +50,16 @@ def with_recall(
 ) -> Mapping[str, AgentTool]:
     """The agent's tools, and the one that recalls where it is declared.
 
-    It is from the first compaction on, and then stays: until then there is nothing to ask for, and the compaction
-    makes the provider's cache begin again in any case. A model that binds its reasoning to its tools has it from the
-    start. A tool of the program that has the name keeps it.
+    It is from the first compaction on that leaves nothing in front of its summary, and then stays: until then there is
+    nothing to ask for, or the provider's cache would be lost, which such a compaction begins again anyway. A model that
+    binds its reasoning to its tools has it from the start. A tool of the program that has the name keeps it.
     """
     is_declared = settings.recall == "always"
     if settings.recall == "auto" and offered:
         before = {tool.name for tool in fold.tools or ()}
-        is_declared = bool(fold.compactions) or RECALL in before or fold.refuses_changes
+        is_declared = RECALL in before or fold.refuses_changes
+        for record in fold.undo_records.values():
+            is_declared |= not (record.is_prune or record.is_rewind or record.behind)
     if not is_declared or RECALL in offered:
         return offered
     return {**offered, RECALL: RECALL_TOOL}

@@ -85,6 +85,14 @@ export function bytes(size) {
 /** "1 message", "3 messages". */
 export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 
+/** What a rewind or its undoing did to files, for a sentence: nothing, or how many came back and how many were left alone. */
+export function restored({ files = [], edited_since: edited = [] }) {
+  const parts = [];
+  if (files.length) parts.push(`${counted(files.length, "file")} restored`);
+  if (edited.length) parts.push(`${counted(edited.length, "file")} changed by somebody else since and left alone`);
+  return parts;
+}
+
 /** The first line of a text, at most `length` characters. */
 export function firstLine(text, length = 90) {
   const line = text.slice(0, 4 * length).trim().split("\n", 1)[0];

@@ -6,7 +6,7 @@ import { Composer, mediaOf } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { announce, byId, replace } from "./dom.js";
 import { Following } from "./follow.js";
-import { besideNumber, firstLine, number, share } from "./format.js";
+import { besideNumber, firstLine, number, restored, share } from "./format.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
 import { takeFiles } from "./look.js";
@@ -396,7 +396,10 @@ class Page {
       compact: (instructions) => this.compact(instructions),
       preview: async (instructions) => this.remote && (await import("./preview.js")).preview(this, instructions),
       summarise: (message, side) => this.summarise(message, side),
-      uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
+      uncompact: async (compaction) => {
+        const done = await this.act((to) => to.uncompact(compaction));
+        if (done) announce(["Undone", ...restored(done)].join(", "));
+      },
       questions: () => this.act((to) => to.questions()),
       approve: (call, answer) => this.remote.approve(call, answer),
       nameOf: (who) => (who && who !== this.access.name ? who : this.access.session ? "A person" : "You"),

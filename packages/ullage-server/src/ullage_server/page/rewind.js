@@ -3,7 +3,7 @@
 
 import { open } from "./dialogs.js";
 import { announce, byId, button, h } from "./dom.js";
-import { counted, firstLine, number } from "./format.js";
+import { counted, firstLine, number, restored } from "./format.js";
 import { loadStyles } from "./styles.js";
 import { longText } from "./text.js";
 
@@ -24,8 +24,7 @@ export async function rewind(page, message) {
   if (!answer || remote !== page.remote) return;
   const done = await page.act((session) => page.api.post(`${session.path}/rewind`, answer === "files" ? { to: to.id, files: true } : { to: to.id }));
   if (!done) return;
-  const files = done.files?.length ? `, ${counted(done.files.length, "file")} restored` : "";
-  announce(`Rewound: ${what} left the window${files}`);
+  announce([`Rewound: ${what} left the window`, ...restored(done)].join(", "));
   page.composer.put(text);
 }
 

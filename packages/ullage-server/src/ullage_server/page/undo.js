@@ -1,4 +1,4 @@
-// Compactions: what became of the one that was asked for, and those that can be undone, newest first.
+// Compactions and rewinds: what became of the one that was asked for, and those that can be undone, newest first.
 
 import { button, h, replace } from "./dom.js";
 import { counted, number, when } from "./format.js";
@@ -10,7 +10,7 @@ export function drawUndoable(node, compactions, acts) {
   replace(
     node,
     newest.length
-      ? h("ul", { class: "undoable", "aria-label": "Compactions and prunes" }, newest.map((one) => h("li", {}, line(one), button("Undo", () => acts.uncompact(one.id), { kind: "small bare", "data-needs": "write", hint: "Bring back the view from before it" }))))
+      ? h("ul", { class: "undoable", "aria-label": "Compactions, prunes and rewinds" }, newest.map((one) => h("li", {}, line(one), button("Undo", () => acts.uncompact(one.id), { kind: "small bare", "data-needs": "write", hint: "Bring back the view from before it" }))))
       : null,
   );
 }

@@ -103,4 +103,5 @@ def test_a_rewind_shows_and_restores_files_and_is_undone(
     expect(screen.find("#undoable")).to_contain_text("rewound with files")
     undo.click()
     expect(second.locator(".tag")).to_have_count(0)
+    expect(screen.find("#said")).to_have_text("Undone, 1 file restored")
     assert written.read_text() == "two\n"

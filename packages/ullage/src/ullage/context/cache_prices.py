@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from ullage.context.proof import ProofResult
 from ullage.context.situation import Situation
 from ullage.meter.spend import MILLION
@@ -27,11 +30,22 @@ class CachePrices(NamedTuple):
         return max(0.0, self.write - self.read)
 
 
-class ChangePrice(NamedTuple):
-    """What a change of the view costs once, and saves in each later call, in US dollars."""
+class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of the view does, in tokens and US dollars.
 
-    usd: float | None
-    saves_usd: float | None
+    ``freed`` is what the next request is smaller by. ``cache_lost`` is what the provider's cache has to store again for
+    it, which costs ``usd`` once; each later call saves ``saves_usd``. Both are ``None`` where the model's prices are
+    unknown.
+    """
+
+    before: int = 0
+    after: int = 0
+    freed: int = 0
+    cache_lost: int = 0
+    usd: float | None = None
+    saves_usd: float | None = None
+    reasoning_lost: int = 0
+    """Reasoning behind the change that the model would no longer accept."""
 
 
 def cache_prices(situation: Situation) -> CachePrices:
@@ -53,10 +67,17 @@ def price_of(situation: Situation, verdict: ProofResult) -> ChangePrice:
     It holds while the provider's cache does: after a long pause everything is written again in any case.
     """
     prices = cache_prices(situation)
+    price = ChangePrice(
+        before=verdict.before,
+        after=verdict.after,
+        freed=verdict.before - verdict.after,
+        cache_lost=verdict.rewritten,
+        reasoning_lost=verdict.lost,
+    )
     if prices.token is None:
-        return ChangePrice(None, None)
-    freed = verdict.before - verdict.after
-    return ChangePrice(
-        verdict.rewritten * prices.again * prices.token,
-        freed * prices.read * prices.token,
+        return price
+    return replace(
+        price,
+        usd=price.cache_lost * prices.again * prices.token,
+        saves_usd=price.freed * prices.read * prices.token,
     )

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from ullage.context.cache_prices import price_of
+from ullage.context.cache_prices import ChangePrice, price_of
 from ullage.context.costs import after, sizes_of
 from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.policy import LARGEST_SEQ, NAME_SHOWN
-from ullage.context.proof import ProofResult, prove
+from ullage.context.proof import committing, prove
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
 from ullage.context.summary_message import text_part_id
@@ -25,7 +25,6 @@ from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
-    EpochChanged,
     Event,
     Pruned,
 )
@@ -49,12 +48,10 @@ class PreviewedMessage(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class CompactionPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction would do, in tokens and US dollars; nothing of it is done.
+class CompactionPreview(ChangePrice, frozen=True, kw_only=True):
+    """What a compaction would do; nothing of it is done.
 
-    ``freed`` is what the next request would be smaller by. ``cache_lost`` is what the provider's cache would have to
-    store for it, which costs ``usd``; each later call would save ``saves_usd``. ``spent`` tokens and ``spent_usd`` are
-    what the preview itself has cost. Dollars are ``None`` where prices are unknown.
+    ``spent`` tokens and ``spent_usd`` are what the preview itself has cost; ``None`` where prices are unknown.
     """
 
     id: str
@@ -69,13 +66,6 @@ class CompactionPreview(msgspec.Struct, frozen=True, kw_only=True):
     """Whether ``accept`` takes another text: not where the provider itself has written it."""
     lost: tuple[LostValue, ...]
     """Paths, addresses, ids and numbers that no message would hold any more, those in use first."""
-    before: int
-    after: int
-    freed: int
-    cache_lost: int
-    usd: float | None
-    saves_usd: float | None
-    reasoning_lost: int
     spent: int
     spent_usd: float | None
 
@@ -167,26 +157,19 @@ def shown(situation: Situation, past: PastPreview) -> CompactionPreview:
         is_changed = known.get(message.id) not in (None, message)
         why = "shortened" if is_changed else reasons.get(message.id, "")
         stays.append(_line(message, sizes.each, why))
-    price = price_of(situation, verdict)
     spend = Spend()
     for call in past.calls:
         known_model = lookup(call.provider, call.model)
         spend = with_call(spend, call, call.usage, known_model, call.provider)
     return CompactionPreview(
+        **asdict(price_of(situation, verdict)),
         id=situation.compaction,
         strategy=past.strategy,
         leaves=tuple(leaves),
         stays=tuple(stays),
         summary=_text_of(event),
-        is_editable=_place_of_text(event) is not None,
+        is_editable=_text_part(event) is not None,
         lost=lost_values(leaving, then),
-        before=verdict.before,
-        after=verdict.after,
-        freed=verdict.before - verdict.after,
-        cache_lost=verdict.rewritten,
-        usd=price.usd,
-        saves_usd=price.saves_usd,
-        reasoning_lost=verdict.lost,
         spent=spend.all.in_budget,
         spent_usd=None if spend.money.unpriced else spend.money.usd,
     )
@@ -220,19 +203,7 @@ def accepted(
         raise CommandRefused(
             f"This preview can't be accepted: {verdict.note} Nothing was changed. Make a new preview."
         )
-    epoch = EpochChanged(
-        epoch=situation.epoch + 1,
-        reason=past.strategy,
-        rewritten=verdict.rewritten,
-        reasoning_lost=verdict.lost,
-    )
-    return (_counted(event, verdict), epoch)
-
-
-def _counted(
-    event: Pruned | CompactionCommitted, verdict: ProofResult
-) -> Pruned | CompactionCommitted:
-    return replace(event, before=verdict.before, after=verdict.after)
+    return committing(situation, event, verdict, past.strategy)
 
 
 def _grown_since(situation: Situation, history: str) -> int | None:
@@ -254,28 +225,22 @@ def _line(
     return PreviewedMessage(message.id, tokens, line_of(message), why)
 
 
-def _place_of_text(event: Pruned | CompactionCommitted) -> int | None:
-    """Which part of the summary is the text that a model or a digest wrote; ``None`` without one."""
+def _text_part(event: Pruned | CompactionCommitted) -> str | None:
+    """The id of the part of the summary that a model or a digest wrote; ``None`` without one."""
     if isinstance(event, Pruned) or event.summary is None:
         return None
     wanted = text_part_id(event.summary.id)
-    for place, part in enumerate(event.summary.parts):
-        if part.id == wanted:
-            return place
-    return None
+    return wanted if any(part.id == wanted for part in event.summary.parts) else None
 
 
 def _text_of(event: Pruned | CompactionCommitted) -> str:
     """The text in the place of what leaves."""
     if isinstance(event, Pruned) or event.summary is None:
         return ""
-    place = _place_of_text(event)
-    parts = (
-        event.summary.parts if place is None else event.summary.parts[place : place + 1]
-    )
+    wanted = _text_part(event)
     texts: list[str] = []
-    for part in parts:
-        if isinstance(part, TextPart | ProviderItem):
+    for part in event.summary.parts:
+        if wanted in (None, part.id) and isinstance(part, TextPart | ProviderItem):
             texts.append(part.text)
     return "\n\n".join(filter(None, texts))
 
@@ -288,13 +253,12 @@ def _with_text(
         raise CommandRefused(
             "The summary is empty. Write what the model has to know, or reject the preview. Nothing was changed."
         )
-    place = _place_of_text(event)
-    if place is None or isinstance(event, Pruned) or event.summary is None:
+    wanted = _text_part(event)
+    if wanted is None or isinstance(event, Pruned) or event.summary is None:
         raise CommandRefused(
             "The summary of this compaction can't be edited. Nothing was changed. Use it as it is, or reject it."
         )
-    parts = list(event.summary.parts)
-    parts[place] = TextPart(id=parts[place].id, text=summary)
-    return replace(
-        event, summary=replace(event.summary, parts=tuple(parts)), summary_tokens=None
-    )
+    text = TextPart(id=wanted, text=summary)
+    parts = tuple(text if part.id == wanted else part for part in event.summary.parts)
+    made = replace(event.summary, parts=parts)
+    return replace(event, summary=made, summary_tokens=None)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ullage.codec.repair import Repair, repair
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import after as fold_after
@@ -16,7 +18,7 @@ from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
-from ullage.events import CompactionCommitted, Pruned
+from ullage.events import CompactionCommitted, EpochChanged, Event, Pruned
 from ullage.messages import (
     Message,
     Part,
@@ -66,6 +68,22 @@ class ProofResult(NamedTuple):
     def is_proved(self) -> bool:
         """Whether it may be committed."""
         return self.reason is None
+
+
+def committing(
+    situation: Situation,
+    event: Pruned | CompactionCommitted,
+    verdict: ProofResult,
+    strategy: str,
+) -> tuple[Event, ...]:
+    """The events that make a proved change: itself, with the reading before and after it, and the new epoch."""
+    epoch = EpochChanged(
+        epoch=situation.epoch + 1,
+        reason=strategy,
+        rewritten=verdict.rewritten,
+        reasoning_lost=verdict.lost,
+    )
+    return replace(event, before=verdict.before, after=verdict.after), epoch
 
 
 def prove(

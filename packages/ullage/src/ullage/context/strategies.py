@@ -26,7 +26,7 @@ from ullage.context.budget import aim_of
 from ullage.context.choice import NOOP, STRATEGIES
 from ullage.context.keeping import must_stay
 from ullage.context.policy import STRATEGY_CALLS
-from ullage.context.proof import ProofResult, prove
+from ullage.context.proof import ProofResult, committing, prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import (
     Ask,
@@ -42,7 +42,6 @@ from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
     CompactionStarted,
-    EpochChanged,
     Event,
     Pruned,
 )
@@ -213,32 +212,23 @@ def _commit(
     failures: Sequence[FailedStrategy],
 ) -> Commit:
     event, verdict = proved
-    epoch = EpochChanged(
-        epoch=situation.epoch + 1,
-        reason=strategy,
-        rewritten=verdict.rewritten,
-        reasoning_lost=verdict.lost,
-    )
+    if isinstance(event, CompactionCommitted):
+        event = msgspec.structs.replace(event, rung=event.rung or strategy)
+    change = committing(situation, event, verdict, strategy)
     rolled_back = _rolled_back(situation, failures)
     events: tuple[Event, ...]
     match event:
         case Pruned() if (
             not attempt.started
         ):  # clearing needs no call, so no compaction was announced
-            events = (event, epoch)
+            events = change
         case Pruned():
             ended = _ended(
                 situation, "nothing_to_do", "Clearing tool results was enough."
             )
-            events = (*rolled_back, event, epoch, ended)
+            events = (*rolled_back, *change, ended)
         case CompactionCommitted():
-            counted = msgspec.structs.replace(
-                event,
-                before=verdict.before,
-                after=verdict.after,
-                rung=event.rung or strategy,
-            )
-            events = (*_started(situation, attempt), *rolled_back, counted, epoch)
+            events = (*_started(situation, attempt), *rolled_back, *change)
     return Commit(events, strategy, verdict, attempt)
 
 

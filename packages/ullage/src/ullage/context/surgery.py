@@ -10,30 +10,23 @@ The change is one event, so that ``Uncompacted`` brings back the exact view befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple, TypeVar
 
-import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from ullage.context.cache_prices import price_of
+from ullage.context.cache_prices import ChangePrice, price_of
 from ullage.context.keeping import must_stay
 from ullage.context.policy import NAME_SHOWN
-from ullage.context.proof import ProofResult, prove
+from ullage.context.proof import committing, prove
 from ullage.context.rendering import line_of
 from ullage.context.situation import Situation
-from ullage.events import (
-    CompactionCommitted,
-    DroppedMessage,
-    EpochChanged,
-    Event,
-    Pruned,
-)
+from ullage.events import CompactionCommitted, DroppedMessage, Event
 from ullage.messages import (
     FilePart,
     ImagePart,
     Message,
     Part,
-    ResultContent,
     TextPart,
     ToolCallPart,
     ToolResultPart,
@@ -41,6 +34,8 @@ from ullage.messages import (
 from ullage.meter.rows import PartEstimate, largest
 from ullage.meter.view import cleared
 from ullage.similar import similar
+
+AnyPart = TypeVar("AnyPart", bound=Part)
 
 BY_PERSON: Final = "dropped by a person"
 
@@ -53,31 +48,18 @@ STRETCH: Final = ".."
 """Between the first and the last message of a stretch."""
 
 
-class Surgery(msgspec.Struct, frozen=True, kw_only=True):
-    """What dropping these places does, in tokens and US dollars; all of it, or with ``refused`` nothing.
-
-    ``freed`` is what the next request is smaller by. ``cache_lost`` is what the provider's cache has to store again for
-    it, which costs ``usd`` once; each later call saves ``saves_usd``. Both are ``None`` where the model's prices are
-    unknown.
-    """
+class Surgery(ChangePrice, frozen=True, kw_only=True):
+    """What dropping these places does; all of it, or with ``refused`` nothing."""
 
     places: tuple[str, ...]
     label: str = ""
     """What it is, for a person: ``Read src/app.py``."""
     messages: tuple[str, ...] = ()
     """The messages that leave, or lose a part of their content."""
-    before: int = 0
-    after: int = 0
-    cache_lost: int = 0
-    usd: float | None = None
-    saves_usd: float | None = None
-    reasoning_lost: int = 0
-    """Reasoning behind the cut that the model would no longer accept."""
     refused: str = ""
     """Why it can't be done, and what can; empty where it can."""
     id: str = ""
     """Undoes it once it is done (``uncompact``); empty before."""
-    freed: int = 0
 
 
 class SurgeryPlan(NamedTuple):
@@ -106,28 +88,23 @@ def planned(
     except _Refused as problem:
         return SurgeryPlan(Surgery(places=tuple(places), refused=str(problem)))
     verdict = prove(situation, event, any_size=True)
-    price = price_of(situation, verdict)
+    changed = {each.id for each in event.dropped}
+    changed.update(each.id for each in event.replaced)
     surgery = Surgery(
+        **asdict(price_of(situation, verdict)),
         places=tuple(places),
-        messages=tuple(_touched(situation, event)),
-        before=verdict.before,
-        after=verdict.after,
-        freed=verdict.before - verdict.after,
-        cache_lost=verdict.rewritten,
-        usd=price.usd,
-        saves_usd=price.saves_usd,
-        reasoning_lost=verdict.lost,
+        messages=tuple(each.id for each in situation.messages if each.id in changed),
+        refused=verdict.note,
     )
-    if refused := _refusal(situation, verdict, loses_reasoning=loses_reasoning):
-        return SurgeryPlan(replace(surgery, refused=refused))
-    epoch = EpochChanged(
-        epoch=situation.epoch + 1,
-        reason=STRATEGY,
-        rewritten=verdict.rewritten,
-        reasoning_lost=verdict.lost,
-    )
-    counted = replace(event, before=verdict.before, after=verdict.after)
-    return SurgeryPlan(surgery, (counted, epoch))
+    if verdict.lost > 0 and not (verdict.note or loses_reasoning):
+        refused = (
+            f"{verdict.lost:,} tokens of reasoning behind it would be lost: {situation.fold.model} accepts reasoning "
+            "only behind the messages that it was written behind. Drop something newer, or allow that it is lost."
+        )
+        surgery = replace(surgery, refused=refused)
+    if surgery.refused:
+        return SurgeryPlan(surgery)
+    return SurgeryPlan(surgery, committing(situation, event, verdict, STRATEGY))
 
 
 def droppable(situation: Situation, count: int) -> tuple[Surgery, ...]:
@@ -158,105 +135,80 @@ _SINGLE: Final = (ToolResultPart, TextPart, ImagePart, FilePart)
 """Parts that can go alone, with a notice in their place."""
 
 
-def _refusal(situation: Situation, verdict: ProofResult, *, loses_reasoning: bool) -> str:
-    if verdict.reason is not None:
-        return verdict.note
-    if verdict.lost <= 0 or loses_reasoning:
-        return ""
-    return (
-        f"{verdict.lost:,} tokens of reasoning behind it would be lost: {situation.fold.model} accepts reasoning only "
-        "behind the messages that it was written behind. Drop something newer, or allow that it is lost."
-    )
+class _Chosen(NamedTuple):
+    """What the places stand for: ids of messages that leave whole, and of parts that leave a notice."""
+
+    gone: AbstractSet[str]
+    parts: AbstractSet[str]
 
 
-class _Chosen:
-    """What the places stand for: messages that leave whole, and parts to be replaced, by their message."""
-
-    def __init__(self, situation: Situation) -> None:
-        self.situation = situation
-        self.gone: dict[str, None] = {}
-        self.parts: dict[str, list[str]] = {}
-        self._messages = {message.id: message for message in situation.messages}
-        self._holders: dict[str, Message] = {}
-        for message in situation.messages:
-            for part in message.parts:
-                self._holders[part.id] = message
-                if isinstance(part, ToolResultPart):
-                    self._holders |= {inner.id: message for inner in part.content}
-
-    def take(self, place: str) -> None:
-        """Add a place. Raises ``_Refused`` for one that there is not."""
-        message = self._messages.get(place)
-        if message is not None and message.role == "tool":
-            self.parts.setdefault(place, []).extend(part.id for part in message.parts)
-        elif message is not None:
-            self._take_stretch(place, place)
-        elif place in self._holders:
-            self.parts.setdefault(self._holders[place].id, []).append(place)
+def _chosen(situation: Situation, places: Sequence[str]) -> _Chosen:
+    """Raises ``_Refused`` for a place that there is not."""
+    messages = {message.id: message for message in situation.messages}
+    known: set[str] = set()
+    for message in situation.messages:
+        known.update(_ids_in(message))
+    gone, parts = set[str](), set[str]()
+    for place in places:
+        first, is_stretch, last = place.partition(STRETCH)
+        if place in messages and messages[place].role == "tool":
+            parts.update(part.id for part in messages[place].parts)
+        elif place in known:
+            parts.add(place)
+        elif first in messages and (last in messages or not is_stretch):
+            gone |= _stretch(situation, list(messages), first, last or first)
         else:
-            first, _, last = place.partition(STRETCH)
-            if first not in self._messages or last not in self._messages:
-                raise _Refused(self._unknown(place))
-            self._take_stretch(first, last)
+            meant = similar(place, [*messages, *known], cutoff=0.6)
+            hint = f" Did you mean {meant}?" if meant else ""
+            raise _Refused(
+                f"There is no message or part {place[:NAME_SHOWN]!r} in view.{hint} Name the id of one, or a stretch "
+                f"of messages as FIRST{STRETCH}LAST."
+            )
+    return _Chosen(gone, parts)
 
-    def _take_stretch(self, first: str, last: str) -> None:
-        """All exchanges from that of the first message to that of the last."""
-        is_inside = False
-        for exchange in self.situation.exchanges:
-            is_inside = is_inside or first in exchange.ids
-            if is_inside:
-                self.gone |= dict.fromkeys(exchange.ids)
-            if last in exchange.ids:
-                if not is_inside:
-                    raise _Refused(
-                        f"{last} stands before {first}. Name the earlier message first: {last}{STRETCH}{first}."
-                    )
-                return
 
-    def _unknown(self, place: str) -> str:
-        meant = similar(place, [*self._messages, *self._holders], cutoff=0.6)
-        hint = f" Did you mean {meant}?" if meant else ""
-        return (
-            f"There is no message or part {place[:NAME_SHOWN]!r} in view.{hint} Name the id of one, or a stretch of "
-            f"messages as FIRST{STRETCH}LAST."
+def _stretch(situation: Situation, ids: list[str], first: str, last: str) -> set[str]:
+    """All exchanges from that of the first message to that of the last."""
+    named = set(ids[ids.index(first) : ids.index(last) + 1])
+    if not named:
+        raise _Refused(
+            f"{last} stands before {first}. Name the earlier message first: {last}{STRETCH}{first}."
         )
+    found: set[str] = set()
+    for exchange in situation.exchanges:
+        if not named.isdisjoint(exchange.ids):
+            found.update(exchange.ids)
+    return found
 
 
-def _event(situation: Situation, places: Sequence[str]) -> Pruned | CompactionCommitted:
+def _event(situation: Situation, places: Sequence[str]) -> CompactionCommitted:
     """The change, unproved. Raises ``_Refused``."""
     if not places:
         raise _Refused("No place is named. Name the id of a message or part.")
-    chosen = _Chosen(situation)
-    for place in places:
-        chosen.take(place)
+    gone, parts = _chosen(situation, places)
     stays = must_stay(situation)
-    for name in chosen.gone:
-        if name in stays:
-            raise _Refused(f"{name} must stay: {_WHY.get(stays[name], stays[name])}.")
+    dropped: list[DroppedMessage] = []
     replaced: list[Message] = []
-    results: list[str] = []
     for message in situation.messages:
-        if message.id in chosen.parts and message.id not in chosen.gone:
-            wanted = chosen.parts[message.id]
-            why = stays.get(message.id, "")
-            is_request = why == "latest request" and any(
-                part.id in wanted for part in message.of_type(TextPart)
-            )
-            if is_request or why in ("system prompt", "pinned"):
-                raise _Refused(f"{message.id} must stay as it is: {_WHY[why]}.")
-            results += [part.id for part in _results(message) if part.id in wanted]
-            replaced.append(_without(message, wanted))
-    if not chosen.gone and len(results) == sum(map(len, chosen.parts.values())):
-        return Pruned(
-            parts=tuple(results),
-            reason=BY_PERSON,
-            notice=RESULT_NOTICE,
-            prune=situation.compaction,
-        )
+        why = stays.get(message.id, "")
+        is_kept = why in ("system prompt", "pinned")
+        if message.id in gone:
+            is_kept = bool(why)
+            dropped.append(DroppedMessage(id=message.id, reason=BY_PERSON))
+        elif parts.isdisjoint(_ids_in(message)):
+            continue
+        else:
+            if why == "latest request":
+                texts = message.of_type(TextPart)
+                is_kept = any(part.id in parts for part in texts)
+            if not is_kept:
+                replaced.append(_without(message, parts))
+        if is_kept:
+            raise _Refused(f"{message.id} must stay: {_WHY.get(why, why)}.")
     return CompactionCommitted(
         compaction=situation.compaction,
         rung=STRATEGY,
-        dropped=tuple(DroppedMessage(id=name, reason=BY_PERSON) for name in chosen.gone),
+        dropped=tuple(dropped),
         replaced=tuple(replaced),
     )
 
@@ -269,54 +221,40 @@ _WHY: Final = {
 }
 
 
-def _results(message: Message) -> Iterator[ToolResultPart]:
-    return (part for part in message.of_type(ToolResultPart) if not part.cleared)
+def _ids_in(message: Message) -> Iterator[str]:
+    """Of the parts of a message, and of what its results hold."""
+    for part in message.parts:
+        yield part.id
+        if isinstance(part, ToolResultPart):
+            yield from (inner.id for inner in part.content)
 
 
-def _without(message: Message, wanted: Sequence[str]) -> Message:
+def _without(message: Message, wanted: AbstractSet[str]) -> Message:
     """The message with notices in the place of these parts. Raises ``_Refused`` for one that can't go alone."""
-    whole = [part.id for part in _results(message) if part.id in wanted]
-    changed = cleared(message, whole, RESULT_NOTICE)
     parts: list[Part] = []
-    for part in changed.parts:
-        if part.id not in wanted or part.id in whole:
-            parts.append(_without_inner(part, wanted))
-        elif isinstance(part, ToolResultPart):
-            raise _Refused(f"{part.id} has left the view already.")
-        elif isinstance(part, TextPart | ImagePart | FilePart):
-            parts.append(_notice(part))
+    for old, part in zip(
+        message.parts, cleared(message, wanted, RESULT_NOTICE).parts, strict=True
+    ):
+        if isinstance(old, ToolResultPart) and isinstance(part, ToolResultPart):
+            if old.cleared and old.id in wanted:
+                raise _Refused(f"{part.id} has left the view already.")
+            content = tuple(_notice(inner, wanted) for inner in part.content)
+            parts.append(replace(part, content=content))
         else:
-            what = "a call" if isinstance(part, ToolCallPart) else "reasoning"
-            raise _Refused(
-                f"{part.id} is {what}, which can't go alone. Drop its whole message: {message.id}."
-            )
-    return replace(changed, parts=tuple(parts))
+            notice = _notice(part, wanted)
+            if notice is part and part.id in wanted:
+                what = "a call" if isinstance(part, ToolCallPart) else "reasoning"
+                raise _Refused(
+                    f"{part.id} is {what}, which can't go alone. Drop its whole message: {message.id}."
+                )
+            parts.append(notice)
+    return replace(message, revision=message.revision + 1, parts=tuple(parts))
 
 
-def _without_inner(part: Part, wanted: Sequence[str]) -> Part:
-    """A result without these of its images, files and texts."""
-    if not isinstance(part, ToolResultPart):
+def _notice(part: AnyPart, wanted: AbstractSet[str]) -> AnyPart | TextPart:
+    """A notice for a wanted part that can go alone; any other part as it is."""
+    if part.id not in wanted or not isinstance(part, TextPart | ImagePart | FilePart):
         return part
-    content: list[ResultContent] = []
-    for inner in part.content:
-        if inner.id in wanted and isinstance(inner, TextPart | ImagePart | FilePart):
-            content.append(_notice(inner))
-        else:
-            content.append(inner)
-    return replace(part, content=tuple(content))
-
-
-def _notice(part: TextPart | ImagePart | FilePart) -> TextPart:
     kind = type(part).__name__.removesuffix("Part").lower()
     text = f"[The user removed this {kind} from the conversation.]"
     return TextPart(id=part.id, text=text, revision=part.revision + 1)
-
-
-def _touched(situation: Situation, event: Pruned | CompactionCommitted) -> Iterator[str]:
-    """Ids of the messages that the event removes or changes, in order."""
-    if isinstance(event, Pruned):
-        named = set(situation.fold.view.holders(event.parts))
-    else:
-        named = {each.id for each in event.dropped}
-        named.update(each.id for each in event.replaced)
-    return (message.id for message in situation.messages if message.id in named)

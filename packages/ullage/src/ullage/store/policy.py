@@ -76,8 +76,7 @@ RECALL_LEAST = 60
 """The fewest tokens of an answer: its first line and one more."""
 
 RECALL_NOTE = 15
-RECALL_SHORTEST = 15
-"""Tokens kept for the line behind those found, and the fewest for which one more line is tried."""
+"""Tokens kept for the line behind those found."""
 
 RECALL_LINE = 400
 """Characters of the longest line of the index: a longer one is several."""
@@ -89,13 +88,10 @@ RECALL_CANDIDATES = 400
 """Lines that are looked at closely, those with the rarest words first."""
 
 RECALL_CASE = 0.3
-RECALL_PHRASE = 0.3
-RECALL_USER = 0.05
 RECALL_AGE = 0.02
 RECALL_LENGTH = 0.03
-"""What is added to the share of the words that a line has, weighed by how rare they are: for words in the same case,
-for all of them in this order, for a line of the user, and for the newest; and what is taken off for each doubling of
-the line."""
+"""What is added to the share of the words that a line has, weighed by how rare they are, for words in the same case
+and for the newest; and what is taken off for each doubling of the line."""
 
 RECALL_KEY = 16
 """The fewest characters of what is struck out as a key: an answer holds code, whose names begin like keys."""

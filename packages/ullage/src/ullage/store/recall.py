@@ -15,12 +15,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from math import log, log2
 from typing import Final, NamedTuple
 
 from ullage.codec.problems import strike_keys
+from ullage.context.exchanges import is_request
 from ullage.context.rendering import shown
 from ullage.context.values import values_in
 from ullage.display.text import quoted
@@ -45,11 +46,8 @@ from ullage.store.policy import (
     RECALL_LENGTH,
     RECALL_LINE,
     RECALL_NOTE,
-    RECALL_PHRASE,
-    RECALL_SHORTEST,
     RECALL_TEXT,
     RECALL_TOKENS,
-    RECALL_USER,
 )
 from ullage.store.words import words_of
 from ullage.tokens.truncation import estimated_tokens, head_of
@@ -76,8 +74,8 @@ class RecalledLine(NamedTuple):
     """A line that left the window, or the text around a place.
 
     ``place`` is what ``read`` takes: the number of its message, and where it begins in the text of that message, in
-    characters. In ``text`` keys are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``. Everything
-    else is as it was.
+    characters. ``who`` is the role, and ``note`` where no person wrote what stands in a user's role. In all text keys
+    are ``[key]`` and characters that nobody sees are escapes, as ``\\u001b``. Everything else is as it was.
     """
 
     place: str
@@ -98,14 +96,6 @@ class _OldMessage(NamedTuple):
     id: str
     number: int
     who: str
-    text: str
-
-
-class _ScoredLine(NamedTuple):
-    """A line that has some of the words."""
-
-    score: float
-    number: int
     text: str
 
 
@@ -182,7 +172,10 @@ class RecallIndex:
 
     def _add(self, message: Message) -> None:
         number = self._numbers.setdefault(message.id, len(self._numbers) + 1)
-        text = _text_of(message)
+        text = marked(_text_of(message))  # whole: a part of a key looks like none
+        who: str = message.role
+        if who == "user" and not is_request(message):
+            who = "note"  # of the program, or what it read
         self._current[message.id] = len(self._messages)
         for found in _LINE.finditer(text):
             for word in words_of(found.group()):
@@ -190,7 +183,7 @@ class RecallIndex:
                 lines.append(len(self._starts))
             self._of_line.append(len(self._messages))
             self._starts.append(found.start())
-        self._messages.append(_OldMessage(message.id, number, message.role, text))
+        self._messages.append(_OldMessage(message.id, number, who, text))
 
     def _compacted(self, event: CompactionCommitted) -> None:
         into = "" if event.summary is None else event.summary.id
@@ -227,61 +220,70 @@ class RecallIndex:
                 if self._of_line[line] in old:
                     scores[line] += weight
         best = nlargest(RECALL_CANDIDATES, scores, key=lambda line: (scores[line], line))
-        found = [self._found(line, scores[line] / total, query) for line in best]
-        found.sort(key=lambda each: -each.score)
+        asked = set(_WORD.findall(query))
+
+        def score(line: int) -> float:
+            text = self._text(line)
+            share = len(asked.intersection(_WORD.findall(text))) / max(1, len(asked))
+            length = log2(1 + len(text) / 20)
+            age = RECALL_AGE * line / len(self._starts)
+            return (
+                scores[line] / total + RECALL_CASE * share + age - RECALL_LENGTH * length
+            )
+
+        best.sort(key=score, reverse=True)
         complete = sum(score > 0.999 * total for score in scores.values())
-        return self._answer(_varied(found), complete, tokens)
+        return self._answer(best, complete, tokens)
+
+    def _text(self, line: int) -> str:
+        start = self._starts[line]
+        text = self._messages[self._of_line[line]].text[start : start + RECALL_LINE]
+        return text.partition("\n")[0].strip()
 
     def _with(self, word: str) -> Sequence[int]:
-        """The lines with a word; where none has it, those with words that begin so, or that it begins with."""
+        """The lines with a word; where none has it, those with words that begin so."""
         lines = self._lines_with.get(word)
         if lines is not None or len(word) < 4:
             return lines or ()
         near: set[int] = set()
         for other, others in self._lines_with.items():
-            if other.startswith(word) or (len(other) > 3 and word.startswith(other)):
+            if other.startswith(word):
                 near.update(others)
         return sorted(near)
 
-    def _found(self, line: int, share: float, query: str) -> _ScoredLine:
-        message = self._messages[self._of_line[line]]
-        start = self._starts[line]
-        text = message.text[start : start + RECALL_LINE].split("\n", 1)[0]
-        asked, own = set(_WORD.findall(query)), set(_WORD.findall(text))
-        score = share + RECALL_CASE * len(asked & own) / len(asked or own)
-        score += RECALL_AGE * line / len(self._starts)
-        score -= RECALL_LENGTH * log2(1 + len(text) / 20)
-        if query.casefold() in text.casefold():
-            score += RECALL_PHRASE
-        if message.who == "user":
-            score += RECALL_USER
-        return _ScoredLine(score, line, text.strip())
-
-    def _answer(
-        self, found: Iterator[_ScoredLine], complete: int, tokens: int
-    ) -> Recalled:
+    def _answer(self, found: Sequence[int], complete: int, tokens: int) -> Recalled:
         lines: list[RecalledLine] = []
         answer = [LABEL]
         left = tokens - estimated_tokens(LABEL) - RECALL_NOTE
-        for each in found:
-            message = self._messages[self._of_line[each.number]]
-            place = f"{message.number}:{self._starts[each.number]}"
-            text = marked(each.text)
+        for number in self._varied(found):
+            message = self._messages[self._of_line[number]]
+            place = f"{message.number}:{self._starts[number]}"
+            text = self._text(number)
             shown_line = f"{place} {message.who}: {text}"
             cost = estimated_tokens(shown_line) + 1
-            if cost > left:
-                if left < RECALL_SHORTEST:
-                    break
-                continue
-            left -= cost
-            lines.append(RecalledLine(place, message.id, message.who, text))
-            answer.append(shown_line)
+            if cost <= left:
+                left -= cost
+                lines.append(RecalledLine(place, message.id, message.who, text))
+                answer.append(shown_line)
         if not lines:
             return Recalled((), 0, NOTHING)
         more = max(0, complete - len(lines))
         if more:
             answer.append(f"[{more:,} more lines have these words: add words.]")
         return Recalled(tuple(lines), more, "\n".join(answer))
+
+    def _varied(self, found: Sequence[int]) -> list[int]:
+        """Each text once; those whose values were all in texts before come last."""
+        texts, seen = set[str](), set[str]()
+        order: tuple[list[int], list[int]] = [], []
+        for number in found:
+            text = self._text(number)
+            if text not in texts:
+                values = values_in(text)
+                order[bool(values) and seen.issuperset(values)].append(number)
+                texts.add(text)
+                seen.update(values)
+        return order[0] + order[1]
 
     def _read(self, place: str, in_view: Mapping[str, bool], tokens: int) -> Recalled:
         name, _, offset = place.rpartition(":")
@@ -310,12 +312,11 @@ def _around(message: _OldMessage, offset: int, tokens: int) -> Recalled:
     before = message.text[max(0, offset - tokens) : offset]
     start = offset - len(before) + before.find("\n") + 1
     text = head_of(message.text[start:], room, estimated_tokens)
-    shown_text = marked(text)
     end = start + len(text)
     place = f"{message.number}:{start}"
     head = f"{LABEL}\n[{place} {message.who}, to {end} of {len(message.text)}]"
-    line = RecalledLine(place, message.id, message.who, shown_text)
-    return Recalled((line,), 0, f"{head}\n{shown_text}")
+    line = RecalledLine(place, message.id, message.who, text)
+    return Recalled((line,), 0, f"{head}\n{text}")
 
 
 def _text_of(message: Message) -> str:
@@ -327,23 +328,6 @@ def _text_of(message: Message) -> str:
         if text and not is_asked and LABEL not in text:
             texts.append(text)
     return "\n".join(texts)[:RECALL_TEXT]
-
-
-def _varied(found: Sequence[_ScoredLine]) -> Iterator[_ScoredLine]:
-    """Each text once; those whose values were all in texts before come last."""
-    texts, seen = set[str](), set[str]()
-    later: list[_ScoredLine] = []
-    for each in found:
-        if each.text in texts:
-            continue
-        texts.add(each.text)
-        values = values_in(each.text)
-        if values and seen.issuperset(values):
-            later.append(each)
-        else:
-            seen.update(values)
-            yield each
-    yield from later
 
 
 def marked(text: str) -> str:
