@@ -141,5 +141,39 @@ def test_far_from_a_compaction_it_is_told_nothing(log: Path) -> None:
 def test_after_a_compaction_it_is_told_again(log: Path) -> None:
     add(log, answer("msg_2", reported=150_000, output=0))
     assert told(answered(log, tell_room=True))
-    add(log, boundary("auto", 160_000), answer("msg_3", reported=152_000, output=0))
+    add(log, boundary("auto", 160_000), answer("msg_3", reported=40_000, output=0))
+    assert told(answered(log, tell_room=True)) == ""
+    add(log, answer("msg_4", reported=152_000, output=0))
     assert told(answered(log, tell_room=True))
+
+
+def test_codex_is_told_by_the_sizes_of_its_own_log(tmp_path: Path) -> None:
+    log = tmp_path / ".codex" / "sessions" / "2026" / "11" / "29" / "rollout-1.jsonl"
+    log.parent.mkdir(parents=True)
+    settings = tmp_path / ".config" / "ullage" / "line.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"hooks": {"tell_room": true}}')
+    event = {"transcript_path": str(log), "model": "gpt-5.5"}
+    said = []
+    for used in (100_000, 230_000, 231_000, 20_000, 240_000):
+        info = {
+            "last_token_usage": {"total_tokens": used},
+            "model_context_window": 258_400,
+        }
+        line = {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+        add(log, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", PROGRAM, "codex.hook_events"],
+            input=json.dumps(event).encode(),
+            capture_output=True,
+            check=True,
+            env={"HOME": str(tmp_path)},
+        )
+        said.append(told(json.loads(done.stdout or "{}"))[:28])
+    assert said == [
+        "",
+        "About 15k tokens are left be",
+        "",
+        "",
+        "About 4.8k tokens are left b",
+    ]

@@ -103,8 +103,8 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden(tmp_path: Path) -> 
     ("client", "instead"),
     [
         (
-            "codex",
-            "codex takes no status line or hook. Use `ullage install codex --proxy`.",
+            "codex --statusline",
+            "takes no status line. Use `ullage install codex --hooks` or `ullage install codex --proxy`.",
         ),
         ("gemini-cli --proxy URL", "Use `ullage install gemini-cli --hooks`."),
         ("copilot-cli --proxy", "Use `ullage install copilot-cli --statusline`."),
@@ -116,7 +116,7 @@ def test_addresses_that_qwen_code_takes_first_are_not_hidden(tmp_path: Path) -> 
             "copilot-cli --project",
             "takes no status line or hook in a project. Use `ullage install copilot-cli --statusline`.",
         ),
-        ("codex --proxy URL --project", "Use `ullage install codex --proxy`."),
+        ("codex --proxy URL --project", "or `ullage install codex --proxy`."),
         ("qwen-code --hooks", "--statusline` or `ullage install qwen-code --proxy`."),
     ],
 )

@@ -18,16 +18,9 @@ from ullage_programs.fields import count, text
 from ullage_programs.files import read_object, write_object
 from ullage_programs.line.drawing import amount, clean
 from ullage_programs.line.places import session_file
-from ullage_programs.line.policy import ROOM_SHARE
 from ullage_programs.line.print import read_input, read_settings
+from ullage_programs.line.room import answer_of, room_note
 from ullage_programs.line.settings import LineSettings
-
-ROOM = (
-    "About {} tokens are left before this conversation is compacted, and details may be lost. Write what must not be "
-    "(names, values, paths, rules, decisions, open steps) to a notes file now, or edit the one you have; then go on."
-)
-"""Claude Code puts the files that were read or edited last back behind its summary, up to five:
-https://code.claude.com/docs/en/context-window."""
 
 
 def main() -> None:
@@ -75,23 +68,11 @@ def warning(
             )
     if text(event, "hook_event_name") != "PostToolUse":
         return answer
-    if settings.tell_room and 0 < left <= ROOM_SHARE * most and _is_first(log, size):
-        told_model = f"{told_model} {ROOM.format(amount(left))}".lstrip()
+    if settings.tell_room:
+        told_model = f"{told_model} {room_note(log, left, most)}".strip()
     if told_model:
-        answer["hookSpecificOutput"] = {
-            "hookEventName": "PostToolUse",
-            "additionalContext": told_model,
-        }
+        answer.update(answer_of(told_model))
     return answer
-
-
-def _is_first(log: str, size: SessionSize) -> bool:
-    """Whether the model has not been told of its room since the last compaction. It counts as told now."""
-    place = session_file(log, ".room.json")
-    now: dict[str, object] = {"compactions": size.compactions}
-    is_first = read_object(place) != now
-    write_object(place, now)
-    return is_first
 
 
 def describe(name: str, tokens: int, left: int) -> str:

@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, ClientEntry
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    HookEntry,
+    command,
+)
 from ullage.cli.installing.files import CannotEdit, configured
 from ullage.cli.upstreams import CHATGPT, CHATGPT_ADDRESS
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
@@ -27,7 +32,7 @@ COMPRESSION: Final = "features.enable_request_compression=false"
 
 
 def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
-    """What can be installed: the address of the provider that is in use.
+    """What can be installed: the hook, and the address of the provider that is in use.
 
     Codex takes no address and no provider from a project's configuration
     (https://developers.openai.com/codex/config-advanced).
@@ -37,7 +42,9 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     path = config_path(os.environ)
     keys = address_keys(path)
     usual = [PROVIDER, CHATGPT] if len(keys) == 1 else []
-    return [AddressEntry(path, keys, proxy, usual)]
+    run = {"type": "command", "command": command("codex.hook_events"), "timeout": 5}
+    hook = HookEntry(path.with_name("hooks.json"), ["hooks", "PostToolUse"], run)
+    return [hook, AddressEntry(path, keys, proxy, usual)]
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
