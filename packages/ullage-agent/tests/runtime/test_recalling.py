@@ -144,3 +144,13 @@ async def test_a_session_does_not_reach_another_one(tmp_path: Path) -> None:
         await other.wait()
         assert not (await other.recall("bung cask nine")).lines
     await session.close()
+
+
+async def test_what_a_person_drops_brings_no_tool(tmp_path: Path) -> None:
+    async with agent(tmp_path).session("s") as session:
+        await session.ask("What is with cask nine?")
+        await session.ask("And cask one? " + "It stands in the north. " * 500)
+        first = (await session.messages())[0]
+        assert (await session.drop(first.id)).freed
+        await session.ask("Go on.")
+    assert RECALL not in names(MODEL.requests[-1])

@@ -41,6 +41,7 @@ def result(name: str, text: str) -> Message:
         ("K5 = 48213. Year 1999; 123 is short", ["48213", "1999"]),
         ("Nothing here: e.g. either/or a.b() at 10:30", ["either/or"]),
         ("twice a/b.py, a/b.py", ["a/b.py"]),
+        ("pool 1/5, 3/50. on 9/11/2001 at 1/x and 2.0/3a", ["1/x", "2.0/3a"]),
     ],
 )
 def test_values_are_found_whole_and_once(text: str, values: list[str]) -> None:

@@ -59,7 +59,7 @@ def with_recall(
         before = {tool.name for tool in fold.tools or ()}
         is_declared = RECALL in before or fold.refuses_changes
         for record in fold.undo_records.values():
-            is_declared |= not (record.is_prune or record.is_rewind or record.behind)
+            is_declared |= bool(record.summary) and not record.behind
     if not is_declared or RECALL in offered:
         return offered
     return {**offered, RECALL: RECALL_TOOL}

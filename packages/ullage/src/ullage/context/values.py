@@ -22,7 +22,8 @@ _VALUE: Final = re.compile(
   [a-z][a-z0-9+]{1,9}://[^\s<>"'`)\]}\\|]{2,300}                    # an address
  |(?<![\w.+/-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}      # a mail address, a package with its version
  |(?<![\w./~@+-])(?:[A-Za-z]:\\(?:[\w.@+-]{1,100}\\){0,30}[\w.@+-]{0,100}\w  # a path of Windows, and any other
-   |~?/?(?:[\w.@+-]{1,100}/){1,30}[\w.@+-]{0,100}\w|/[\w.@+-]{2,100}\b)
+   |(?![\d./]{1,200}(?![\w./@+-]))                                  # (a share such as 3/50 is none)
+    ~?/?(?:[\w.@+-]{1,100}/){1,30}[\w.@+-]{0,100}\w|/[\w.@+-]{2,100}\b)
  |(?<![\w./-])[\w-]{1,100}(?:\.[\w-]{1,40}){0,3}\.                   # a file
    (?:bash|bat|c|cc|cfg|cjs|conf|cpp|cs|css|csv|db|env|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|js|jsonl?|jsx|kt|lock|log
    |lua|mdx?|mjs|mts|pdf|php|png|proto|ps1|pyi?|rb|rs|rst|scss|sh|sql|sqlite|svelte|svg|swift|tar|tf|toml|tsx?|txt|vue
