@@ -83,6 +83,8 @@ def _head(
     for names, what in ((gone, "left"), (come, "came"), (changed, "changed")):
         if names:
             told.append(f"{_listed(kind, names)} {what}")
+    if kind == "model":
+        told = [f"{_listed(kind, gone)} became {_listed(kind, come)}"]
     if first in changed:
         where, quote = _text_change(was(known[first]), is_now(sent[first]))
         told[-1] += where
