@@ -17,8 +17,8 @@ from ullage_server.tokens import INCLUDED, SCOPES, NamedTokens
 CHANGES = {"post", "put", "patch", "delete"}
 READING = {"look_at_log", "redeem_link"}
 """A POST that changes nothing: its body is too large for an address."""
-OWNERS = {"list_live", "follow_live"}
-"""They change nothing, but show what was said to other programs: for the owner of the machine."""
+OWNERS = {"list_live", "follow_live", "get_changed_files"}
+"""They change nothing, but show what was said to other programs, or the insides of files that no message shows."""
 
 
 def test_each_route_is_in_the_table_and_each_entry_is_a_route() -> None:

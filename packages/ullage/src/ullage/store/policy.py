@@ -88,10 +88,11 @@ RECALL_CANDIDATES = 400
 """Lines that are looked at closely, those with the rarest words first."""
 
 RECALL_CASE = 0.3
+RECALL_PHRASE = 0.3
 RECALL_AGE = 0.02
 RECALL_LENGTH = 0.03
-"""What is added to the share of the words that a line has, weighed by how rare they are, for words in the same case
-and for the newest; and what is taken off for each doubling of the line."""
+"""What is added to the share of the words that a line has, weighed by how rare they are, for words in the same case,
+for the whole phrase and for the newest; and what is taken off for each doubling of the line."""
 
 RECALL_KEY = 16
 """The fewest characters of what is struck out as a key: an answer holds code, whose names begin like keys."""

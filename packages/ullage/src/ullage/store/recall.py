@@ -46,6 +46,7 @@ from ullage.store.policy import (
     RECALL_LENGTH,
     RECALL_LINE,
     RECALL_NOTE,
+    RECALL_PHRASE,
     RECALL_TEXT,
     RECALL_TOKENS,
 )
@@ -226,10 +227,10 @@ class RecallIndex:
             text = self._text(line)
             share = len(asked.intersection(_WORD.findall(text))) / max(1, len(asked))
             length = log2(1 + len(text) / 20)
-            age = RECALL_AGE * line / len(self._starts)
-            return (
-                scores[line] / total + RECALL_CASE * share + age - RECALL_LENGTH * length
-            )
+            score = scores[line] / total + RECALL_CASE * share
+            score += RECALL_AGE * line / len(self._starts)
+            score += RECALL_PHRASE * (query in text)
+            return score - RECALL_LENGTH * length
 
         best.sort(key=score, reverse=True)
         complete = sum(score > 0.999 * total for score in scores.values())
