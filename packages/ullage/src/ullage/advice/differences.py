@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from ullage.advice.cause import Cause, CauseKind
@@ -121,10 +121,8 @@ def _listed(kind: _HeadKind, names: list[str]) -> str:
 
 def _message(old: list[SentItem], new: list[SentItem], same: int) -> Cause:
     """What became of the messages behind the ``same`` first items, which are equal."""
-    left = [item.digest for item in old[same:]]
-    right = [item.digest for item in new[same:]]
-    _, _, gone, _, come = SequenceMatcher(None, left, right).get_opcodes()[0]
-    first, stays = old[same].name, gone < len(left)
+    gone, come = _replaced(old[same:], new[same:])
+    first, stays = old[same].name, gone < len(old) - same
     kind: CauseKind = "message_edited"
     words = f"{first} changed"
     if not (come or stays):
@@ -137,6 +135,28 @@ def _message(old: list[SentItem], new: list[SentItem], same: int) -> Cause:
     elif gone >= FEWEST_COMPACTED and come <= gone // 2 and (stays or same < gone):
         kind, words = "compaction", f"{_pieces(gone)} from {first} on became {come}"
     return Cause(kind=kind, name=first, words=words)
+
+
+def _replaced(old: list[SentItem], new: list[SentItem]) -> tuple[int, int]:
+    """How many items at the beginning left, and how many came for them.
+
+    What stayed is told by the largest item that is in both once, if there is any, and by those in front of it: short
+    texts come again and again.
+    """
+    counts = Counter(item.digest for item in (*old, *new))
+    places = {item.digest: -place for place, item in reversed([*enumerate(new)])}
+    best: tuple[bool, int, int, int] | None = None
+    for place, item in enumerate(old):
+        if item.digest in places:
+            is_once = counts[item.digest] == 2
+            found = (is_once, item.size, -place, places[item.digest])
+            best = max(best or found, found)
+    if best is None:
+        return len(old), len(new)
+    gone, come = -best[2], -best[3]
+    while gone and come and old[gone - 1].digest == new[come - 1].digest:
+        gone, come = gone - 1, come - 1
+    return gone, come
 
 
 def _pieces(count: int) -> str:
