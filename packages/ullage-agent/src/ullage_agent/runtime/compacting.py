@@ -7,7 +7,8 @@ say so. ``context/`` makes the decisions.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 
 from ullage.compactor.call_waits import CallWaits
 from ullage.compactor.summary_calls import (
@@ -155,8 +156,14 @@ def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
     runtime.limits.note(problem, situation, runtime.settings.base_url)
 
 
-async def compact(runtime: SessionRuntime, step: Compact) -> None:
+async def compact(
+    runtime: SessionRuntime,
+    step: Compact,
+    sync_settings: Callable[[SessionRuntime], Awaitable[None]],
+) -> None:
     """Try strategies until one commits or none is left. The ledger records each attempt.
+
+    ``sync_settings`` records the tool that comes with a compaction, so that the reading after it is the next call's.
 
     Raises only errors of the store and of hooks. A cancel is safe at any point and leaves the view unchanged.
     """
@@ -168,14 +175,15 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
         name = preview_name(step.wishes.seq)
     if await _is_allowed(runtime, step, name):
         chosen = ordered(runtime.settings.strategy)
-        if await _is_done(runtime, step, name, chosen, before):
+        if await _is_done(runtime, step, name, chosen, before, sync_settings):
             return
     if step.wishes.preview:
         return
     situation, error = situation_of(runtime, step, ""), runtime.stuck
     if step.trigger == "overflow" or unsendable(situation, ()):
         name = f"{name}-unread"
-        if not await _is_done(runtime, step, name, (CutUnread(),), before):
+        unread = (CutUnread(),)
+        if not await _is_done(runtime, step, name, unread, before, sync_settings):
             runtime.stuck = error
 
 
@@ -185,6 +193,7 @@ async def _is_done(
     name: str,
     chosen: tuple[Strategy, ...],
     before: Reading,
+    sync_settings: Callable[[SessionRuntime], Awaitable[None]],
 ) -> bool:
     """Try these strategies; True if one has committed."""
     strategies = Strategies(chosen)
@@ -209,6 +218,8 @@ async def _is_done(
         case Commit():
             runtime.stuck = None
             await runtime.ledger.write(found.events, durable=True)
+            with suppress(SettingError):  # the driver tells of it before the next call
+                await sync_settings(runtime)
             await runtime.record_reading()
             for hook in runtime.shared.hooks:
                 await run_hook(hook, "after_compaction", before, runtime.reading)

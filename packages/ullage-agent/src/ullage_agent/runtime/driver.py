@@ -462,7 +462,8 @@ class Driver:
             case RunTools():
                 await self._interruptible(runtime, run_tools(runtime, step.calls))
             case Compact():
-                await self._interruptible(runtime, compact(runtime, step))
+                compaction = compact(runtime, step, sync_settings)
+                await self._interruptible(runtime, compaction)
             case AskApproval():
                 await self._interruptible(runtime, ask_approval(runtime, step.calls))
             case CloseCalls():
