@@ -26,7 +26,13 @@ from ullage.events import CallEnded, CallStarted, Event, SentItem
 from ullage.messages import Request
 from ullage.meter.fold import Fold
 from ullage.meter.policy import REQUESTS_KEPT
-from ullage.meter.sent_items import SentItems, common_items, sent_items, settings_of
+from ullage.meter.sent_items import (
+    KnownItems,
+    SentItems,
+    common_items,
+    sent_items,
+    settings_of,
+)
 from ullage.meter.spend import MILLION
 from ullage.models.gpt import has_new_cache
 from ullage.usage import CacheVerdict
@@ -76,12 +82,13 @@ class SentCall:
     """Whether the ledger has all that was sent."""
     body: tuple[SentItem, ...] = ()
     row: CallRow | None = None
+    known: KnownItems = field(default_factory=dict)
     _logged: list[SentItem] = field(default_factory=list)
 
     def logged(self) -> list[SentItem]:
         """All items, as the ledger has them."""
         if not self._logged:
-            self._logged = sent_items(self.request)
+            self._logged = sent_items(self.request, known=self.known)
         return self._logged
 
     def text_of(self, item: SentItem) -> str:
@@ -115,13 +122,14 @@ class CauseFollower:
         """The causes by the names of the calls."""
         self.calls: deque[SentCall] = deque(maxlen=REQUESTS_KEPT)
         self._bodies = SentItems()
+        self._known: KnownItems = {}
         self._has_cache = False
 
     def follow(self, event: Event, fold: Fold) -> Cause | None:
         """Follow any event that its fold has applied; gives the cause where the end of a call has one."""
         if isinstance(event, CallStarted) and event.purpose == "main":
             body = self._bodies.read(event.call, event.sent)
-            self.calls.append(_sent_call(event.call, event.at, fold, body))
+            self.calls.append(_sent_call(event.call, event.at, fold, self._known, body))
         if not isinstance(event, CallEnded) or event.purpose != "main":
             return None
         cause = self._ended(event, fold)
@@ -153,7 +161,7 @@ class CauseFollower:
         row = with_prices(reported_row(event, fold), fold)
         now = next((each for each in self.calls if each.call == row.call), None)
         if now is None:
-            now = _sent_call(row.call, row.at, fold)
+            now = _sent_call(row.call, row.at, fold, self._known)
             self.calls.append(now)
         earlier = [each for each in self.calls if each.row is not None]
         had_cache = self._has_cache
@@ -178,12 +186,17 @@ class CauseFollower:
 
 
 def _sent_call(
-    call: str, at: float, fold: Fold, body: tuple[SentItem, ...] = ()
+    call: str,
+    at: float,
+    fold: Fold,
+    known: KnownItems,
+    body: tuple[SentItem, ...] = (),
 ) -> SentCall:
     found = (entry.content for entry in fold.view if entry.facts.call != call)
     messages = tuple(message for message in found if message is not None)
     request = replace(_heads(fold), messages=messages)
-    return SentCall(call, at, request, not (fold.lacking or fold.partial), body)
+    is_whole = not (fold.lacking or fold.partial)
+    return SentCall(call, at, request, is_whole, body, known=known)
 
 
 def _heads(fold: Fold) -> Request:

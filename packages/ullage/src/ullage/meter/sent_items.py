@@ -32,15 +32,23 @@ https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics)."""
 _encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
+KnownItems = dict[int, tuple[Part, SentItem]]
+"""The items of parts by the parts' identity, which are read once for all requests that hold them."""
+
+
 def sent_items(
-    request: Request, headers: Mapping[str, str] | None = None
+    request: Request,
+    headers: Mapping[str, str] | None = None,
+    known: KnownItems | None = None,
 ) -> list[SentItem]:
     """The items of a request.
 
     Args:
         request: As it was read from the body, or as a ledger has it.
         headers: Those of the call, with lower-case names.
+        known: Items of parts of earlier requests; those of this one are added.
     """
+    known = {} if known is None else known
     found = [SentItem("model", request.model, digest(request.model), 0)]
     betas = (headers or {}).get("anthropic-beta", "").replace(" ", "")
     found += [
@@ -60,11 +68,17 @@ def sent_items(
         found.append(SentItem("setting", name, digest(name, data), len(data)))
     for place, message in enumerate(request.messages, 1):
         for part in message.parts:
-            fields = {key: value for key, value in bare_fields(part).items() if value}
-            data = _encoder.encode(fields)
             name = f"message {place} ({message.role}, {part.__struct_config__.tag})"
-            named = digest(message.role, data)
-            found.append(SentItem("message", name, named, len(data), _mark_of(part)))
+            if id(part) not in known:
+                fields = {key: value for key, value in bare_fields(part).items() if value}
+                data = _encoder.encode(fields)
+                named = digest(message.role, data)
+                item = SentItem("message", name, named, len(data), _mark_of(part))
+                known[id(part)] = part, item
+            item = known[id(part)][1]
+            if item.name != name:
+                item = msgspec.structs.replace(item, name=name)
+            found.append(item)
     mark = request.params.get("cache_control")
     if mark:  # the provider marks the last block by itself
         found[-1] = msgspec.structs.replace(found[-1], mark=_life(mark))
