@@ -435,3 +435,6 @@ LOOKED_THROUGH = 50
 
 REQUESTS_KEPT = 8
 """Earlier requests whose items are kept: those of the conversation, and of what is sent beside it."""
+
+DIGESTED_AT_ONCE = 1_000_000
+"""Characters of a text of which a digest is made at once."""

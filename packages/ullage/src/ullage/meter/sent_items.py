@@ -17,7 +17,7 @@ from ullage.codec.foreign import to_raw
 from ullage.events import SentBody, SentItem
 from ullage.messages import Part, ProviderData, Request, SystemBlock
 from ullage.meter.fingerprint import digest, of_tools
-from ullage.meter.policy import REQUESTS_KEPT
+from ullage.meter.policy import DIGESTED_AT_ONCE, REQUESTS_KEPT
 from ullage.meter.same_content import CACHE_MARKS, bare_fields
 
 SETTINGS: Final = (
@@ -70,10 +70,16 @@ def sent_items(
         for part in message.parts:
             name = f"message {place} ({message.role}, {part.__struct_config__.tag})"
             if id(part) not in known:
-                fields = {key: value for key, value in bare_fields(part).items() if value}
+                size, fields = 0, dict[str, object]()
+                for key, value in bare_fields(part).items():
+                    if isinstance(value, str) and len(value) > DIGESTED_AT_ONCE:
+                        size += len(value)
+                        fields[key] = _digest_of_long(value)
+                    elif value:
+                        fields[key] = value
                 data = _encoder.encode(fields)
-                named = digest(message.role, data)
-                item = SentItem("message", name, named, len(data), _mark_of(part))
+                named, size = digest(message.role, data), size + len(data)
+                item = SentItem("message", name, named, size, _mark_of(part))
                 known[id(part)] = part, item
             item = known[id(part)][1]
             if item.name != name:
@@ -83,6 +89,14 @@ def sent_items(
     if mark:  # the provider marks the last block by itself
         found[-1] = msgspec.structs.replace(found[-1], mark=_life(mark))
     return found
+
+
+def _digest_of_long(text: str) -> str:
+    """The digest of a text of which no copy is made as a whole."""
+    named = ""
+    for start in range(0, len(text), DIGESTED_AT_ONCE):
+        named = digest(named, text[start : start + DIGESTED_AT_ONCE])
+    return named
 
 
 def settings_of(request: Request) -> Iterator[tuple[str, bytes]]:
