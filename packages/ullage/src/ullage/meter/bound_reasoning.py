@@ -130,7 +130,6 @@ class BoundReasoning:
         first: str,
     ) -> None:
         """The provider wrote ``summary`` of all messages before ``first``. ``entries`` are those in view before."""
-        self.writers[summary] = self.reader
         for entry, rolled in self.accepted(entries):
             if entry.id == first:
                 self.stands_for[summary] = rolled[-MOST_STANDS:]

@@ -625,7 +625,11 @@ class Fold(State):
         stays follows directly on what left, unchanged, and begins with another speaker.
         """
         summary = event.summary
-        if summary is None or event.replaced or event.behind:
+        if summary is None:
+            return
+        if any(item.kind == COMPACTION for item in summary.of_type(ProviderItem)):
+            self.bound.writers[summary.id] = self.bound.reader
+        if event.replaced or event.behind:
             return
         parts = summary.parts
         item = parts[0] if len(parts) == 1 else None
