@@ -29,7 +29,9 @@ STORY = "The cask was filled in spring and by autumn it was opened again. " * 4
 
 @pytest.fixture
 def simulator() -> Iterator[Server]:
-    with running(script({"text": STORY}, server={"delay_s": 0.01}), wires=["openai"]) as server:
+    with running(
+        script({"text": STORY}, server={"delay_s": 0.01}), wires=["openai"]
+    ) as server:
         yield server
 
 
@@ -154,7 +156,9 @@ async def test_an_answer_that_streams_no_more_is_fetched_whole(
 
 
 async def test_a_cancel_stops_the_provider(tmp_path: Path) -> None:
-    with running(script({"text": STORY * 20}, server={"delay_s": 0.01}), wires=["openai"]) as slow:
+    with running(
+        script({"text": STORY * 20}, server={"delay_s": 0.01}), wires=["openai"]
+    ) as slow:
         await broken_off(slow, tmp_path)
         async with agent_of(slow, tmp_path).session("s") as session:
             await session.cancel()
