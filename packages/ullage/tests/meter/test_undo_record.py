@@ -130,10 +130,7 @@ def test_undoing_a_compaction_brings_back_nothing_that_a_later_rewind_took() -> 
     assert view(fold) == kept
 
 
-@given(histories())
-def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as_it_was(
-    events: list[Event],
-) -> None:
+def folded(events: list[Event]) -> Fold:
     fold = Fold(
         limits=Limits(),
         calibration=Calibration(),
@@ -142,6 +139,14 @@ def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as
     )
     for event in events:
         fold.apply(event)
+    return fold
+
+
+@given(histories())
+def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as_it_was(
+    events: list[Event],
+) -> None:
+    fold = folded(events)
     before, digest = view(fold), fold.view.digest
     ids = [message.id for message in before]
     fold.apply(
@@ -162,14 +167,7 @@ def test_whatever_happened_before_a_compaction_and_its_undoing_leave_the_view_as
 def test_whatever_happened_before_a_rewind_and_its_undoing_leave_the_view_as_it_was(
     events: list[Event],
 ) -> None:
-    fold = Fold(
-        limits=Limits(),
-        calibration=Calibration(),
-        estimator="quarter",
-        policy=ReasoningPolicy(),
-    )
-    for event in events:
-        fold.apply(event)
+    fold = folded(events)
     before, digest = view(fold), fold.view.digest
     middle = before[len(before) // 2].id if before else ""
     fold.apply(Rewound(to=middle, rewind="last"))
