@@ -46,9 +46,11 @@ def sent_items(
     Args:
         request: As it was read from the body, or as a ledger has it.
         headers: Those of the call, with lower-case names.
-        known: Items of parts of earlier requests; those of this one are added.
+        known: Items of parts of an earlier request; afterwards it has those of this one, so that it holds no more.
     """
+    earlier = {} if known is None else known.copy()
     known = {} if known is None else known
+    known.clear()
     found = [SentItem("model", request.model, digest(request.model), 0)]
     betas = (headers or {}).get("anthropic-beta", "").replace(" ", "")
     found += [
@@ -69,7 +71,9 @@ def sent_items(
     for place, message in enumerate(request.messages, 1):
         for part in message.parts:
             name = f"message {place} ({message.role}, {part.__struct_config__.tag})"
-            if id(part) not in known:
+            if id(part) in earlier:
+                known[id(part)] = earlier[id(part)]
+            else:
                 size, fields = 0, dict[str, object]()
                 for key, value in bare_fields(part).items():
                     if isinstance(value, str) and len(value) > DIGESTED_AT_ONCE:
