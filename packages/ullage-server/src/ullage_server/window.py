@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
-from litestar import Request, get, post
+from litestar import MediaType, Request, Response, get, post
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 from msgspec.structs import replace
@@ -39,6 +39,11 @@ from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
 from ullage_server.live_types import SHOWN, AdviceView
 from ullage_server.requests import LARGEST, Opened, TheHost, received
+
+PICTURE: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+}
+"""It has its own styles in it, and runs nothing."""
 
 
 @get(
@@ -95,6 +100,23 @@ async def get_advice(opened: Opened) -> AdviceView:
     events = await opened.history()
     history, advice = await asyncio.to_thread(session_advice, events, Meter())
     return advice_view(advice, history)
+
+
+@get(
+    "/v1/sessions/{session:str}/picture",
+    operation_id="get_picture",
+    summary="The picture of the session, as a page or as SVG",
+    media_type=MediaType.HTML,
+)
+async def get_picture(
+    opened: Opened, format: Literal["html", "svg"] = "html"
+) -> Response[str]:
+    """What fills the window, how it grew, and what would make room: one file, which loads nothing."""
+    picture = await opened.picture()
+    kind = "image/svg+xml" if format == "svg" else MediaType.HTML
+    draw = picture.svg if format == "svg" else picture.html
+    drawn = await asyncio.to_thread(draw)
+    return Response(drawn, media_type=kind, headers=PICTURE)
 
 
 def session_advice(

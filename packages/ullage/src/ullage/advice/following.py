@@ -100,6 +100,19 @@ class ItemFollower:
             case _:
                 pass
 
+    def follow_all(self, calls: Iterable[str]) -> None:
+        """Take what is in view from a fold that applied a whole session before, in which these main calls ended."""
+        self._follow_fixed()
+        order = list(calls)
+        numbers = dict(zip(order, range(1, len(order) + 1), strict=True))
+        for entry in self.fold.view:
+            ended = numbers.get(entry.message.call or "", 0)
+            for call in order[len(self._numbers) : ended]:
+                self._numbers[call] = self.next_call
+            self._follow_message(entry, "edit")
+        for call in order[len(self._numbers) :]:
+            self._numbers[call] = self.next_call
+
     def number_of(self, call: str) -> int:
         """The number of a main call that has ended.
 
