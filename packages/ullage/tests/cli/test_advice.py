@@ -10,8 +10,9 @@ from pytest import CaptureFixture
 from tests.advice.story import Story, advised, prose
 from tests.meter.session import tool
 from ullage.advice.history import history_of
+from ullage.advice.sentences import short
 from ullage.cli import main
-from ullage.cli.advice import advice_lines, short
+from ullage.cli.advice import advice_lines
 from ullage.display.glyphs import ASCII, UNICODE
 from ullage.display.text import cells, plain
 
