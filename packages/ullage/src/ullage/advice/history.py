@@ -113,7 +113,7 @@ def history_now(meter: Meter) -> WindowHistory:
         calls.append(
             CallRow(number=step.number, call=step.call, used=used, marks=step.marks)
         )
-    follower.follow_all(row.call for row in calls)
+    follower.follow_all({row.call: row.number for row in calls})
     reading = meter.reading()
     return WindowHistory(
         session=fold.session,

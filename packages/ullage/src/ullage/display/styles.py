@@ -35,6 +35,7 @@ STYLES: Final = {
 
 ROW_STYLES: Final = 8
 
+
 def rich_text(line: Line) -> Text:
     """The line with its styles, as rich prints it."""
     from rich.text import Text

@@ -37,8 +37,8 @@ from ullage.events import (
     SentItem,
     SessionStarted,
 )
-from ullage.messages import Message, Request
 from ullage.installation import part
+from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.clearing import notes_of_clearing
 from ullage.meter.fold import Fold

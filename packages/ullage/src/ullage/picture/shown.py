@@ -9,8 +9,8 @@ from ullage.advice.history import history_now
 from ullage.advice.suggestions import advice_of
 from ullage.events import Event, MessageAdded, SystemChanged
 from ullage.meter.meter import Meter
-from ullage.picture.model import Picture
 from ullage.picture.html import html
+from ullage.picture.model import Picture
 from ullage.picture.style import Scheme
 from ullage.picture.svg import svg
 
@@ -58,7 +58,5 @@ def picture_of_meter(meter: Meter) -> SessionPicture:
     if reading.compactions:  # calls that left are not known
         called.update(tool.name for tool in fold.tools or ())
     advice = advice_of(history, meter, events, subagent_tools=frozenset(called))
-    picture = Picture(
-        reading=reading, history=history, advice=advice, steps=meter.steps
-    )
+    picture = Picture(reading=reading, history=history, advice=advice, steps=meter.steps)
     return SessionPicture(picture)
