@@ -17,7 +17,7 @@ def picture_of_log(file: str | PathLike[str], *, session: str = "") -> SessionPi
 
     Args:
         file: The log.
-        session: The id of one of several sessions in it; by default the newest.
+        session: The id of one, where the file holds several.
 
     Raises:
         InputError: The file can't be read, is no log that is known, or holds nothing of a conversation.
