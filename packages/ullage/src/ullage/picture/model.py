@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ullage.advice.history import WindowHistory, history_of
-from ullage.advice.lives import ItemLife
 from ullage.advice.suggestion import name_of
 from ullage.advice.suggestions import Advice, advice_of
-from ullage.display.text import number, printable, shortened
 from ullage.events import Event
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
-from ullage.picture.policy import LONGEST_NAME, MOST_TILES
-
-SHADES: Final = (
-    "Tool results",
-    "Tool calls",
-    "Assistant",
-    "Reasoning",
-    "You",
-    "System prompt",
-    "Tools",
-    "Summary",
-    "Instruction files",
-)
-"""Categories that have a colour of their own, which is their place here."""
+from ullage.picture.policy import MOST_TILES
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is drawn of a session. ``title`` and ``program`` may come from a log; drawing escapes them."""
+class SessionPicture(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is drawn of a session. Texts may come from a log: drawing escapes and cuts them."""
 
     reading: Reading
     history: WindowHistory
@@ -43,20 +28,12 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     program: str = ""
 
 
-class Tile(NamedTuple):
-    """An item of the window, or several small ones."""
-
-    name: str
-    tokens: int
-
-
 class TileGroup(NamedTuple):
-    """The items of one category, the largest first; ``shade`` is the place of its colour."""
+    """Items of the window of one category: names and tokens, the largest first."""
 
     name: str
     tokens: int
-    shade: int
-    tiles: Sequence[Tile]
+    tiles: list[tuple[str, int]]
 
 
 def picture_of(
@@ -67,7 +44,7 @@ def picture_of(
     program: str = "",
     no_content: bool = False,
     subagent_tools: frozenset[str] = frozenset(),
-) -> Picture:
+) -> SessionPicture:
     """The picture of a session, from all of its events. Costs what ``history_of`` costs; never raises.
 
     Args:
@@ -78,57 +55,41 @@ def picture_of(
         no_content: Leave out the title, labels of items, paths and quotes.
         subagent_tools: Names of tools that the session's subagents called.
     """
-    if meter is None:
-        meter = Meter()
+    meter = meter or Meter()
     history = history_of(events, meter)
-    advice = advice_of(
-        history,
-        meter,
-        events,
-        no_content=no_content,
-        subagent_tools=subagent_tools,
-    )
     if no_content:
         history, title = history.without_content(), ""
-    return Picture(
+    return SessionPicture(
         reading=meter.reading(),
         history=history,
-        advice=advice,
+        advice=advice_of(history, meter, events, subagent_tools=subagent_tools),
         steps=tuple(meter.steps),
         title=title,
         program=program or history.program,
     )
 
 
-def groups_of(picture: Picture) -> list[TileGroup]:
-    """What fills the window, by category, the largest first. Small items of a category share a tile."""
-    known: dict[str, list[ItemLife]] = {}
-    sizes: list[int] = []
-    for item in picture.history.items:
-        if item.last_call is None and item.is_summed and item.tokens > 0:
-            known.setdefault(item.category, []).append(item)
-            sizes.append(item.tokens)
-    sizes.sort(reverse=True)
-    least = sizes[:MOST_TILES][-1] if sizes else 0
+def groups_of(picture: SessionPicture) -> list[TileGroup]:
+    """What fills the window, by category, the largest first. The smallest items of a category are one tile."""
+    known: dict[str, list[tuple[str, int]]] = {}
+    place = 0
+    for item in sorted(picture.history.items, key=lambda each: -each.tokens):
+        if item.last_call is not None or not item.is_summed or not item.tokens:
+            continue
+        tiles = known.setdefault(item.category, [])
+        place += 1
+        if place > MOST_TILES and tiles:
+            tokens = item.tokens
+            if tiles[-1][0] == OTHERS:
+                tokens += tiles.pop()[1]
+            tiles.append((OTHERS, tokens))
+        else:
+            tiles.append((name_of(item), item.tokens))
     groups: list[TileGroup] = []
-    for category, items in known.items():
-        items.sort(key=lambda item: -item.tokens)
-        tiles: list[Tile] = []
-        rest = total = 0
-        for item in items:
-            total += item.tokens
-            if item.tokens >= least and len(tiles) < MOST_TILES:
-                tiles.append(Tile(name_of(item), item.tokens))
-            else:
-                rest += item.tokens
-        if rest:
-            more = len(items) - len(tiles)
-            tiles.append(Tile(f"{number(more)} more" if tiles else category, rest))
-        shade = SHADES.index(category) if category in SHADES else len(SHADES)
-        groups.append(TileGroup(category, total, shade, tiles))
+    for name, tiles in known.items():
+        groups.append(TileGroup(name, sum(tokens for _, tokens in tiles), tiles))
     return sorted(groups, key=lambda group: -group.tokens)
 
 
-def words(text: str, most: int = LONGEST_NAME) -> str:
-    """Text from a log on one line of at most ``most`` cells, without control characters."""
-    return shortened(printable(text[: 4 * most]), most)
+OTHERS = "others"
+"""The name of the tile of small items."""

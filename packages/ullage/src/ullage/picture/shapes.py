@@ -1,4 +1,4 @@
-"""Pieces of SVG: text that is cut to its room and escaped, boxes, and a treemap's blocks."""
+"""Pieces of SVG: escaped text that is cut to its room, rectangles that tell more, and a treemap's blocks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from ullage.display.text import cells, wrapped
-from ullage.picture.model import words
-from ullage.picture.policy import LETTER
+from ullage.display.text import printable, shortened, wrapped
+from ullage.picture.policy import LETTER, LONGEST
 
 
 class Box(NamedTuple):
@@ -20,59 +19,39 @@ class Box(NamedTuple):
     height: float
 
 
-def rectangle(box: Box, style: str, *, more: str = "") -> str:
-    """A filled rectangle. ``more`` are attributes as they are written."""
-    x, y, width, height = (f"{each:.1f}".removesuffix(".0") for each in box)
-    return (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{style}"{more}/>'
+def words(text: str, most: int = LONGEST) -> str:
+    """Text from anywhere as markup: on one line of at most ``most`` cells, without control characters, escaped."""
+    return escape(shortened(printable(text[: 4 * most]), most))
+
+
+def rectangle(box: Box, style: str, title: str = "") -> str:
+    """A filled rectangle; ``title`` shows when it is pointed at."""
+    x, y, width, height = box
+    told = f"<title>{words(title, 400)}</title>" if title else ""
+    size = f'width="{max(0, width):.1f}" height="{max(0, height):.1f}"'
+    return f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" {size}>{told}</rect>'
+
+
+def text(x: float, y: float, shown: str, style: str = "", room: float = 1_000) -> str:
+    """A line of text, cut to ``room`` pixels. With ``end`` or ``mid`` in its style, ``x`` is where it ends or its middle."""
+    cut = words(shown, max(1, int(room / LETTER / 12)))
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style or "ink"}">{cut}</text>'
+
+
+def paragraph(y: float, shown: str, room: float, most: int, style: str = "dim") -> str:
+    """At most ``most`` lines of text of 16 pixels, the last one cut."""
+    lines = wrapped(printable(shown[: LONGEST * 4]), int(room / LETTER / 12))
+    if len(lines) > most:
+        lines[most - 1 :] = [" ".join(lines[most - 1 :])]
+    return "".join(
+        text(6, y + 16 * place, line, style, room) for place, line in enumerate(lines)
     )
 
 
-def label(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = 12,
-    style: str = "ink",
-    room: float = 2_000,
-    anchor: str = "start",
-) -> str:
-    """A line of text, cut to ``room`` pixels. ``anchor`` is which end of it stands at ``x``."""
-    shown = escape(words(text, max(1, int(room / (LETTER * size)))))
-    at = f'x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" class="{style}"'
-    if anchor != "start":
-        at += f' text-anchor="{anchor}"'
-    return f"<text {at}>{shown}</text>"
-
-
-def paragraph(
-    x: float, y: float, text: str, room: float, most: int, style: str = "dim"
-) -> list[str]:
-    """At most ``most`` lines of text, the last one cut."""
-    lines = wrapped(words(text, 1_000), int(room / (LETTER * 12)))
-    if len(lines) > most:
-        lines[most - 1 :] = [" ".join(lines[most - 1 :])]
-    return [
-        label(x, y + 16 * place, line, style=style, room=room)
-        for place, line in enumerate(lines)
-    ]
-
-
-def width_of(text: str, size: float = 12) -> float:
-    """About how many pixels a text takes."""
-    return LETTER * size * cells(text)
-
-
-def hover(title: str, content: str) -> str:
-    """Shapes that tell more when they are pointed at."""
-    return f"<g><title>{escape(words(title, 400))}</title>{content}</g>"
-
-
-def placed(x: float, y: float, width: float, height: float, content: str) -> str:
+def placed(box: Box, content: str) -> str:
     """A drawing at its place in another; what goes beyond its box is not shown."""
-    size = f'width="{width:.1f}" height="{height:.1f}"'
-    return f'<svg x="{x:.1f}" y="{y:.1f}" {size}>{content}</svg>'
+    x, y, width, height = box
+    return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{content}</svg>'
 
 
 def blocks(weights: Sequence[float], box: Box) -> list[Box]:
@@ -87,12 +66,11 @@ def blocks(weights: Sequence[float], box: Box) -> list[Box]:
     while split < len(weights) - 1 and 2 * passed + weights[split] <= total:
         passed += weights[split]
         split += 1
-    share = passed / total
     x, y, width, height = box
     if width >= height:
-        first = Box(x, y, share * width, height)
-        second = Box(x + first.width, y, width - first.width, height)
+        at = width * passed / total
+        first, second = Box(x, y, at, height), Box(x + at, y, width - at, height)
     else:
-        first = Box(x, y, width, share * height)
-        second = Box(x, y + first.height, width, height - first.height)
+        at = height * passed / total
+        first, second = Box(x, y, width, at), Box(x, y + at, width, height - at)
     return blocks(weights[:split], first) + blocks(weights[split:], second)

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-
 from ullage.advice.sentences import compaction_sentence, heading_of, saving_text
 from ullage.display.gauge_line import amount
 from ullage.display.text import counted, number, percent
 from ullage.meter.limit_texts import threshold_sentence
-from ullage.meter.reading import Reading
 from ullage.picture.growth import growth
-from ullage.picture.model import Picture, TileGroup, groups_of, words
-from ullage.picture.policy import CARD, GAP, GAUGE_HEIGHT, MARGIN, TILE_TEXT
-from ullage.picture.shapes import (
-    Box,
-    blocks,
-    hover,
-    label,
-    paragraph,
-    placed,
-    rectangle,
-    width_of,
-)
-from ullage.picture.style import FONTS, Scheme, rules
+from ullage.picture.model import SessionPicture, TileGroup, groups_of
+from ullage.picture.policy import CARD
+from ullage.picture.shapes import Box, blocks, paragraph, placed, rectangle, text, words
+from ullage.picture.style import SHADES, Scheme, style
 
 
-def svg(picture: Picture, *, scheme: Scheme = "auto") -> str:
+def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
     """The card: how full the window is, what fills it, how it grew, what would make room, the next compaction.
 
     One self-contained file without scripts, links and fonts. Everything from a log is escaped and cut.
@@ -35,194 +22,129 @@ def svg(picture: Picture, *, scheme: Scheme = "auto") -> str:
         picture: What is drawn.
         scheme: Its colours. ``auto`` has both and follows the reader's own, also as an image of a page.
     """
-    width, height = CARD
-    inner = width - 2 * MARGIN
-    half = (inner - GAP) / 2
     groups = groups_of(picture)
-    drawn = [
-        rectangle(Box(0, 0, width, height), "paper"),
-        _head(picture, inner),
-        placed(MARGIN, 92, inner, GAUGE_HEIGHT, gauge(picture, groups, inner)),
-        placed(MARGIN, 150, inner, 20, legend(groups, inner)),
-        placed(MARGIN, 182, half, 236, treemap(groups, half, 236)),
-        placed(MARGIN + half + GAP, 176, half, 250, growth(picture, half, 250)),
-        _advice(picture, 452, inner),
-    ]
-    style = f"<style>{FONTS}{rules(scheme)}</style>"
-    return figure(
-        style + "".join(drawn), width, height, "Context window", summary(picture)
+    title, about, share, used = head(picture)
+    alarm = "bad" if picture.reading.should_compact() else "accent"
+    key = "".join(
+        f'<tspan class="{shade(group)}">■ </tspan>{words(group.name)} {number(group.tokens)} &#160; '
+        for group in groups[:6]
     )
+    drawn = [
+        f"<style>{style(scheme)}</style>",
+        rectangle(Box(0, 0, CARD, 620), "paper"),
+        f'<g font-size="24">{text(28, 48, title, "serif ink", 300)}</g>',
+        text(28, 72, about, "dim", 560),
+        f'<g font-size="34">{text(972, 50, share, f"serif end {alarm}")}</g>',
+        text(972, 72, used, "ink end"),
+        placed(Box(28, 88, 944, 60), gauge(picture, groups, 944)),
+        f'<text class="ink" x="28" y="162">{key}</text>',
+        placed(Box(28, 180, 460, 240), treemap(groups, Box(0, 0, 460, 240))),
+        placed(Box(512, 176, 460, 250), growth(picture, 460, 250)),
+        rectangle(Box(28, 446, 944, 1), "line"),
+        text(28, 472, heading_of(picture.advice), "dim"),
+    ]
+    columns = advised(picture)
+    room = 960 / max(1, len(columns))
+    for place, (name, saving, what) in enumerate(columns):
+        told = paragraph(14, name, room - 20, 2, "ink strong")
+        told += paragraph(46, saving, room - 20, 2, "accent")
+        told += paragraph(78 if saving else 32, what, room - 20, 3 if saving else 6)
+        drawn.append(placed(Box(22 + room * place, 484, room - 16, 130), told))
+    return figure("".join(drawn), CARD, 620, title, f"{share}: {used}")
 
 
-def figure(content: str, width: float, height: float, name: str, about: str) -> str:
+def figure(content: str, width: float, height: float, title: str, about: str) -> str:
     """A drawing as an element of its own that says what it shows."""
-    told = f"<title>{escape(name)}</title><desc>{escape(about)}</desc>"
-    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    told = f"<title>{words(title)}</title><desc>{words(about, 1_000)}</desc>"
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" class="ullage" role="img" {size}>{told}{content}</svg>'
 
 
-def summary(picture: Picture) -> str:
-    """The picture in a sentence."""
-    parts = [used_text(picture.reading), threshold_sentence(picture.reading.threshold)]
-    return ". ".join(part for part in parts if part)
-
-
-def used_text(reading: Reading) -> str:
-    """``35,462 (35,433 to 36,610) of 200,000 tokens, 18 %``."""
-    window = reading.window.tokens
-    if window is None:
-        return f"{amount(reading.used)} tokens, window unknown"
-    share = percent(reading.used.tokens, window)
-    return f"{amount(reading.used)} of {number(window)} tokens, {share}"
-
-
-def about_text(picture: Picture) -> str:
-    """The model, the program and the calls so far."""
+def head(picture: SessionPicture) -> tuple[str, str, str, str]:
+    """The title, what it is of, the share of the window that is used, and that in tokens."""
+    reading = picture.reading
     calls = counted(len(picture.history.main_calls), "call")
-    parts = [picture.reading.model, picture.program, f"after {calls}"]
-    return " · ".join(words(part) for part in parts if part)
+    about = " · ".join(filter(None, (reading.model, picture.program, f"after {calls}")))
+    share, used = "", f"{amount(reading.used)} tokens, window unknown"
+    if reading.window.tokens is not None:
+        share = percent(reading.used.tokens, reading.window.tokens)
+        used = f"{amount(reading.used)} of {number(reading.window.tokens)} tokens"
+    return picture.title or picture.program or "Session", about, share, used
 
 
-def _head(picture: Picture, inner: float) -> str:
+def advised(picture: SessionPicture) -> list[tuple[str, str, str]]:
+    """What would make room, and the next compaction: a title, what it saves, and a text."""
+    told: list[tuple[str, str, str]] = []
+    for each in picture.advice.suggestions:
+        about = f"{each.text}: {each.quote}" if each.quote else each.text
+        told.append((each.title, saving_text(each.saving), f"{about}. To do: {each.how}"))
+    coming = picture.advice.compaction
+    if coming is not None:
+        told.append(("Next compaction", "", compaction_sentence(coming, picture.history)))
+    return told
+
+
+def shade(group: TileGroup) -> str:
+    """The class of a category's colour."""
+    names = SHADES.split(",")
+    return f"s{names.index(group.name) if group.name in names else len(names)}"
+
+
+def gauge(picture: SessionPicture, groups: list[TileGroup], width: float) -> str:
+    """The window as a bar: what is used by what, its interval, the compaction threshold, what is kept for the answer."""
     reading = picture.reading
-    window = reading.window.tokens
-    figures, beside = number(reading.used.tokens), "tokens, window unknown"
-    if window is not None:
-        figures = percent(reading.used.tokens, window)
-        beside = used_text(reading).rpartition(", ")[0]
-    right = MARGIN + inner
-    style = "bad" if reading.should_compact() else "accent"
-    room = inner - 330
-    return "".join(
-        (
-            label(
-                MARGIN,
-                48,
-                picture.title or picture.program,
-                size=23,
-                style="serif ink",
-                room=room,
-            ),
-            label(MARGIN, 72, about_text(picture), size=13, style="dim", room=room),
-            label(right, 50, figures, size=34, style=f"serif {style}", anchor="end"),
-            label(right, 72, beside, size=13, anchor="end"),
-        )
+    used, window, point = (
+        reading.used,
+        reading.window.tokens or 0,
+        reading.compaction_point,
     )
-
-
-def gauge(picture: Picture, groups: Sequence[TileGroup], width: float) -> str:
-    """The window as a bar: what is used by what, the interval, the compaction threshold, what is kept for the answer."""
-    reading = picture.reading
-    used, window, point = reading.used, reading.window.tokens, reading.compaction_point
-    scale = width / max(window or 0, used.high, point or 0, 1)
-    drawn = [rectangle(Box(0, 8, width, 18), "sunk")]
-    if window is not None and reading.reserve:
-        kept = Box((window - reading.reserve) * scale, 8, reading.reserve * scale, 18)
-        drawn.append(
-            hover(
-                f"{number(reading.reserve)} kept for the answer", rectangle(kept, "line")
-            )
-        )
+    scale = width / max(window, used.high, point or 0, 1)
+    kept = reading.reserve * scale
+    drawn = rectangle(Box(0, 8, width, 18), "sunk")
+    drawn += rectangle(
+        Box(window * scale - kept, 8, kept, 18),
+        "line",
+        f"{number(reading.reserve)} kept for the answer",
+    )
     x = 0.0
     for group in groups:
-        part = rectangle(Box(x, 8, group.tokens * scale, 18), f"s{group.shade}")
-        drawn.append(hover(f"{group.name} {number(group.tokens)}", part))
-        x += group.tokens * scale
+        box = Box(x, 8, group.tokens * scale, 18)
+        drawn += rectangle(box, shade(group), f"{group.name} {number(group.tokens)}")
+        x += box.width
     doubt = Box(used.low * scale, 4, max(2, (used.high - used.low) * scale), 26)
-    drawn.append(
-        hover(
-            f"95 times in 100 between {number(used.low)} and {number(used.high)}",
-            rectangle(doubt, "interval"),
-        )
+    drawn += rectangle(
+        doubt,
+        "ink veil",
+        f"95 times in 100 between {number(used.low)} and {number(used.high)}",
     )
-    end = number(window) if window is not None else ""
-    drawn.append(label(width, 46, end, size=11, style="dim", anchor="end"))
     if point is not None:
-        at = point * scale
-        drawn.append(f'<path class="point" stroke-width="2" d="M{at:.1f} 2v30"/>')
-        sentence = threshold_sentence(reading.threshold)
-        half = width_of(sentence, 11) / 2
-        at = min(max(at, half), width - half - width_of(end, 11) - 10)
-        drawn.append(label(at, 46, sentence, size=11, anchor="middle"))
-    return "".join(drawn)
+        drawn += rectangle(Box(point * scale - 1, 2, 2, 30), "ink")
+        drawn += text(
+            max(190, min(point * scale, width - 60)),
+            46,
+            threshold_sentence(reading.threshold),
+            "ink small end",
+        )
+    return drawn + text(width, 46, number(window) if window else "", "dim small end")
 
 
-def legend(groups: Sequence[TileGroup], width: float) -> str:
-    """The categories with their colours and tokens, as far as there is room in a line."""
-    drawn: list[str] = []
-    x = 0.0
-    for group in groups:
-        text = f"{words(group.name)} {number(group.tokens)}"
-        needed = 15 + width_of(text)
-        if x + needed > width:
-            break
-        drawn.append(rectangle(Box(x, 3, 10, 10), f"s{group.shade}"))
-        drawn.append(label(x + 15, 12, text))
-        x += needed + 14
-    return "".join(drawn)
-
-
-def treemap(groups: Sequence[TileGroup], width: float, height: float) -> str:
+def treemap(groups: list[TileGroup], box: Box) -> str:
     """What fills the window: an area for each item, in proportion to its tokens."""
-    if not groups:
-        return label(0, 16, "Nothing is known of what fills the window.", style="dim")
-    drawn: list[str] = []
-    areas = blocks([group.tokens for group in groups], Box(0, 0, width, height))
-    for group, area in zip(groups, areas, strict=True):
-        for tile, box in zip(
-            group.tiles, blocks([each.tokens for each in group.tiles], area), strict=True
-        ):
-            content = rectangle(Box(0, 0, box.width, box.height), f"edge s{group.shade}")
-            if box.width >= TILE_TEXT and box.height >= 18:
-                room = box.width - 10
-                lines = int((box.height - 4) / 16)
-                content += "".join(
-                    paragraph(6, 15, tile.name, room, max(1, lines - 1), "on")
-                )
-                if lines > 1:
-                    content += label(
-                        6,
-                        box.height - 7,
-                        number(tile.tokens),
-                        size=11,
-                        style="on",
-                        room=room,
-                    )
-            told = f"{group.name}: {tile.name}, {number(tile.tokens)} tokens"
-            drawn.append(hover(told, placed(*box, content)))
-    return "".join(drawn)
-
-
-def _advice(picture: Picture, y: float, inner: float) -> str:
-    """Up to three suggestions and the next compaction, side by side."""
-    advice = picture.advice
-    columns = [
-        (
-            each.title,
-            saving_text(each.saving),
-            f"{each.text}. To do: {each.how}".replace("`", ""),
-        )
-        for each in advice.suggestions
-    ]
-    if advice.compaction is not None:
-        columns.append(
-            (
-                "Next compaction",
-                "",
-                compaction_sentence(advice.compaction, picture.history),
+    drawn = ""
+    for group, area in zip(
+        groups, blocks([each.tokens for each in groups], box), strict=True
+    ):
+        tiles = blocks([tokens for _, tokens in group.tiles], area)
+        for (name, tokens), tile in zip(group.tiles, tiles, strict=True):
+            inside = Box(0, 0, tile.width - 1, tile.height - 1)
+            content = rectangle(
+                inside, shade(group), f"{group.name}: {name}, {number(tokens)} tokens"
             )
-        )
-    drawn = [f'<path class="rule" d="M{MARGIN} {y}H{MARGIN + inner}"/>']
-    drawn.append(label(MARGIN, y + 24, heading_of(advice), style="dim", room=inner))
-    room = (inner - GAP * (len(columns) - 1)) / max(1, len(columns))
-    for place, (title, saving, text) in enumerate(columns):
-        x = MARGIN + place * (room + GAP)
-        lines = paragraph(0, 14, title, room, 2, "ink strong")
-        below = 14 + 16 * len(lines)
-        if saving:
-            saved = paragraph(0, below, saving, room, 2, "accent")
-            lines += saved
-            below += 16 * len(saved)
-        lines += paragraph(0, below, text, room, 3 if saving else 6)
-        drawn.append(placed(x, y + 38, room, 120, "".join(lines)))
-    return "".join(drawn)
+            if tile.width > 34 and tile.height > 18:
+                content += paragraph(
+                    15, name, tile.width - 10, max(1, int(tile.height / 16) - 1), "on"
+                )
+            if tile.width > 34 and tile.height > 36:
+                content += text(6, tile.height - 8, number(tokens), "on small")
+            drawn += placed(tile, content)
+    return drawn or text(0, 16, "Nothing is known of what fills the window.", "dim")
