@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +14,9 @@ from ullage.events import Event
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
-from ullage.picture.policy import MOST_TILES
+
+TileGroups = list[tuple[str, Counter[str]]]
+"""Categories, each with the tokens of what is in it by name."""
 
 
 class SessionPicture(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,14 +28,6 @@ class SessionPicture(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     title: str = ""
     program: str = ""
-
-
-class TileGroup(NamedTuple):
-    """Items of the window of one category: names and tokens, the largest first."""
-
-    name: str
-    tokens: int
-    tiles: list[tuple[str, int]]
 
 
 def picture_of(
@@ -69,27 +63,13 @@ def picture_of(
     )
 
 
-def groups_of(picture: SessionPicture) -> list[TileGroup]:
-    """What fills the window, by category, the largest first. The smallest items of a category are one tile."""
-    known: dict[str, list[tuple[str, int]]] = {}
-    place = 0
-    for item in sorted(picture.history.items, key=lambda each: -each.tokens):
-        if item.last_call is not None or not item.is_summed or not item.tokens:
-            continue
-        tiles = known.setdefault(item.category, [])
-        place += 1
-        if place > MOST_TILES and tiles:
-            tokens = item.tokens
-            if tiles[-1][0] == OTHERS:
-                tokens += tiles.pop()[1]
-            tiles.append((OTHERS, tokens))
-        else:
-            tiles.append((name_of(item), item.tokens))
-    groups: list[TileGroup] = []
-    for name, tiles in known.items():
-        groups.append(TileGroup(name, sum(tokens for _, tokens in tiles), tiles))
-    return sorted(groups, key=lambda group: -group.tokens)
+def groups_of(picture: SessionPicture) -> TileGroups:
+    """What fills the window: each category with the tokens of what is in it by name, the largest category first.
 
-
-OTHERS = "others"
-"""The name of the tile of small items."""
+    What has the same name, such as a file that was read twice, is one.
+    """
+    known: dict[str, Counter[str]] = {}
+    for item in picture.history.items:
+        if item.last_call is None and item.is_summed and item.tokens:
+            known.setdefault(item.category, Counter())[name_of(item)] += item.tokens
+    return sorted(known.items(), key=lambda each: -each[1].total())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ullage.errors import MissingExtra
 from ullage.installation import part
 from ullage.picture.model import SessionPicture
-from ullage.picture.policy import ZOOM
 from ullage.picture.style import Scheme, style
 from ullage.picture.svg import figure, svg
 
@@ -28,5 +27,5 @@ def png(picture: SessionPicture, *, scheme: Scheme = "light") -> bytes:
             "The system has no font to write the picture's text with. Install one, such as the package fonts-dejavu, "
             "or use --svg, which a browser draws."
         )
-    drawn: bytes = draw(svg_string=svg(picture, scheme=scheme), zoom=ZOOM)
+    drawn: bytes = draw(svg_string=svg(picture, scheme=scheme), zoom=2)
     return drawn

@@ -21,8 +21,8 @@ warn #8a5300 #dba75f
 bad #a8231b #f48f84
 bar #cfa3a6 #8a5a60
 on #fffefc #171312
-s0 #8a2f3f #dd8f97
-s1 #a8545c #eab3b4
+s0 #8a2f3f #c97a83
+s1 #a8545c #e3adaf
 s2 #3f5f7d #8fb0d0
 s3 #6f5b86 #b9a3d3
 s4 #3c6a4d #86b797
@@ -58,3 +58,8 @@ def style(scheme: Scheme) -> str:
     if scheme == "auto":
         return f"{TYPE}{light}@media (prefers-color-scheme:dark){{{dark}}}"
     return TYPE + (dark if scheme == "dark" else light)
+
+
+def shade(category: str) -> str:
+    """The class of a category's colour."""
+    return f"s{[*SHADES.split(','), category].index(category)}"
