@@ -116,24 +116,32 @@ def extra_command(
 
     Where nothing stays installed (``uvx``, a clone), it is the command that is running, with what it lacks.
     """
-    from shlex import join
-
-    installer, source = _installed_by(prefix, installed)
-    ullage = _words(source, {extra} | _extras_of(prefix), installer)
-    command = installer.add_extra.format(ullage=ullage, extras=extra)
-    program, *given = sys.argv
-    if installer in (UVX, CLONE) and os.path.basename(program) == "ullage":
-        return f"{command} {join(given)}".rstrip()
-    return command
+    return _command(prefix, installed, extra=extra)
 
 
 def package_command(
     package: str, *, prefix: str = sys.prefix, installed: Distribution | None = None
 ) -> str:
     """The command that installs or updates a package that no extra names."""
+    return _command(prefix, installed, package=package)
+
+
+def _command(
+    prefix: str, installed: Distribution | None, extra: str = "", package: str = ""
+) -> str:
+    from shlex import join
+
     installer, source = _installed_by(prefix, installed)
-    ullage = _words(source, _extras_of(prefix), installer)
-    return installer.add_package.format(ullage=ullage, package=package)
+    extras = _extras_of(prefix)
+    if extra:
+        extras.add(extra)
+    template = installer.add_package if package else installer.add_extra
+    ullage = _words(source, extras, installer)
+    command = template.format(ullage=ullage, extras=extra, package=package)
+    program, *given = sys.argv
+    if installer in (UVX, CLONE) and os.path.basename(program) == "ullage":
+        return f"{command} {join(given)}".rstrip()
+    return command
 
 
 def tool_command() -> str:
