@@ -56,6 +56,7 @@ EXTRAS: Final = {
     "server": ("ullage_server", "serve", "admin"),
     "cluster": ("ullage_cluster", "asyncpg"),
     "restate": ("restate", "hypercorn"),
+    "png": ("resvg_py",),
     "simulators": ("ullage_simulators", "demo", "simulate"),
 }
 """The extras, and the packages and commands that each brings."""

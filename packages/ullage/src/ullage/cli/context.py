@@ -32,6 +32,7 @@ from ullage.log_lines import logged
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
+from ullage.picture.model import picture_of
 
 
 def context(options: argparse.Namespace) -> int:
@@ -50,9 +51,12 @@ def context(options: argparse.Namespace) -> int:
         session = metered(imported, meter, options.at)
     remember_overhead(meter.overhead)
     screen = Screen()
+    new = partial(new_meter, options, learnt, overhead, found)
+    if options.html or options.svg or options.png:
+        _draw_pictures(session, options, new(), found.notes)
+        return 0
     if options.advice:
         with progress("Looking for what could be left out"):
-            new = partial(new_meter, options, learnt, overhead, found)
             _advise(session, options, new, screen)
         return 0
     ending = f"/{meter.reading().model}"
@@ -93,6 +97,25 @@ def _advise(
     subject = subject_of(session, no_content=options.no_content)
     lines = draw_top(subject, screen.width, screen.glyphs)
     screen.show(lines + advice_lines(advice, history, screen.width, screen.glyphs))
+
+
+def _draw_pictures(
+    session: Metered, options: argparse.Namespace, meter: Meter, notes: Sequence[str]
+) -> None:
+    from ullage.cli.pictures import write_pictures  # no other reading pays for it
+
+    imported = session.imported
+    with progress("Drawing the picture"):
+        picture = picture_of(
+            session.events,
+            meter,
+            title=imported.title,
+            program=imported.program or imported.format,
+            no_content=options.no_content,
+            subagent_tools=subagent_tools(imported),
+        )
+    reading = for_people(picture.reading, imported, notes)
+    write_pictures(msgspec.structs.replace(picture, reading=reading), options)
 
 
 def subject_of(

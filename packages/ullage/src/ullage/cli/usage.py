@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from ullage.cli.drawing import WIDEST
-from ullage.cli.footing import dollars
 from ullage.cli.screen import Screen, progress
 from ullage.cli.sessions import no_session
 from ullage.cli.usage_drawing import usage_lines
@@ -25,6 +24,7 @@ from ullage.display.text import (
     Line,
     Span,
     counted,
+    dollars,
     number,
     percent,
     printable,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import SMALLEST_USD, dollars
 from ullage.cli.sessions import ID_LENGTH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
+    SMALLEST_USD,
     Line,
     Span,
     cells,
+    dollars,
     padded,
     printable,
     shortened,
