@@ -24,7 +24,7 @@ from ullage.meter.spend import Cost, Money, Spend
 from ullage.meter.track import Step
 from ullage.meter.window import Denominators, Limit, Limits
 from ullage.models.providers import ProviderRow
-from ullage.picture.shown import SessionPicture
+from ullage.picture.shown import DrawnSession
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import CacheVerdict, Cleared, Usage, UsageSum
@@ -44,6 +44,7 @@ __all__ = [
     "CompactionThreshold",
     "Cost",
     "Denominators",
+    "DrawnSession",
     "Fold",
     "Followed",
     "Limit",
@@ -58,7 +59,6 @@ __all__ = [
     "Reading",
     "ReasoningPolicy",
     "Row",
-    "SessionPicture",
     "Spend",
     "Step",
     "Usage",

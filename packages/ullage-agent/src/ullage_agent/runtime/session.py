@@ -100,7 +100,7 @@ from ullage.messages import (
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.picture.model import picture_of
-from ullage.picture.shown import SessionPicture
+from ullage.picture.shown import DrawnSession
 from ullage.store.naming import naming
 from ullage.store.policy import RECALL_TOKENS
 from ullage.store.recall import Recalled
@@ -1328,15 +1328,20 @@ class Session(Generic[OutputT]):
         """
         return await self._open.store.read(self.id, after=after)
 
+<<<<<<< HEAD
     async def picture(self) -> SessionPicture:
         """What fills the window, how it grew, and what would make room; a notebook draws it.
 
         Reads the whole ledger.
         """
+=======
+    async def picture(self) -> DrawnSession:
+        """What fills the window, how it grew, and what would make room; a notebook draws it. Reads the whole ledger."""
+>>>>>>> main
         events = await self.history()
         title, _ = naming("", "", events)
         draw = partial(picture_of, events, title=title)
-        return SessionPicture(await asyncio.to_thread(draw))
+        return DrawnSession(await asyncio.to_thread(draw))
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False

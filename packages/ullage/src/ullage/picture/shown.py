@@ -11,7 +11,7 @@ from ullage.advice.suggestions import advice_of
 from ullage.events import Event, MessageAdded, SystemChanged
 from ullage.meter.meter import Meter
 from ullage.picture.html import html
-from ullage.picture.model import Picture
+from ullage.picture.model import SessionPicture
 from ullage.picture.style import Scheme
 from ullage.picture.svg import svg
 
@@ -23,17 +23,17 @@ NOTEBOOK: Final = """\
 class. Elsewhere it is as the reader's system."""
 
 
-class SessionPicture:
+class DrawnSession:
     """What fills a session's window, how it grew, and what would make room. A notebook draws it.
 
     It is what ``ullage context --html`` and ``--svg`` write.
     """
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: SessionPicture) -> None:
         self._picture = picture
 
     def __repr__(self) -> str:
-        return f"SessionPicture({str(self._picture.reading)!r})"
+        return f"DrawnSession({str(self._picture.reading)!r})"
 
     def svg(self, *, scheme: Scheme = "auto") -> str:
         """The picture as one SVG file.
@@ -55,7 +55,7 @@ class SessionPicture:
         return f'{NOTEBOOK}<img {about} src="data:image/svg+xml;base64,{data}">'
 
 
-def picture_of_meter(meter: Meter) -> SessionPicture:
+def picture_of_meter(meter: Meter) -> DrawnSession:
     """The picture of what a meter knows: it keeps no events, so only what is in view now is advised on."""
     reading = meter.reading()
     history = history_now(meter)
@@ -67,5 +67,5 @@ def picture_of_meter(meter: Meter) -> SessionPicture:
     if reading.compactions:  # calls that left are not known
         called.update(tool.name for tool in fold.tools or ())
     advice = advice_of(history, meter, events, subagent_tools=frozenset(called))
-    picture = Picture(reading=reading, history=history, advice=advice, steps=meter.steps)
-    return SessionPicture(picture)
+    picture = SessionPicture(reading=reading, history=history, advice=advice, steps=meter.steps)
+    return DrawnSession(picture)

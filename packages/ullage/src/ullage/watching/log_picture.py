@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.picture.model import picture_of
-from ullage.picture.shown import SessionPicture
+from ullage.picture.shown import DrawnSession
 from ullage.watching.running import log_meter
 from ullage.watching.usable_logs import read_usable
 
 
-def picture_of_log(file: str | PathLike[str], *, session: str = "") -> SessionPicture:
+def picture_of_log(file: str | PathLike[str], *, session: str = "") -> DrawnSession:
     """The picture of the session in a log of Claude Code, Codex or another client, or in an export of Ullage.
 
     Args:
@@ -30,4 +30,4 @@ def picture_of_log(file: str | PathLike[str], *, session: str = "") -> SessionPi
         program=imported.program or imported.format,
         subagent_tools=subagent_tools(imported),
     )
-    return SessionPicture(picture)
+    return DrawnSession(picture)
