@@ -52,7 +52,8 @@ thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left
 td:last-child{min-width:180px}code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
 ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(260px,1fr));gap:24px;padding:0;margin:14px 0}
 li{list-style:none}main .w400{display:none}
-@media(max-width:720px){main .w1064{display:none}main .w400{display:block}main{padding:20px 16px 40px}h1{font-size:24px}}
+@media(max-width:720px){main .w1064{display:none}main .w400{display:block}
+main{padding:20px 16px 40px}h1{font-size:24px}}
 """
 """Of the page. The drawings of two widths are in ``w1064`` and ``w400``."""
 
@@ -87,7 +88,7 @@ def html(picture: SessionPicture) -> str:
     return f"""\
 {START}<title>{words(title)} · context window</title><style>{style("auto")}{LAYOUT}</style></head>
 <body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>
-<p class="used"><span class="serif accent">{share}</span>{used}</p><p class="dim">{words(limits)}</p>{bar}
+<p class="used"><span class="serif accent">{words(share)}</span>{used}</p><p class="dim">{words(limits)}</p>{bar}
 <h2 class="serif">What fills the window</h2><p>{colours}</p>{areas}
 {_table("Largest items", "What|Tokens|Row", _items(picture))}
 <h2 class="serif">Growth</h2>{bars}

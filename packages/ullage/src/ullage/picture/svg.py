@@ -53,15 +53,15 @@ def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
         parts = [
             (name, "ink strong", 2),
             (saving, "accent", 2),
-            (text.replace("`", ""), "dim", 5),
+            (text.replace("`", ""), "dim", 4),
         ]
         told += f'<svg x="{22 + place * room}" y="484" width="{room}" height="130">{flowed(parts, room - 26)}</svg>'
     return figure(
         f"""\
 <style>{style(scheme)}</style><rect class="paper" width="1000" height="620"/>
-<text class="serif ink" x="28" y="48" font-size="24">{words(title, 48)}</text>
+<text class="serif ink" x="28" y="48" font-size="24">{words(title, 52)}</text>
 <text class="dim" x="28" y="72">{words(about, 80)}</text>
-<text class="serif end {alarm}" x="972" y="50" font-size="34">{share}</text>
+<text class="serif end {alarm}" x="972" y="50" font-size="34">{words(share)}</text>
 <text class="ink end" x="972" y="72">{used}</text>
 <svg x="28" y="88" width="944" height="60">{gauge(picture, groups, 944)}</svg>
 <text class="ink" x="28" y="162">{key(groups[:6])}</text>
@@ -79,8 +79,8 @@ def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
 def figure(content: str, width: int, height: int, title: str, about: str) -> str:
     """A drawing as an element of its own that says what it shows. Its width is one of its classes."""
     return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" class="ullage w{width}" role="img" viewBox="0 0 {width} {height}" width="{width}" \
-height="{height}"><title>{words(title)}</title><desc>{words(about)}</desc>{content}</svg>"""
+<svg xmlns="http://www.w3.org/2000/svg" class="ullage w{width}" role="img" viewBox="0 0 {width} {height}" \
+width="{width}" height="{height}"><title>{words(title)}</title><desc>{words(about)}</desc>{content}</svg>"""
 
 
 def head(picture: SessionPicture) -> tuple[str, str, str, str]:
@@ -100,7 +100,7 @@ def advised(picture: SessionPicture) -> list[tuple[str, str, str]]:
     told: list[tuple[str, str, str]] = []
     for each in picture.advice.suggestions:
         about = f"{each.text}: {each.quote}" if each.quote else each.text
-        told.append((each.title, saving_text(each.saving), f"{about}. To do: {each.how}"))
+        told.append((each.title, saving_text(each.saving), f"To do: {each.how}. {about}"))
     coming = picture.advice.compaction
     if coming is not None:
         told.append(("Next compaction", "", compaction_sentence(coming, picture.history)))
@@ -147,6 +147,7 @@ def treemap(groups: TileGroups, width: int, height: int) -> str:
     for (category, held), area in zip(groups, areas, strict=True):
         tiles = Counter(dict(held.most_common(MOST_TILES)))
         tiles["others"] += held.total() - tiles.total()
+        tiles += Counter()  # without what has no tokens
         boxes = blocks(list(tiles.values()), area)
         for (name, tokens), (x, y, wide, tall) in zip(tiles.items(), boxes, strict=True):
             lines = int(tall / 16)
