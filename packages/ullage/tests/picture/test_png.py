@@ -7,14 +7,15 @@ from tests.picture.sessions import session
 from ullage.errors import MissingExtra
 from ullage.picture.model import picture_of
 from ullage.picture.png import png
+from ullage.picture.style import Scheme
 
 DRAWN = picture_of(session(), title="Tea timers")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_card_as_pixels_is_twice_its_size(scheme: str) -> None:
+def test_the_card_as_pixels_is_twice_its_size(scheme: Scheme) -> None:
     pytest.importorskip("resvg_py")
-    drawn = png(DRAWN, scheme=scheme)  # type: ignore[arg-type]
+    drawn = png(DRAWN, scheme=scheme)
     assert drawn.startswith(b"\x89PNG")
     assert unpack(">II", drawn[16:24]) == (2_000, 1_240)
 
@@ -36,6 +37,6 @@ class Fontless:
 
 
 def test_without_any_font_there_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", Fontless)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "resvg_py", Fontless)
     with pytest.raises(MissingExtra, match="no font"):
         png(DRAWN)

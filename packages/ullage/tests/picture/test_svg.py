@@ -22,7 +22,9 @@ def test_the_card_has_the_number_its_share_and_the_threshold() -> None:
     assert "Tea timers" in text
     assert f"{number(DRAWN.reading.used.tokens)} " in text
     assert "of 200,000 tokens" in text
-    assert f"Claude Code compacts at {number(DRAWN.reading.compaction_point or 0)}" in text
+    assert (
+        f"Claude Code compacts at {number(DRAWN.reading.compaction_point or 0)}" in text
+    )
     assert "Next compaction" in text
     assert "To do: " in text
 
