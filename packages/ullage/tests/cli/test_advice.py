@@ -96,8 +96,8 @@ def test_no_content_names_no_file_and_no_title(capsys: CaptureFixture[str]) -> N
         words = ["context", str(SESSION), "--advice", "--no-content", *more]
         assert main(words) == 0
         out = capsys.readouterr().out
-        assert "teas" not in out
-        assert "tea timers" not in out
+        assert "docker" not in out
+        assert "checkout" not in out
 
 
 def test_json_has_the_items_of_a_suggestion(capsys: CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_json_has_the_items_of_a_suggestion(capsys: CaptureFixture[str]) -> None
     suggestion = whole["advice"]["suggestions"][0]
     item = whole["history"]["items"][suggestion["items"][0][0]]
     assert suggestion["kind"] == "long_output"
-    assert item["label"].startswith("Bash python -m pytest")
+    assert item["label"].startswith("Bash docker compose logs")
 
 
 def test_advice_before_a_call_is_that_of_its_time(capsys: CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
-from ullage.cli.session import Metered, metered, skipped
+from ullage.cli.session import Metered, metered
 from ullage.cli.sessions import chosen_session, newest_session, session_before
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
@@ -31,6 +31,7 @@ from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
 from ullage.picture.model import SessionPicture, picture_of
+from ullage.watching.usable_logs import skipped
 
 
 def context(options: argparse.Namespace) -> int:
