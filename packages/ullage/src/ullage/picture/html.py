@@ -50,7 +50,7 @@ th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top}
 th,td{border-bottom:1px solid light-dark(#ddd6c8,#3a3733)}
 thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;min-width:60px}
 td:last-child{min-width:180px}code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
-ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(260px,1fr));gap:24px;padding:0;margin:14px 0}
+ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(230px,1fr));gap:24px;padding:0;margin:14px 0}
 li{list-style:none}main .w400{display:none}
 @media(max-width:720px){main .w1064{display:none}main .w400{display:block}
 main{padding:20px 16px 40px}h1{font-size:24px}}
@@ -81,10 +81,8 @@ def html(picture: SessionPicture) -> str:
         areas += figure(treemap(groups, width, 340), width, 340, "Map", about)
         bars += figure(growth(picture, width), width, 250, "Growth", about)
     told = ""
-    for name, saving, text in advised(picture):
-        told += (
-            f'<li><h3>{words(name)}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
-        )
+    for name, saving, text in advised(picture, MOST_ROWS):
+        told += f'<li><h3>{words(name).replace("`", "")}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
     return f"""\
 {START}<title>{words(title)} · context window</title><style>{style("auto")}{LAYOUT}</style></head>
 <body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>
