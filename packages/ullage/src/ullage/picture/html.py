@@ -46,10 +46,10 @@ h3{font-size:15px;font-weight:600}main svg{display:block;width:100%;height:auto}
 .used{font-size:18px;margin-top:14px}.used span{font-size:40px;line-height:1;margin-right:10px}
 details{margin-top:12px}summary{cursor:pointer}
 .table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}
-th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top}
+th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top;white-space:nowrap}
 th,td{border-bottom:1px solid light-dark(#ddd6c8,#3a3733)}
-thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;min-width:60px}
-td:last-child{min-width:180px}code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
+thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;white-space:normal}
+th:first-child{min-width:80px}td:last-child{min-width:120px}code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
 ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(230px,1fr));gap:24px;padding:0;margin:14px 0}
 li{list-style:none}main .w400{display:none}
 @media(max-width:720px){main .w1064{display:none}main .w400{display:block}
@@ -88,7 +88,7 @@ def html(picture: SessionPicture) -> str:
 <body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>
 <p class="used"><span class="serif accent">{words(share)}</span>{used}</p><p class="dim">{words(limits)}</p>{bar}
 <h2 class="serif">What fills the window</h2><p>{colours}</p>{areas}
-{_table("Largest items", "What|Tokens|Row", _items(picture))}
+{_table("Largest items", "What|Tokens|Category", _items(picture))}
 <h2 class="serif">Growth</h2>{bars}
 {_table("Calls", "Call|Estimate|Reported|Error|From cache|Cost|What happened", _calls(picture))}
 <h2 class="serif">Suggestions</h2>{_p(heading_of(advice))}<ol>{told}</ol>
