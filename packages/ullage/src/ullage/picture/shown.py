@@ -67,5 +67,7 @@ def picture_of_meter(meter: Meter) -> DrawnSession:
     if reading.compactions:  # calls that left are not known
         called.update(tool.name for tool in fold.tools or ())
     advice = advice_of(history, meter, events, subagent_tools=frozenset(called))
-    picture = SessionPicture(reading=reading, history=history, advice=advice, steps=meter.steps)
+    picture = SessionPicture(
+        reading=reading, history=history, advice=advice, steps=meter.steps
+    )
     return DrawnSession(picture)
