@@ -31,14 +31,14 @@ Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says
 
 ### What a project's file may set
 
-Whoever wrote it: no key and no conversation goes to another address, nothing runs or is approved, and no
+Whatever it says: no key and no conversation goes to another address, nothing runs or is approved, and no
 limit of what is spent rises.
 
 {project_table()}
 
 ### Fields of params
 
-The fields of the second column come from the session itself, whoever sets them.
+The fields of the second column come from the session itself, for every caller.
 
 {params_table()}
 """
@@ -84,7 +84,7 @@ def project_table() -> str:
 
 def params_table() -> str:
     """The fields of ``params`` by wire, as Markdown."""
-    rows = ["| wire | anyone may set | nobody can set | source |", "|---|---|---|---|"]
+    rows = ["| wire | anyone may set | no caller can set | source |", "|---|---|---|---|"]
     for wire in WIRES.values():
         lists = wire.params
         open_fields, owned = ", ".join(_fields(lists.open)), _names(sorted(lists.owned))
