@@ -37,8 +37,9 @@ TASKS = {
 
 HEAD = """# Reference
 
-Made by `uv run python -m scripts.reference_pages`. Public is what `import ullage` gives and what its modules below
-name; everything else may change. `help(ullage.Agent)` shows what [the site](index.md) has a page for.
+<!-- Made by `uv run python -m scripts.reference_pages`. -->
+
+`import ullage` gives these names and modules; everything else may change. `help(ullage.Agent)` shows what the site has a page for.
 """
 
 ENTRY = """::: {path}

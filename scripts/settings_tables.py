@@ -21,7 +21,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
 def page() -> str:
     return f"""# All settings
 
-Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says where they are set.
+<!-- Made by `uv run python -m scripts.settings_tables`. -->
+
+`Agent(…, reserve="16k")`, `ULLAGE_RESERVE=16k`, `/set reserve 16k`, or a line of your `ullage.toml`: [where they are set](settings.md).
 
 {table()}
 
