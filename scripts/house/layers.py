@@ -41,6 +41,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("meter",),
         ("context", "checkpoint", "importers"),
         ("advice", "store", "wire"),
+        ("picture",),
         ("metering", "watching"),
         ("compactor",),
         ("plugins",),
@@ -74,6 +75,7 @@ PURE = frozenset(
         *(f"ullage/{name}" for name in ("types", "display", "models")),
         *(f"ullage/{name}" for name in ("tokens", "reasoning", "turns", "codec")),
         *(f"ullage/{name}" for name in ("meter", "context", "checkpoint", "advice")),
+        "ullage/picture",
         "ullage_agent/loop",
     }
 )
@@ -118,6 +120,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "google-adk": ("google",),
     "langchain": ("langchain", "langchain_core", "pydantic"),
     "mcp": ("mcp", "anyio"),
+    "resvg-py": ("resvg_py",),
     "openai-agents": ("agents", "openai"),
     "opentelemetry-api": ("opentelemetry",),
     "opentelemetry-exporter-otlp-proto-http": ("opentelemetry",),

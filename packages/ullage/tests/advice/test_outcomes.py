@@ -7,8 +7,8 @@ from tests.advice.test_waste import GITHUB, instructed, outputs, reading, tools
 from ullage.advice.history import history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.policy import EXPECTED_OUTPUTS
+from ullage.advice.sentences import outcome_text
 from ullage.advice.suggestion import AdviceOutcome
-from ullage.cli.advice import outcome_text
 from ullage.events import Event, ToolsChanged
 from ullage.meter.meter import Meter
 

@@ -245,13 +245,30 @@ def test_an_ambiguous_id_is_refused(home: Path, capsys: CaptureFixture[str]) -> 
     assert "2 sessions" in capsys.readouterr().err
 
 
-def test_no_session_names_the_places(home: Path, capsys: CaptureFixture[str]) -> None:
+def test_without_a_session_the_sample_is_named(home: Path, capsys: CaptureFixture[str]) -> None:
     assert main(["context"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem
-    for program in ("claude-code", "codex", "pi", "gemini-cli", "opencode"):
-        assert program in problem
-    assert str(home / ".pi" / "agent" / "sessions") in problem
+    assert "claude-code, codex, pi" in problem and problem.count("\n") == 2
+    assert "`ullage sessions` lists the places" in problem
+    assert "`ullage context sample --advice`" in problem
+    assert main(["context", "sample", "--advice"]) == 0
+
+
+def test_a_directory_stands_for_its_newest_usable_session(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
+    logs = home / ".pi/agent/sessions/a"
+    log = write_log(logs / "old-0001.jsonl")
+    log.write_text(log.read_text().replace("/home/ann/app", str(home)))
+    os.utime(log, (1_700_000_000,) * 2)
+    begun = log.read_text().partition("\n")[0]
+    (logs / "new-0002.jsonl").write_text(f"{begun}\n")
+    assert as_json(capsys, str(home))["log"]["path"] == str(log)
+    for words in ("context",), ("context", "--follow"):
+        assert main([*words, str(logs)]) == 2
+        problem = capsys.readouterr().err
+        assert f"No session that was begun in the directory {logs} is found" in problem
 
 
 def test_several_sessions_in_one_file(home: Path, capsys: CaptureFixture[str]) -> None:

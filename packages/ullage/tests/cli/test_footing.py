@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.readings import GROWN, NO_CALL_YET, QUARTER_FULL, SPEND, reading, steps
-from ullage.cli.footing import dollars, footing, sparkline, usage_items
+from ullage.cli.footing import footing, sparkline, usage_items
 from ullage.display.glyphs import ASCII, UNICODE
-from ullage.display.text import plain
+from ullage.display.text import dollars, plain
 from ullage.meter.reading import Accuracy, Reading
 from ullage.meter.spend import Money, Spend
 from ullage.meter.track import Step

@@ -21,16 +21,12 @@ from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.meter import Meter
 from ullage.watching.watched import Seen, UnusableSession, Watched
 
-ROOT = Path(__file__).parents[4]
 FIXTURES = CLIENT_LOGS
-LOGS = [
-    *sorted(
-        path
-        for path in FIXTURES.rglob("*.json*")
-        if path.is_file() and "opencode" not in path.parts
-    ),
-    ROOT / "examples" / "session.jsonl",
-]
+LOGS = sorted(
+    path
+    for path in FIXTURES.rglob("*.json*")
+    if path.is_file() and "opencode" not in path.parts
+)
 
 
 def new_meter(imported: ImportedSession | None = None) -> Meter:
@@ -158,7 +154,7 @@ def test_a_compaction_is_told_once_when_it_comes(tmp_path: Path) -> None:
 
 def test_near_the_limit_goes_up_high_and_down_only_well_below(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    shutil.copy(ROOT / "examples" / "session.jsonl", path)
+    shutil.copy(FIXTURES / "claude_code" / "session.jsonl", path)
     used = metered(read_session(path), new_meter()).meter.reading().used.high
     for window, is_near in (
         (round(used / 0.8 / 0.85), True),

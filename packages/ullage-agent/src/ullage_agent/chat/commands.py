@@ -11,14 +11,23 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.cli.drawing import Subject, draw
-from ullage.cli.footing import dollars, usage_items
+from ullage.cli.footing import usage_items
 from ullage.cli.listing import step_table
 from ullage.cli.screenplay import Screenplay, as_markdown
 from ullage.cli.table import LARGEST_NAMED
 from ullage.context.preview import CompactionPreview
 from ullage.context.surgery import STRETCH
 from ullage.display.glyphs import Glyphs
-from ullage.display.text import Line, Span, cells, counted, number, padded, printable
+from ullage.display.text import (
+    Line,
+    Span,
+    cells,
+    counted,
+    dollars,
+    number,
+    padded,
+    printable,
+)
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.events import CompactAsked
 from ullage.similar import similar

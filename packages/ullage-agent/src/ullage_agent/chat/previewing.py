@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.footing import dollars
 from ullage.context.cache_prices import ChangePrice
 from ullage.context.preview import CompactionPreview, PreviewedMessage
 from ullage.context.surgery import Surgery
@@ -17,6 +16,7 @@ from ullage.display.text import (
     Line,
     Span,
     counted,
+    dollars,
     number,
     padded,
     printable,

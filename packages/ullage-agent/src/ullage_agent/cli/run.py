@@ -20,11 +20,10 @@ from typing import Final
 import msgspec
 
 from ullage.cli.exit_codes import FAILED, OF_TURNS
-from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
 from ullage.display.gauge_line import amount
-from ullage.display.text import counted, json_text, number, percent, safe
+from ullage.display.text import counted, dollars, json_text, number, percent, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, InputError, SettingError
 from ullage.events import DraftPiece, Event

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import dollars
 from ullage.directories import data_directory
-from ullage.display.text import counted, number, percent
+from ullage.display.text import counted, dollars, number, percent
 from ullage.errors import UllageError
 from ullage.events import CallStarted, Event, SessionStarted
 from ullage.meter.meter import Meter

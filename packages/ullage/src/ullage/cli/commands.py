@@ -66,6 +66,12 @@ COMMANDS: Final = (
             flag("--no-content", "no text of the conversation, only names and numbers"),
             LOG,
         ),
+        OptionGroup(
+            "pictures, instead of text (PATH - is standard output)",
+            text("--html PATH", "a page: map, growth, suggestions, all calls"),
+            text("--svg PATH", "a card, light and dark, for a README"),
+            text("--png PATH", "the card as pixels; needs `ullage[png]`"),
+        ),
         LIMITS,
         ESTIMATOR,
     ),

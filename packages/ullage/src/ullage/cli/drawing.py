@@ -5,12 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ullage.cli.footing import footing
-from ullage.cli.limit_texts import (
-    passed_sentence,
-    threshold_sentence,
-    threshold_source,
-    window_source,
-)
 from ullage.cli.table import ROWS_HINT, table_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
@@ -25,6 +19,12 @@ from ullage.display.text import (
     printable,
     shortened,
     wrapped,
+)
+from ullage.meter.limit_texts import (
+    passed_sentence,
+    threshold_sentence,
+    threshold_source,
+    window_source,
 )
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
+    SMALLEST_USD,
     Line,
     Span,
     counted,
+    dollars,
     fine_percent,
     flowed,
     number,
@@ -26,9 +28,6 @@ LABEL = 10
 """Columns of the label in front of a line."""
 
 SPARK_NARROWEST, SPARK_WIDEST = 20, 60
-
-SMALLEST_USD = 0.0001
-"""What is less is only said to be so."""
 
 KINDS = {
     "input": "input",
@@ -116,13 +115,6 @@ def _spend(reading: Reading, width: int) -> list[Line]:
             said += f" without {counted(money.unpriced, 'unpriced call')}"
         items.append(said)
     return _labelled("Spend", items, width)
-
-
-def dollars(usd: float) -> str:
-    """Money in cents, or finer where cents would say nothing."""
-    if 0 < usd < SMALLEST_USD:
-        return f"less than ${SMALLEST_USD}"
-    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def usage_items(total: UsageSum) -> list[str]:

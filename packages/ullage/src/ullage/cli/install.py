@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
 from ullage.cli.wrapping.setup import Start, asking, client_of
 from ullage.display.text import safe
 from ullage.errors import SettingError
-from ullage.installation import is_temporary
+from ullage.installation import is_temporary, tool_command
 from ullage.user_file import user_endpoints
 
 KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's address"}
@@ -27,7 +26,7 @@ KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's 
 
 FROM_CACHE: Final = (
     "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
-    "program that is gone. Install Ullage first: uv tool install ullage"
+    "program that is gone. Install Ullage first: "
 )
 UNASKED: Final = (
     "nothing was changed: without a terminal you can't be asked. Add --yes to write this."
@@ -37,7 +36,7 @@ UNASKED: Final = (
 def install(options: argparse.Namespace) -> int:
     """Change the client's configuration. Gives ``FAILED`` where a file could not be changed, and after a no."""
     if is_temporary() and not options.dry_run and not options.remove:
-        return _refuse(FROM_CACHE)
+        return _refuse(FROM_CACHE + tool_command())
     files = ClientFiles(Path.cwd() if options.project else None)
     try:
         chosen = _chosen(options)
@@ -131,7 +130,11 @@ def _carry_out(
     elif is_removed:
         print(f"This is taken out of {client}'s configuration:")
     else:
-        print(f"{client} gets {_listed(chosen)}:")
+        print(f"{client} gets:")
+        for entry in chosen:
+            print(f"  {entry.about}")
+        if {"statusline", "hooks"} <= {entry.kind for entry in chosen}:
+            print("`--statusline` writes the status line alone, without hooks.")
     for file in changed:
         for line in differences(file):
             print(safe(line))
@@ -144,10 +147,10 @@ def _carry_out(
         if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
             return _refuse(UNASKED)
         try:
-            answer = input("Write this? [Y/n] ")
+            answer = input("Write this? [y/N] ")
         except EOFError:
             answer = "n"
-        if answer.strip().lower() not in ("", "y", "yes"):
+        if answer.strip().lower() not in ("y", "yes"):
             return _refuse("nothing was changed.")
     # A status line of the user's own is written to its new place before it goes from the old one.
     for file in changed if is_removed else reversed(changed):
@@ -161,12 +164,6 @@ def _carry_out(
         where = " --project" if options.project else ""
         print(f"`ullage install {client}{where} --remove` takes it out again.")
     return DONE
-
-
-def _listed(chosen: Sequence[ClientEntry]) -> str:
-    """As in ``1 status line, 3 hooks``."""
-    counts = Counter(KINDS[entry.kind] for entry in chosen)
-    return ", ".join(f"{n} {word}{'s' * (n > 1)}" for word, n in counts.items())
 
 
 def _refuse(message: str) -> int:

@@ -29,18 +29,10 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.rows import PartEstimate
-from ullage.meter.track import Step
+from ullage.meter.track import MARKS, Step
 
 PREVIEW_CHARACTERS = 200
 """Of an item's text, before it is cut to the line."""
-
-MARKS = {
-    "compaction": "compacted",
-    "prune": "pruned",
-    "model": "model changed",
-    "rewind": "rewound",
-    "uncompact": "compaction undone",
-}
 
 
 class Column(NamedTuple):

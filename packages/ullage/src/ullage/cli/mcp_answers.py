@@ -16,8 +16,8 @@ import msgspec
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.next_compaction import next_compaction
 from ullage.advice.outcomes import outcomes_of, until_removal
+from ullage.advice.sentences import outcome_text
 from ullage.advice.suggestions import advice_of
-from ullage.cli.advice import outcome_text
 from ullage.cli.context import for_people, largest
 from ullage.cli.meters import client_settings
 from ullage.cli.overhead import usable_overhead

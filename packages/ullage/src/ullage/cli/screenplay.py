@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from ullage.cli.limit_texts import WINDOW_SOURCES, threshold_sentence
 from ullage.codec.foreign import parse_json
 from ullage.context.surgery import BY_PERSON, STRATEGY
 from ullage.display.text import Line, Span, counted, number, plain, printable, shortened
@@ -74,6 +73,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.limit_texts import WINDOW_SOURCES, threshold_sentence
 from ullage.meter.reading import Reading
 from ullage.turns.grants import granted_words
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import SMALLEST_USD, dollars
 from ullage.cli.sessions import ID_LENGTH
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import (
+    SMALLEST_USD,
     Line,
     Span,
     cells,
+    dollars,
     padded,
     printable,
     shortened,
@@ -51,8 +52,6 @@ def compact(tokens: int) -> str:
 
 def cost_of_row(sums: SpentSum) -> str:
     """Money; a ``+`` stands for calls whose price is unknown."""
-    if not sums.calls:
-        return ""
     if not sums.has_price:
         return "unknown"
     more = "+" if sums.unpriced else ""
@@ -79,7 +78,7 @@ def figures(sums: SpentSum, width: int) -> dict[str, str]:
     shown["Total"] = compact(sums.total)
     shown["Calls"] = f"{sums.calls:,}"
     shown["Cost"] = cost_of_row(sums)
-    return shown if sums.calls else dict.fromkeys(shown, "")
+    return shown
 
 
 class _TableRow(NamedTuple):

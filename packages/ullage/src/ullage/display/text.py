@@ -18,6 +18,9 @@ an escape sequence), line separators, and what changes the direction of writing.
 LONGEST_QUOTED: Final = 60
 """Characters of a value that its error repeats."""
 
+SMALLEST_USD: Final = 0.0001
+"""What is less is only said to be so."""
+
 
 class Span(NamedTuple):
     """A piece of a line, and what it stands for. What that looks like is decided where it is printed."""
@@ -171,3 +174,10 @@ def fine_percent(value: float) -> str:
 def signed_percent(value: float) -> str:
     """The same with its sign: ``+0.1 %``."""
     return f"{'+' if value >= 0.005 else ''}{fine_percent(value)}"
+
+
+def dollars(usd: float) -> str:
+    """Money in cents, or finer where cents would say nothing."""
+    if 0 < usd < SMALLEST_USD:
+        return f"less than ${SMALLEST_USD}"
+    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"

@@ -5,11 +5,21 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 
 from ullage.meter.reading import Accuracy
 from ullage.meter.view import DERIVED
+
+MARKS: Final = {
+    "compaction": "compacted",
+    "prune": "pruned",
+    "model": "model changed",
+    "rewind": "rewound",
+    "uncompact": "compaction undone",
+}
+"""What happened before a call, in words."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -50,11 +50,10 @@ CLOUDS: Final = {
 
 OFF: Final = ("", "0", "false")
 
-EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "PostToolUse": {"matcher": "*"},
-    "Stop": {},
-}
-"""The events of the hooks, and what stands beside each."""
+EACH_TOOL: Final = (
+    "PostToolUse hook: starts a Python after every tool call (0.03 s); names a result that took 5 % of what was left"
+)
+EACH_TURN: Final = "Stop hook: the same when a turn ends"
 
 
 def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
@@ -73,7 +72,8 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     run = command("claude_code.hook_events")
     handler = {"type": "command", "command": run, "timeout": 5}
     hooks = [
-        HookEntry(path, ["hooks", name], handler, group) for name, group in EVENTS.items()
+        HookEntry(EACH_TOOL, path, ["hooks", "PostToolUse"], handler, {"matcher": "*"}),
+        HookEntry(EACH_TURN, path, ["hooks", "Stop"], handler),
     ]
     beside = {TOOL_SEARCH: "true"}
     return [line, *hooks, AddressEntry(path, ["env", ADDRESS], proxy, [PROVIDER], beside)]

@@ -31,6 +31,12 @@ COMPRESSION: Final = "features.enable_request_compression=false"
 """Signed in with ChatGPT, Codex compresses requests with zstd, which Python reads from 3.14 on (seen with 0.169.0)."""
 
 
+TELLS_ROOM: Final = (
+    "PostToolUse hook: starts a Python after every tool call (0.03 s); does nothing until tell_room is set in "
+    "~/.config/ullage/line.json"
+)
+
+
 def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed: the hook, and the address of the provider that is in use.
 
@@ -43,7 +49,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     keys = address_keys(path)
     usual = [PROVIDER, CHATGPT] if len(keys) == 1 else []
     run = {"type": "command", "command": command("codex.hook_events"), "timeout": 5}
-    hook = HookEntry(path.with_name("hooks.json"), ["hooks", "PostToolUse"], run)
+    hook = HookEntry(TELLS_ROOM, path.with_name("hooks.json"), ["hooks", "PostToolUse"], run)
     return [hook, AddressEntry(path, keys, proxy, usual)]
 
 

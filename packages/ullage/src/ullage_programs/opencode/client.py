@@ -37,7 +37,9 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     if project:
         directory = Path.cwd() / ".opencode"
         configuration = Path.cwd() / "opencode.json"
-    plugin = PluginEntry("hooks", directory / "plugins" / "ullage.js", PLUGIN)
+    about = "plugin: a message once 70 % and 90 % of the window are used"
+    path = directory / "plugins" / "ullage.js"
+    plugin = PluginEntry("hooks", about, path, PLUGIN)
     keys = ["provider", INSTALLED, "options", "baseURL"]
     return [plugin, AddressEntry(configuration, keys, proxy, [INSTALLED])]
 

@@ -37,7 +37,9 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """
     home = agent_directory(os.environ)
     directory = Path.cwd() / ".pi" if project else home
-    plugin = PluginEntry("statusline", directory / "extensions" / "ullage.js", FOOTER)
+    path = directory / "extensions" / "ullage.js"
+    about = "extension: a line in the footer, how full the window is"
+    plugin = PluginEntry("statusline", about, path, FOOTER)
     if project:
         return [plugin]
     keys = ["providers", INSTALLED, "baseUrl"]

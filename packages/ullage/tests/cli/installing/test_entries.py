@@ -25,7 +25,7 @@ UPSTREAMS = {"anthropic": "https://api.anthropic.com", "lab": "https://llm.examp
 KEYS = ["env", "ADDRESS"]
 
 status_line = StatusLineEntry(PATH, ["statusLine"], OURS, LINE, {"padding": 0})
-hook = HookEntry(PATH, ["hooks", "Stop"], {"command": OURS}, {"matcher": "*"})
+hook = HookEntry("", PATH, ["hooks", "Stop"], {"command": OURS}, {"matcher": "*"})
 alone = StatusLineEntry(PATH, ["statusLine"], OURS)
 
 
@@ -143,7 +143,7 @@ def test_a_setting_beside_the_address_stays_the_users() -> None:
 
 def test_a_plugin_of_ours_is_told_by_its_first_words(tmp_path: Path) -> None:
     path = tmp_path / "ullage.js"
-    entry = PluginEntry("hooks", path, FOOTER)
+    entry = PluginEntry("hooks", "", path, FOOTER)
     path.write_text("// Installed by `ullage install pi`; an older one\n")
     for is_put in (True, False):
         files = ClientFiles()

@@ -25,22 +25,28 @@ def _compared(
     before: Any, after: Any, where: Sequence[str], file: ClientFile
 ) -> Iterator[str]:
     """The differences of two objects or two lists, and of all in them."""
-    names = " > ".join(map(_written, where))
+    names = " > ".join(map(json.dumps, where))
     place = f"{names} of {file.path}:" if names else f"{file.path}:"
     is_toml = file.path.suffix == ".toml"
     comma = "" if is_toml else ","
 
+    indent = None if is_toml else 2
+
+    def written(value: Any) -> str:
+        text = json.dumps(value, ensure_ascii=False, indent=indent)
+        return text.replace("\n", "\n  ")
+
     def member(key: str) -> str:
-        return f"{_written(key)}{' =' if is_toml else ':'} {_written(after[key])}"
+        return f"{written(key)}{' =' if is_toml else ':'} {written(after[key])}"
 
     gone = [each for each in before if each not in after]
     if gone:
         yield f"Out of {place}"
-        yield from (f"  {_written(each)}" for each in gone)
+        yield from (f"  {written(each)}" for each in gone)
     added = [each for each in after if each not in before]
     if added:
         yield f"Into {place}"
-        lines = map(_written if isinstance(after, list) else member, added)
+        lines = map(written if isinstance(after, list) else member, added)
         joined = f"{comma}\n  ".join(lines)
         yield f"  {joined}{comma if before else ''}"
     if isinstance(before, list):
@@ -54,6 +60,3 @@ def _compared(
             yield f"Instead of what is set in {place}"
             yield f"  {member(key)}"
 
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

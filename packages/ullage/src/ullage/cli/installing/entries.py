@@ -33,6 +33,10 @@ class ClientEntry(Protocol):
     def kind(self) -> str:
         """The option that chooses it: ``statusline``, ``hooks`` or ``proxy``."""
 
+    @property
+    def about(self) -> str:
+        """What it is, what it does, and what it costs."""
+
     def put(self, files: ClientFiles) -> None: ...
 
     def take(self, files: ClientFiles, upstreams: Mapping[str, str]) -> None: ...
@@ -50,6 +54,7 @@ class StatusLineEntry:
     it is not replaced."""
 
     kind: ClassVar = "statusline"
+    about: ClassVar = "status line: how full the window is"
     path: Path
     keys: Sequence[str]
     command: str
@@ -91,6 +96,7 @@ class HookEntry:
     """A handler of an event: one of the ``hooks`` of a group in the event's list."""
 
     kind: ClassVar = "hooks"
+    about: str
     path: Path
     keys: Sequence[str]
     handler: Mapping[str, Any]
@@ -137,6 +143,7 @@ class AddressEntry:
     """
 
     kind: ClassVar = "proxy"
+    about: ClassVar = "address: model calls go through `ullage proxy`"
     path: Path
     keys: Sequence[str]
     url: str
@@ -179,6 +186,7 @@ class PluginEntry:
     """A file of our own, which its first words tell. Another one of that name stays as it is."""
 
     kind: str
+    about: str
     path: Path
     source: Path
 

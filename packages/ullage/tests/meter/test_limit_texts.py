@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.cli.limit_texts import (
+from ullage.meter.limit_texts import (
     passed_sentence,
     threshold_sentence,
     threshold_source,
