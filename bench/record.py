@@ -39,7 +39,7 @@ TOOL: Final = {
         },
     },
 }
-CALL: Final = '< tool _call >Ċ {" name ":" list "," arguments ":{" path ": Ġ" . "}} Ġ </ t ool _c all >'.split()
+CALL: Final = ['<', 'tool', '_call', '>Ċ', '{"', 'name', '":"', 'list', '","', 'arguments', '":{"', 'path', '":', 'Ġ"', '.', '"}}', 'Ġ', '</', 't', 'ool', '_c', 'all', '>']
 """A call of the tool, as the tokens of Qwen's vocabulary: each of them once."""
 
 
