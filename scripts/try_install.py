@@ -1,4 +1,4 @@
-"""Follow the start pages word for word, and use wheels and sources: ``uv run python -m scripts.try_install``.
+"""Follow the start pages word for word, and use wheels and sources: ``uv run python -m scripts.try_install [BUILT]``.
 
 Each trial has an empty home. The pages' commands are typed into a terminal, in a copy of this checkout; the others
 install from the built files. What they depend on comes from the package index. Names of pages try these alone.
@@ -123,11 +123,11 @@ def main() -> int:
         if sys.argv[1:]:
             return 0
         built = top / "built"
-        subprocess.run(
-            ["uv", "build", "--all-packages", "--quiet", "--out-dir", str(built)],
-            cwd=ROOT,
-            check=True,
-        )
+        if sys.argv[1:]:
+            built = Path(sys.argv[1]).resolve()
+        else:
+            build = ["uv", "build", "--all-packages", "--quiet", "--out-dir"]
+            subprocess.run([*build, str(built)], cwd=ROOT, check=True)
         check_content(built)
         print("uvx:")
         try_uvx(_trial(top / "uvx", built))
@@ -139,7 +139,7 @@ def main() -> int:
 
 
 def check_content(built: Path) -> None:
-    """Each wheel holds every file of its distribution, and its source distribution too."""
+    """Each wheel holds every file of its distribution and no others, and its source distribution too."""
     for folder in sorted((ROOT / "packages").iterdir()):
         name = folder.name.replace("-", "_")
         (wheel,) = built.glob(f"{name}-[0-9]*.whl")
@@ -155,6 +155,12 @@ def check_content(built: Path) -> None:
         for kind, names in (("wheel", in_wheel), ("source distribution", in_source)):
             if missing := wanted - names:
                 sys.exit(f"The {kind} of {folder.name} lacks {sorted(missing)}.")
+            inner = {each for each in names if "/" in each and ".dist-info/" not in each}
+            if stray := inner - wanted:
+                sys.exit(f"The {kind} of {folder.name} also holds {sorted(stray)}.")
+        licenses = {each.name for each in folder.glob("*LICENSE")}
+        if licenses != {Path(each).name for each in in_wheel if "/licenses/" in each}:
+            sys.exit(f"The wheel of {folder.name} lacks one of {sorted(licenses)}.")
         size = f"wheel {wheel.stat().st_size / 1e3:.0f} kB, source {source.stat().st_size / 1e3:.0f} kB"
         print(f"{folder.name}: {len(wanted)} files; {size}")
 

@@ -33,7 +33,7 @@ TOOLS = row(
         row("browser", 2_310),
         row("bash", 1_204),
         row("read_file", 900),
-        row("once for all", 346),
+        row("shared by all tools", 346),
     ),
 )
 

@@ -145,7 +145,7 @@ def test_a_log_shows_its_programs_own_limits(capsys: CaptureFixture[str]) -> Non
     text = said(capsys, log)
     assert "of 200,000 tokens (20 %)" in text
     assert "Claude Code compacts at 167,000" in text
-    assert "threshold by default (33,000 below its window)" in text
+    assert "threshold: the program's default (33,000 below the window)" in text
     whole = as_json(capsys, log)
     assert (
         whole["window"]["source"] == whole["compaction_point"]["source"] == "documented"
@@ -161,7 +161,7 @@ def test_settings_count_and_damaged_ones_are_noted(capsys: CaptureFixture[str]) 
         "tokens": 87_000,
         "source": "settings",
         "by": "Claude Code",
-        "note": "33,000 below its window, autoCompactWindow in ~/.claude/settings.json",
+        "note": "33,000 below the window, autoCompactWindow in ~/.claude/settings.json",
     }
     settings.write_text('{"autoCompactWindow": ', "utf-8")
     assert "Claude Code compacts at 167,000" in said(capsys, log)
@@ -245,13 +245,32 @@ def test_an_ambiguous_id_is_refused(home: Path, capsys: CaptureFixture[str]) -> 
     assert "2 sessions" in capsys.readouterr().err
 
 
-def test_no_session_names_the_places(home: Path, capsys: CaptureFixture[str]) -> None:
+def test_without_a_session_the_sample_is_named(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
     assert main(["context"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem
-    for program in ("claude-code", "codex", "pi", "gemini-cli", "opencode"):
-        assert program in problem
-    assert str(home / ".pi" / "agent" / "sessions") in problem
+    assert "claude-code, codex, pi" in problem and problem.count("\n") == 2
+    assert "`ullage sessions` lists the places" in problem
+    assert "`ullage context sample --advice`" in problem
+    assert main(["context", "sample", "--advice"]) == 0
+
+
+def test_a_directory_stands_for_its_newest_usable_session(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
+    logs = home / ".pi/agent/sessions/a"
+    log = write_log(logs / "old-0001.jsonl")
+    log.write_text(log.read_text().replace("/home/ann/app", str(home)))
+    os.utime(log, (1_700_000_000,) * 2)
+    begun = log.read_text().partition("\n")[0]
+    (logs / "new-0002.jsonl").write_text(f"{begun}\n")
+    assert as_json(capsys, str(home))["log"]["path"] == str(log)
+    for words in ("context",), ("context", "--follow"):
+        assert main([*words, str(logs)]) == 2
+        problem = capsys.readouterr().err
+        assert f"No session that was begun in the directory {logs} is found" in problem
 
 
 def test_several_sessions_in_one_file(home: Path, capsys: CaptureFixture[str]) -> None:

@@ -173,4 +173,4 @@ def test_nothing_found_is_said(home: Path, capsys: CaptureFixture[str]) -> None:
     assert "No session log was found" in capsys.readouterr().err
     write(home, "s-1", line("msg_1", "2026-11-20T12:00:00Z"))
     assert main(["usage", "--since", "2026-11-01", "--until", "2026-11-02"]) == 0
-    assert "No such calls in this time" in capsys.readouterr().out
+    assert "No model calls in these days. --since 1y looks" in capsys.readouterr().out

@@ -352,7 +352,7 @@ class ChatApp(App[str]):
         typed = parse(text)
         self.prompt.earlier.append(text)
         if typed is not None:
-            await self.run_command(typed, text)
+            await self.run_command(typed)
             return
         kind: QueueKind = "follow_up" if event.follow_up else "steer"
         try:
@@ -479,12 +479,11 @@ class ChatApp(App[str]):
 
     # -- commands --
 
-    async def run_command(self, typed: Typed, text: str = "") -> None:
-        """Carry out a slash command; ``text`` comes back into the input where it is none."""
+    async def run_command(self, typed: Typed) -> None:
+        """Carry out a slash command. One that is none leaves the input: what is typed next is another text."""
         command = command_of(typed.name)
         if command is None:
-            self._warn(unknown(typed.name))
-            self.prompt.give_back(text)
+            self._warn(f"{unknown(typed.name)} The key Up brings back what you typed.")
             return
         try:
             match command.name, typed.argument:

@@ -196,6 +196,8 @@ async def test_slash_commands_complete_and_their_lines_are_shown(tmp_path: Path)
         await shown.until(lambda: "Nothing has been spent yet." in shown.notices)
         await shown.say("/nothing")
         await shown.until(lambda: "There is no /nothing" in shown.notices)
+        assert shown.app.prompt.text == ""
+        await shown.pilot.press("up")
         assert shown.app.prompt.text == "/nothing"
 
 

@@ -12,10 +12,9 @@ from ullage.advice.lives import ItemLife
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import apportion
-from ullage.meter.shares import DEFERRED, ONCE, REASONING, widths_of
+from ullage.meter.shares import DEFERRED, FOR_ALL_TOOLS, REASONING, widths_of
 
 MESSAGES: Final = "Messages"
-BATCH: Final = "what tools cost together"
 UNATTRIBUTED: Final = "Unattributed"
 
 
@@ -103,9 +102,11 @@ def _tool_items(
             item = replace(item, tokens=size.tokens, low=size.low, high=size.high)
         fitted.append(item)
     if rest:
-        batch = Row(name=BATCH, tokens=rest, source="by_difference", summed=row.summed)
+        batch = Row(
+            name=FOR_ALL_TOOLS, tokens=rest, source="by_difference", summed=row.summed
+        )
         item = _whole_row(batch, inside[0].item.category)
-        fitted.append(replace(item, part=ONCE))
+        fitted.append(replace(item, part=FOR_ALL_TOOLS))
     return fitted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,6 +58,9 @@ ID_LENGTH = 8
 SHORTEST_ID = 4
 """Characters of an id that are shown, and that are needed to name a session."""
 
+SAMPLE = Path(__file__).with_name("sample.jsonl")
+"""A log to try commands with: a session of Claude Code."""
+
 
 class NoSessionFound(InputError):
     """There is no session in the usual places; the message says where was looked for what."""
@@ -67,7 +70,7 @@ def sessions(options: argparse.Namespace) -> int:
     """Print the list; gives the exit code. Raises ``NoSessionFound``."""
     found = find_sessions().once
     if not found.places:
-        raise no_session(found)
+        raise no_session(found, names_places=True)
     if options.needs:
         needing = filter(_needs_person, found.places)
         found = found._replace(places=tuple(needing))
@@ -102,7 +105,14 @@ def _quick_meter(imported: ImportedSession) -> Meter:
 
 
 def chosen_session(name: str, session: str = "") -> ImportedSession:
-    """The session in the file of that name, or else the one that is meant by it. Raises ``InputError``."""
+    """The session in the file of that name, the newest of a directory, or the one whose id is meant.
+
+    Raises ``InputError``.
+    """
+    if os.path.isdir(name) and not session:
+        here = places_in(name, find_sessions().once.places)
+        if newest := _first_usable(here, printable(os.path.abspath(name))):
+            return newest
     place = place_of(name, session)
     return read_session(place.path, place.session)
 
@@ -113,10 +123,15 @@ def place_of(name: str, session: str = "") -> FoundSession:
     Raises ``UnreadableInput``.
     """
     path = Path(name).expanduser()
+    if path.is_dir():
+        here = places_in(name, find_sessions().once.places)
+        return next(here, FoundSession("", path.absolute(), 0.0, session))
     if os.path.exists(path):
         return FoundSession("", path, 0.0, session)
     listed, mark, child = name.partition(PROXY_CHILD)
     matching = meant_by(listed, find_sessions().once.places)
+    if not matching and name == SAMPLE.stem:
+        return FoundSession("", SAMPLE, 0.0, session)
     if not matching and name.startswith(POSTGRES):
         raise UnreadableInput(
             f"{shown_place(name)} is a database, and this command reads files. Export a session from a server "
@@ -154,24 +169,31 @@ def newest_session() -> ImportedSession:
     """The newest session of this directory, else of all; standard error says which. Raises ``NoSessionFound``."""
     found = find_sessions().once
     here = next(places_here(found.places), None)
-    places = found.places[:NEWEST_TRIED]
-    for place in (here, *places) if here else places:
+    session = _first_usable([here] if here else [], "this directory")
+    newest = found.places[:NEWEST_TRIED]
+    session = session or _first_usable(newest, "all directories")
+    if session is not None:
+        return session
+    if newest:
+        raise UnusableSession(
+            f"{counted(len(found.places), 'log')} found, but none of the newest {len(newest)} could be used. "
+            "Name one: `ullage context FILE`."
+        )
+    raise no_session(found)
+
+
+def _first_usable(places: Iterable[FoundSession], whose: str) -> ImportedSession | None:
+    """The first of these sessions that can be read; standard error names it, and those before it."""
+    for place in places:
         try:
             session = read_session(place.path, place.session)
         except InputError as problem:
             print(f"ullage: passed over: {first_line(problem)}", file=sys.stderr)
             continue
-        whose = "of this directory" if place == here else "of all directories"
         name = f"{place.format} {printable(short_id(place))}"
-        print(f"ullage: {name} is the newest session {whose}.", file=sys.stderr)
+        print(f"ullage: {name} is the newest session of {whose}.", file=sys.stderr)
         return session
-    if found.places:
-        tried = min(NEWEST_TRIED, len(found.places))
-        raise UnusableSession(
-            f"{counted(len(found.places), 'log')} found, but none of the newest {tried} could be used. "
-            "Name one: `ullage context FILE`."
-        )
-    raise no_session(found)
+    return None
 
 
 def session_before(session: ImportedSession) -> ImportedSession | None:
@@ -189,19 +211,29 @@ def session_before(session: ImportedSession) -> ImportedSession | None:
 
 def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:
     """The sessions that were begun in the current directory, of the newest ``NEWEST_LOOKED_INTO``."""
-    here = os.path.realpath(".")
-    for place in places[:NEWEST_LOOKED_INTO]:
+    return places_in(".", places[:NEWEST_LOOKED_INTO])
+
+
+def places_in(name: str, places: Iterable[FoundSession]) -> Iterator[FoundSession]:
+    """The sessions that were begun in the directory of that name."""
+    here = os.path.realpath(name)
+    for place in places:
         directory = directory_of(place)
         if directory and os.path.realpath(directory) == here:
             yield place
 
 
-def no_session(found: Found) -> NoSessionFound:
-    """The error that lists every place."""
-    places = "\n".join(f"  {_place(looked)}" for looked in found.looked)
+def no_session(found: Found, *, names_places: bool = False) -> NoSessionFound:
+    """The error that says what to do next."""
+    if names_places:
+        places = "\n".join(f"  {_place(looked)}" for looked in found.looked)
+        where = f"Looked for:\n{places}"
+    else:
+        programs = dict.fromkeys(looked.format for looked in found.looked)
+        where = f"Looked for {', '.join(programs)}; `ullage sessions` lists the places."
     return NoSessionFound(
-        f"No session log was found. Looked for:\n{places}\n"
-        "Start your agent once, or name a log: `ullage context FILE`. `ullage demo` shows an agent at work."
+        f"No session log was found. {where}\nStart your agent once, or name a log: `ullage context FILE`. "
+        f"A sample to try it on: `ullage context {SAMPLE.stem} --advice`."
     )
 
 

@@ -121,12 +121,7 @@ def usage(options: argparse.Namespace) -> int:
             timeless += 1
         elif since <= day_of(placed.call.at) <= until:
             wanted.append(placed)
-    days: list[date] = []
-    if wanted:  # from the first call's day on: a day without calls is seen as such
-        first = min(day_of(placed.call.at) for placed in wanted)
-        count = min((until - first).days + 1, MOST_DAYS)
-        days = [first + timedelta(days=each) for each in range(count)]
-    table = usage_table(wanted, by, day_of, PriceList(), days)
+    table = usage_table(wanted, by, day_of, PriceList())
     notes = notes_on(table, past, distinct, timeless)
     _show(ShownUsage(table, since, until, _zone_name(zone), notes), options)
     return 0
@@ -312,7 +307,7 @@ def drawn(shown: ShownUsage, width: int, glyphs: Glyphs) -> list[Line]:
         lines += usage_lines(shown.table, width, glyphs, os.environ.get("HOME", ""))
     else:
         lines.append(
-            (Span("No such calls in this time. --since 90d looks further back."),)
+            (Span("No model calls in these days. --since 1y looks further back."),)
         )
     lines.append(())
     for note in shown.notes:

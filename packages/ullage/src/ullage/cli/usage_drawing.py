@@ -52,8 +52,6 @@ def compact(tokens: int) -> str:
 
 def cost_of_row(sums: SpentSum) -> str:
     """Money; a ``+`` stands for calls whose price is unknown."""
-    if not sums.calls:
-        return ""
     if not sums.has_price:
         return "unknown"
     more = "+" if sums.unpriced else ""
@@ -80,7 +78,7 @@ def figures(sums: SpentSum, width: int) -> dict[str, str]:
     shown["Total"] = compact(sums.total)
     shown["Calls"] = f"{sums.calls:,}"
     shown["Cost"] = cost_of_row(sums)
-    return shown if sums.calls else dict.fromkeys(shown, "")
+    return shown
 
 
 class _TableRow(NamedTuple):

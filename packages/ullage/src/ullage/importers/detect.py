@@ -150,11 +150,10 @@ def _read_directory(where: Path, session: str) -> ImportedSession:
         files = sorted(where.glob(database.pattern)) if database.pattern else []
         if files:
             return database.read(files[-1], session)
-    missed = FormatMiss(
-        "opencode",
-        "a directory without opencode.db; of an older version, name the file that `opencode export` writes",
+    raise UnreadableInput(
+        f"No session that was begun in the directory {where} is found. `ullage sessions` lists those that are; "
+        "of an older OpenCode, name the file that `opencode export` writes."
     )
-    raise NotASession(f"The directory {where}", (missed,))
 
 
 def _head(where: Path) -> bytes:

@@ -37,7 +37,7 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh"})
 
 
 def call_label(name: str, arguments: str) -> str:
-    """The tool's name and its subject: ``Read src/app.py``; the name alone where the arguments tell nothing."""
+    """The tool's name and its subject: ``Read src/app.py:10-80``; the name alone where the arguments tell nothing."""
     subject = _subject_of(arguments)
     return f"{name} {subject}".strip() if subject else name
 
@@ -72,7 +72,28 @@ def _subject_of(arguments: str) -> str:
     for key in SUBJECTS:
         subject = _line_of(read, key)
         if subject:
-            return _shortened(subject)
+            return _shortened(subject) + _range_of(read)
+    return ""
+
+
+def _range_of(arguments: Mapping[str, Any]) -> str:
+    """The lines that a call reads, ``:10-80``, numbered as in the call; empty where it does not say.
+
+    ``offset`` and ``limit`` are of Claude Code, OpenCode, pi and qwen-code, ``start_line`` and ``end_line`` of Gemini
+    CLI and Cline, ``view_range`` of Copilot CLI, whose -1 is the end.
+    """
+    lines = arguments.get("view_range")
+    if not lines:
+        lines = [arguments.get("start_line"), arguments.get("end_line")]
+    match arguments.get("offset") or 1, arguments.get("limit"):
+        case int(offset), int(limit):
+            first = max(1, offset)
+            lines = [first, first + limit - 1]
+    match lines:
+        case [int(first), -1]:
+            return f":{first}-"
+        case [int(first), int(last)]:
+            return f":{first}-{last}"
     return ""
 
 

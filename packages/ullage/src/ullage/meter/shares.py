@@ -43,7 +43,7 @@ LACKED: Final = {"system": "system prompt", "tools": "tools"}
 
 PUT_BACK: Final = "Put back after the compaction"
 DEFERRED: Final = "Deferred tools"
-ONCE: Final = "once for all"
+FOR_ALL_TOOLS: Final = "shared by all tools"
 
 HIDDEN: Final = "Hidden prompt"
 
@@ -203,7 +203,7 @@ def _tool_shares(state: State, width: HalfWidth) -> Iterable[Share]:
         once = cost.overhead + cost.choice
         if once >= 1:
             doubt = width.of(cost.tokens)
-            children.append(Share(name=ONCE, tokens=once, doubt=doubt))
+            children.append(Share(name=FOR_ALL_TOOLS, tokens=once, doubt=doubt))
         row = Share(
             name=f"Tools ({len(loaded)})",
             tokens=cost.tokens,

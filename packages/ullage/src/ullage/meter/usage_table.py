@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import (
     Callable,
     Iterable,
-    Sequence,
 )
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -143,16 +142,11 @@ def usage_table(
     by: UsageGrouping,
     day_of: DayOf,
     prices: PriceList,
-    days: Sequence[date] = (),
 ) -> UsageTable:
-    """Sum the calls. Rows in time are in their order, with one for each of ``days``; others by cost, then tokens."""
+    """Sum the calls. Rows in time are in their order, others by cost, then tokens."""
     rows: dict[str, UsageRow] = {}
     models: dict[str, UsageRow] = {}
     total = UsageRow("total")
-    if by in IN_TIME:
-        for day in days:
-            key = _period(day, by)
-            rows.setdefault(key, UsageRow(key))
     for placed in calls:
         key = _key(
             placed,
