@@ -36,7 +36,7 @@ THRESHOLD_SOURCES: dict[ThresholdSource, str] = {
 
 
 def window_source(window: Window) -> str:
-    """``window by default (more only for models named [1m])``; empty while it is unknown."""
+    """``window by default (models named [1m] have more)``; empty while it is unknown."""
     words = WINDOW_SOURCES[window.source]
     if not words:
         return ""

@@ -85,7 +85,7 @@ def window(known: Circumstances) -> ClientLimit | None:
             if _is_long_choice(chosen.value, known.model.lower()):
                 return ClientLimit(LONG_WINDOW, "settings", chosen.place)
             break
-    return ClientLimit(WINDOW, "documented", "more only for models named [1m]")
+    return ClientLimit(WINDOW, "documented", "models named [1m] have more")
 
 
 def _is_long_choice(value: object, model: str) -> bool:
