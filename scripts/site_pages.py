@@ -24,6 +24,7 @@ PROJECT = {
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "README.md": "index.md",
+    "RECIPES.md": "project/recipes.md",
     "RELEASING.md": "project/releasing.md",
     "ROADMAP.md": "project/roadmap.md",
     "SECURITY.md": "project/security.md",
@@ -43,6 +44,7 @@ PROJECT = {
     "packages/ullage-server/README.md": "project/ullage-server.md",
     "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
     "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
+    "tests/README.md": "project/tests.md",
     "tests/hostile/ATTACKS.md": "project/attacks.md",
 }
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""

@@ -182,9 +182,7 @@ def newest_session() -> ImportedSession:
     raise no_session(found)
 
 
-def _first_usable(
-    places: Iterable[FoundSession], whose: str
-) -> ImportedSession | None:
+def _first_usable(places: Iterable[FoundSession], whose: str) -> ImportedSession | None:
     """The first of these sessions that can be read; standard error names it, and those before it."""
     for place in places:
         try:
