@@ -245,7 +245,9 @@ def test_an_ambiguous_id_is_refused(home: Path, capsys: CaptureFixture[str]) -> 
     assert "2 sessions" in capsys.readouterr().err
 
 
-def test_without_a_session_the_sample_is_named(home: Path, capsys: CaptureFixture[str]) -> None:
+def test_without_a_session_the_sample_is_named(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
     assert main(["context"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem
